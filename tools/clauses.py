@@ -32,6 +32,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from leowarp.study.claim import in_words
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("crates", "guest", "python", "tests")
 SUFFIXES = (".rs", ".py", ".c", ".h")
@@ -276,13 +278,6 @@ def judged_claims(text: str, file: str) -> Iterator[Judged]:
             function = node.args[5]
             name = function.id if isinstance(function, ast.Name) else ""
             yield Judged(number, says, in_words(figure), file, name, functions.get(name, 0))
-
-
-def in_words(figure: str) -> str:
-    """A `Claim`'s figure as a citation has it: "4" is figure 4, "II" section II, anything else stands for itself."""
-    if re.fullmatch(r"\d+\w?(, \d+\w?)*", figure):
-        return f"figure{'s' if ',' in figure else ''} {figure}"
-    return f"section {figure}" if re.fullmatch(r"[IVX]+", figure) else figure
 
 
 def problems(documents: list[Document], cited: list[Citation], judged: dict[str, list[Judged]]) -> Iterator[str]:

@@ -171,7 +171,7 @@ def verify(
 
 def reproduce(
     study: Annotated[
-        str, typer.Argument(metavar="STUDY", help="Which study: frederiksen2024, torres2020, huston2024, tauran2018.")
+        str, typer.Argument(metavar="STUDY", help="Which study: frederiksen2024, torres2020, huston2024, tauran2018, or cures, our own.")
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Directory; reproductions/STUDY if not given.")
@@ -198,7 +198,7 @@ def reproduce(
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
-    """Make all runs of a published study, its figures and a verdict on each claim; status 5 if a run failed."""
+    """Make all runs of a study, its figures and a verdict on each claim; status 5 if a run failed."""
     from leowarp import study as studies
     from leowarp.cli.output import note, print_error, print_json, print_table
 

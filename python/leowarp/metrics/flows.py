@@ -341,6 +341,7 @@ def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
     # Here a probe that is under way at the end counts as lost, as is documented; `probes.probes` leaves those out.
     given = there[~np.isnan(there)]
     row["owd_min_ns"] = int(given.min()) if len(given) else None
-    row["owd_p50_ns"] = optional(weighted_quantile(given, np.ones(len(given)), 0.5))
+    for name, q in (("owd_p50_ns", 0.5), ("owd_p99_ns", 0.99)):
+        row[name] = optional(weighted_quantile(given, np.ones(len(given)), q))
     row["owd_max_ns"] = int(given.max()) if len(given) else None
     return row

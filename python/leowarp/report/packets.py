@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,36 @@ NEAR_S = 1.0
 """A change is drawn if a packet was sent so near to it: a sender that waits for a timeout sends none for seconds."""
 
 
+@dataclass(frozen=True)
+class _Around:
+    """Packets of a run's main flow within 3 s of a change, and how they are numbered."""
+
+    t_ns: int
+    data: pd.DataFrame
+    acks: pd.DataFrame
+    zero: float
+    mss: float
+
+    @property
+    def late(self) -> pd.DataFrame:
+        return self.data[truths(self.data["is_late"])]
+
+    def numbered_from(self, zero: float) -> _Around:
+        """The same with another packet as number 0."""
+        return replace(self, zero=zero, data=self.data.assign(number=(self.data["seq"] - zero) / self.mss))
+
+    def frame(self) -> tuple[float, float, float, float]:
+        again = self.data[truths(self.data["is_retransmission"])]
+        return _frame(self.data, self.late, again, self.t_ns, self.zero, self.mss)
+
+    def draw(self, axes: Axes, limits: tuple[float, float, float, float]) -> None:
+        low, high, left_ms, right_ms = limits
+        # First the limits: marks are thinned to what is inside them.
+        axes.set_xlim(left_ms, right_ms)
+        axes.set_ylim(low, high)
+        _draw(axes, self.data, self.acks, self.t_ns, self.zero, self.mss)
+
+
 def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) -> Figure:
     """Sequence against time around one route change: sent, arrived on the old and on the new path, late, resent, ACKs.
 
@@ -44,6 +75,57 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
     """
     run = hardest_hit(runs, change_s)
     t_ns = chosen_changes(run, 1)[0] if change_s is None else round(change_s * 1e9)
+    around = _around(run, t_ns)
+    figure = new_figure(PAGE_IN, 3.6, footer_of(runs[:1]))
+    axes = figure.subplots()
+    around.draw(axes, around.frame())
+    axes.axvline(0, color=CHANGE_COLOUR, linewidth=1.0, zorder=0.5, label=worded(runs, "route change"))
+    axes.set_xlabel(worded(runs, "time after the route change, ms"))
+    axes.set_ylabel("packet number, from the first late one" if len(around.late) else "packet number, from the change")
+    what = f"change at {t_ns / 1e9:g} s: {len(around.late)} packets overtaken"
+    whose = run.flow_names[run.main_flow] if len(run.plan.flows) > 1 else run.algorithm
+    axes.set_title(f"{run.name}, {whose}, {what}", loc="left")
+    figure.legend(loc="outside upper center", ncols=5, markerscale=1.8, columnspacing=1.4)
+    return figure
+
+
+def packets_beside(runs: Sequence[RunView], names: Sequence[str], *, change_s: float) -> Figure:
+    """`packet_diagram` of the same change in several runs, side by side, with one numbering and the same axes.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Alike up to the change, so that a packet has one number in all: that of the first run's first late one is 0.
+    names : sequence of str
+        Of the runs, for the panels' titles.
+    change_s : float
+
+    Raises
+    ------
+    TraceError
+        As `packet_diagram`.
+    """
+    t_ns = round(change_s * 1e9)
+    everything = [_around(run, t_ns) for run in runs]
+    everything = [around.numbered_from(everything[0].zero) for around in everything]
+    frames = np.array([around.frame() for around in everything if len(around.late)] or [everything[0].frame()])
+    limits = (frames[:, 0].min(), frames[:, 1].max(), frames[:, 2].min(), frames[:, 3].max())
+    figure = new_figure(PAGE_IN, 3.4, footer_of(runs[:1]))
+    panels = figure.subplots(1, len(runs), sharex=True, sharey=True, squeeze=False)[0]
+    for axes, around, name in zip(panels, everything, names, strict=True):
+        around.draw(axes, limits)
+        axes.axvline(0, color=CHANGE_COLOUR, linewidth=1.0, zorder=0.5, label=worded(runs, "route change"))
+        axes.set_title(f"{name}: {len(around.late)} packets overtaken", loc="left")
+        axes.set_xlabel(worded(runs, "time after the route change, ms"))
+    panels[0].set_ylabel("packet number")
+    # Of all panels: a mark that only one of them has is in the legend, too.
+    marks = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    figure.legend(marks.values(), marks.keys(), loc="outside upper center", ncols=5, markerscale=1.8, columnspacing=1.4)
+    return figure
+
+
+def _around(run: RunView, t_ns: int) -> _Around:
+    """The packets of a run around a change, numbered from the first late one."""
     packets = run.tables.packets
     mine = packets[(packets["flow"] == run.main_flow) & (packets["sent_ns"] - t_ns).abs().le(3e9)]
     # stable: segments that the sender cuts out of one large one leave in one instant, and keep the order in which they
@@ -63,26 +145,10 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
         )
     mss = float(data["len_bytes"].max())
     late = data[truths(data["is_late"])]
-    again = data[truths(data["is_retransmission"])]
     after = data[data["sent_ns"] >= t_ns]
     # A sender that waits for a timeout may send nothing after the change.
     zero = float((late if len(late) else after if len(after) else data)["seq"].min())
-    data = data.assign(number=(data["seq"] - zero) / mss)
-    low, high, left_ms, right_ms = _frame(data, late, again, t_ns, zero, mss)
-    figure = new_figure(PAGE_IN, 3.6, footer_of(runs[:1]))
-    axes = figure.subplots()
-    # First the limits: marks are thinned to what is inside them.
-    axes.set_xlim(left_ms, right_ms)
-    axes.set_ylim(low, high)
-    _draw(axes, data, mine[mine["direction"] == ACK], t_ns, zero, mss)
-    axes.axvline(0, color=CHANGE_COLOUR, linewidth=1.0, zorder=0.5, label=worded(runs, "route change"))
-    axes.set_xlabel(worded(runs, "time after the route change, ms"))
-    axes.set_ylabel("packet number, from the first late one" if len(late) else "packet number, from the change")
-    what = f"change at {t_ns / 1e9:g} s: {len(late)} packets overtaken"
-    whose = run.flow_names[run.main_flow] if len(run.plan.flows) > 1 else run.algorithm
-    axes.set_title(f"{run.name}, {whose}, {what}", loc="left")
-    figure.legend(loc="outside upper center", ncols=5, markerscale=1.8, columnspacing=1.4)
-    return figure
+    return _Around(t_ns, data, mine[mine["direction"] == ACK], zero, mss).numbered_from(zero)
 
 
 def _frame(

@@ -26,7 +26,7 @@ may be equal (`rtt_min_ns` of TCP and of pings): they then have one unit, and a 
 >>> [scalar.name for scalar in IDENTITY]
 ['flow', 'kind', 'source', 'destination', 'congestion_control']
 >>> len(TCP), len(PROBE), len(COMMON)
-(106, 70, 48)
+(106, 71, 48)
 """
 
 from __future__ import annotations
@@ -128,6 +128,7 @@ ECHOES: Section = (
            "one-way delay, least"),
     Scalar("owd_p50_ns", NS, _DELAYS, "median one-way delay of the probes", "median one-way delay",
            "one-way delay, median"),
+    Scalar("owd_p99_ns", NS, _DELAYS, "99th percentile of the one-way delays of the probes, a value that was met"),
     Scalar("owd_max_ns", NS, _DELAYS, "largest one-way delay of the probes", "largest one-way delay",
            "one-way delay, largest"),
 )

@@ -7,6 +7,7 @@ A result that hangs on a threshold is given for two.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -68,6 +69,17 @@ class Claim:
     test: str
     runs: tuple[str, ...]
     evaluate: Callable[[Sample], Outcome]
+
+
+def in_words(figure: str) -> str:
+    """A `Claim`'s figure in words.
+
+    >>> in_words("4"), in_words("3, 4"), in_words("II"), in_words("text")
+    ('figure 4', 'figures 3, 4', 'section II', 'text')
+    """
+    if re.fullmatch(r"\d+\w?(, \d+\w?)*", figure):
+        return f"figure{'s' if ',' in figure else ''} {figure}"
+    return f"section {figure}" if re.fullmatch(r"[IVX]+", figure) else figure
 
 
 def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:

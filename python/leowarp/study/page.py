@@ -10,6 +10,7 @@ from typing import Any
 
 from leowarp import plainfiles
 from leowarp.report import html
+from leowarp.study.claim import in_words
 
 CLASSES = {"holds": "holds", "partly": "partly", "does not hold": "fails", "cannot be told": "unknown"}
 """Verdict -> class of its colour in the page's style; in the order in which verdicts are counted."""
@@ -131,11 +132,10 @@ def _card(row: Mapping[str, Any]) -> str:
         folded.append(("Why", row["cause"]))
     folded += [(f"{sample['sample']}: {sample['verdict']}", sample["measured"]) for sample in others]
     lines = "".join(f"<p><strong>{html.text(name)}:</strong> {html.text(words)}</p>" for name, words in folded)
-    figure = row["figure"] if row["figure"] in ("text", "") else f"figure {row['figure']}"
     return (
         f'<article class="claim is-{kind}" id="claim-{html.text(row["number"])}">'
         f'<p><span class="{kind}">{verdict}</span> · <strong>{html.text(row["number"])}</strong> '
-        f'{html.text(row["says"])} <span class="quiet">({html.text(figure)})</span></p>'
+        f'{html.text(row["says"])} <span class="quiet">({html.text(in_words(row["figure"]))})</span></p>'
         f"<p>{html.text(short)}</p><details><summary>How it was tested</summary>{lines}</details></article>\n"
     )
 

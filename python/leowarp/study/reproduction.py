@@ -17,7 +17,7 @@ from leowarp.errors import LeowarpError, ScenarioError
 from leowarp.study.claim import Claim, judged
 from leowarp.study.page import DrawnFigure, Section, write_study_page
 
-STUDIES = ("frederiksen2024", "torres2020", "huston2024", "tauran2018")
+STUDIES = ("frederiksen2024", "torres2020", "huston2024", "tauran2018", "cures")
 """Keys of the studies that can be made again, each a package of this one."""
 
 
@@ -141,9 +141,10 @@ def reproduce(
         `frederiksen2024`: length of every run instead of the study's, e.g. "60 s": a trial, not a reproduction.
     quick : bool, optional
         `torres2020`: every eighth jitter and 3 seeds instead of 62 and 30; `huston2024`: 3 seeds of 20 and one capacity
-        test in 24; `tauran2018`: 2 seeds of 5 at 3 of 7 SNRs. A full reproduction later keeps them.
+        test in 24; `tauran2018`: 2 seeds of 5 at 3 of 7 SNRs; `cures`: 4 changes of 40 and 2 TCPs of 4. A full
+        reproduction later keeps them.
     scheduler : str, optional
-        `torres2020`, `huston2024`, `tauran2018`: address of a Dask scheduler whose workers make the runs.
+        All but `frederiksen2024`: address of a Dask scheduler whose workers make the runs.
     at_once, kernel, force, progress
         As for `leowarp.run_many`; a study of many runs calls `progress` with each `StudyProgress`.
 

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that several claims' tests, figures and tables share: what a cure changes, run against run around one
+change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from leowarp.study.cures import changes as route_changes
+from leowarp.study.cures.changes import DIRECTIONS
+from leowarp.study.cures.variants import BOTH, BY_NAME, FROZEN
+from leowarp.study.statistics import Middle, middle
+
+Frames = Mapping[str, Any]
+"""The study's data sets by name; fewer if runs are missing."""
+
+SATURATED, HIGH, HALF = "saturated", "90 %", "50 %"
+KEY = ["tcp", "load", "change"]
+"""What two runs have in common that are compared: they are the same up to the change, but for what a cure does before
+it."""
+
+
+def rows(
+    frames: Frames, variant: str, *, tcp: str | None = None, load: str | None = SATURATED, direction: str | None = None
+) -> pd.DataFrame:
+    """Runs of a variant, a row a TCP, load and change; of these alone, or of all where None is given."""
+    frame: pd.DataFrame = frames["around"]
+    mine = frame["variant"] == variant
+    for column, value in (("tcp", tcp), ("load", load), ("direction", direction)):
+        if value is not None:
+            mine &= frame[column] == value
+    return frame[mine]
+
+
+def total(frames: Frames, variant: str, column: str, **which: Any) -> float:
+    """Sum of a column over the runs of a variant; nan without runs."""
+    mine = rows(frames, variant, **which)[column]
+    return float(mine.sum()) if len(mine) else float("nan")
+
+
+def median(frames: Frames, variant: str, column: str, **which: Any) -> Middle:
+    """Median over changes, with its interval."""
+    return middle(rows(frames, variant, **which)[column])
+
+
+def against(frames: Frames, variant: str, other: str, column: str, **which: Any) -> pd.DataFrame:
+    """A column under one variant and under another, around the same change: columns `one, other` and those of `KEY`."""
+    one, two = (rows(frames, name, **which).set_index(KEY)[column] for name in (variant, other))
+    return pd.DataFrame({"one": one, "other": two}).dropna().reset_index()
+
+
+def added(frames: Frames, variant: str, other: str, column: str, **which: Any) -> Middle:
+    """Median over changes of what a variant adds to a column of another's."""
+    both = against(frames, variant, other, column, **which)
+    return middle(both["one"] - both["other"])
+
+
+def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Middle:
+    """Payload that a variant brings less than a reference, over what the path carries in the seconds after the change.
+
+    Returns
+    -------
+    Middle
+        Over changes; below 0 if it brings more.
+    """
+    both = against(frames, variant, reference, "bytes", **which)
+    room = rows(frames, variant, **which).set_index(KEY)["room_bytes"]
+    keys = pd.MultiIndex.from_frame(both[KEY])
+    return middle((both["other"] - both["one"]).to_numpy() / room.loc[keys].to_numpy())
+
+
+def reference_of(variant: str) -> str:
+    """What a variant's payload is set against: the oracle, or the same sender on the frozen path.
+
+    The latter of cures at the end host, so that what they cost elsewhere (losses found later) is not put down to the
+    change.
+
+    >>> reference_of("hold"), reference_of("pr")
+    ('move-hold', 'frozen-pr')
+    """
+    return f"{FROZEN}-{variant}" if f"{FROZEN}-{variant}" in BY_NAME else BOTH
+
+
+def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str = SATURATED) -> float:
+    """A count an hour, mean over the pairs of cities.
+
+    Mean over the changes of each pair and direction, times how many of them the pair has in an hour with this variant's
+    routes.
+    """
+    margin = "unlimited" if variant == "stable" else "0 %"
+    often = route_changes.per_hour(margin).set_index("pair")
+    mine = rows(frames, variant, tcp=tcp, load=load)
+    sums = []
+    for pair, here in mine.groupby("pair"):
+        of_direction = here.groupby("direction")[column].mean()
+        # With a margin only the changes happen at which a path breaks, and these runs had theirs or none.
+        changed = here.groupby("direction")["route_changes"].mean()
+        hourly = 0.0
+        for direction in DIRECTIONS:
+            if direction not in of_direction.index:
+                continue
+            share = changed[direction] if variant == "stable" else 1.0
+            if share > 0:
+                hourly += often.loc[pair, direction] * of_direction[direction] / share
+        sums.append(hourly)
+    return float(pd.Series(sums).mean()) if sums else float("nan")
+
+
+def listed(values: Mapping[str, Any], form: str = "{}") -> str:
+    """`Reno 1, CUBIC 2`."""
+    return ", ".join(f"{name} {form.format(value)}" for name, value in values.items())
+
+
+def present(frames: Frames, names: Sequence[str], load: str = SATURATED) -> list[str]:
+    """Those of these variants that have runs at a load, in this order."""
+    frame: pd.DataFrame = frames["around"]
+    have = set(frame[frame["load"] == load]["variant"])
+    return [name for name in names if name in have]

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study's data sets as claims and figures take them: few columns, one name each, units in the names."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from leowarp.errors import TraceError
+from leowarp.study.cures import changes as route_changes
+from leowarp.study.cures.changes import AFTER_S, PAIRS
+from leowarp.study.cures.runs import CHANGES, LOADS
+from leowarp.study.cures.variants import parts_of
+
+COLUMNS = {
+    "late_pkts": "flow0_late_by_changes_pkts",
+    "spurious_pkts": "flow0_spurious_by_changes_pkts",
+    "lost_pkts": "flow0_lost_by_changes_pkts",
+    "bytes": "flow0_bytes",
+    "capacity_bps": "flow0_path_capacity_mean_bps",
+    "goodput_bps": "flow0_goodput_in_order_mean_bps",
+    "dip_ratio": "flow0_goodput_dip_p50_ratio",
+    "recovery_ns": "flow0_recovery_p50_ns",
+    "spike_ns": "flow0_spike_p50_ns",
+    "recoveries": "flow0_sender_recoveries",
+    "undos": "flow0_sender_undos",
+    "timeouts": "flow0_sender_timeouts",
+    "ping_p50_ns": "flow1_rtt_p50_ns",
+    "ping_p99_ns": "flow1_rtt_p99_ns",
+    "ping_max_ns": "flow1_rtt_max_ns",
+    "call_p50_ns": "flow2_owd_p50_ns",
+    "call_p99_ns": "flow2_owd_p99_ns",
+    "call_max_ns": "flow2_owd_max_ns",
+    "call_late_pkts": "flow2_late_pkts",
+    "call_lost_pkts": "flow2_probes_lost_pkts",
+    "drops_pkts": "drops_pkts",
+    "route_changes": "route_changes",
+    "held_max_bytes": "held_back_max_bytes",
+    "held_longest_ns": "held_back_longest_ns",
+    "hold_full_pkts": "hold_full_pkts",
+    "waiting_max_bytes": "ordered_waiting_max_bytes",
+    "waiting_longest_ns": "ordered_longest_ns",
+    "signalling_bytes": "signalling_bytes",
+}
+"""What each run's row has, by the name in the data set of the study engine."""
+
+COUNTED = ("held_max_bytes", "held_longest_ns", "hold_full_pkts", "waiting_max_bytes", "waiting_longest_ns",
+           "signalling_bytes")  # fmt: skip
+"""Null without the cure that they are counted for, so that a data set of runs without it has no such column."""
+
+
+def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the study engine, failed runs left out.
+
+    Returns
+    -------
+    DataFrame
+        Columns `variant, tcp, load` (as in `runs.LOADS`), `change` (its name), `pair, direction, step_ns`, and those of
+        `COLUMNS`; `held_bytes` and `held_ns`, most bytes and longest time that the network kept packets back, by
+        whatever cure, 0 without any.
+
+    Raises
+    ------
+    TraceError
+        If a column is missing: an older version made the runs.
+    """
+    rows = rows[rows["status"] == "ok"]
+    known = {(change.pair.preset, change.pair.source, change.keys()["run.start"]): change
+             for each in (CHANGES, 3) for change in route_changes.changes(each)}  # fmt: skip
+    keys = zip(rows["preset"], rows["source_city"], rows["start"], strict=True)
+    mine = [known[key] for key in keys]
+    frame = pd.DataFrame({
+        "variant": [parts_of(name)[0] for name in rows["name"]],
+        "tcp": [parts_of(name)[1] for name in rows["name"]],
+        "load": [LOADS[text] for text in rows["load"]],
+        "change": [f"{change.pair.name}-{change.at_s}" for change in mine],
+        "pair": [change.pair.name for change in mine],
+        "direction": [change.direction for change in mine],
+        "step_ns": [change.step_ns for change in mine],
+    })  # fmt: skip
+    for name, column in COLUMNS.items():
+        if column in rows:
+            frame[name] = rows[column].to_numpy(dtype="float64", na_value=float("nan"))
+        elif name in COUNTED:
+            frame[name] = float("nan")
+        else:
+            raise TraceError(f"the runs' results have no column {column}", "make the runs anew: --force")
+    # What a cure keeps back is counted at the node that switches, or at the last one: one of the two, whichever cure.
+    frame["held_bytes"] = frame[["held_max_bytes", "waiting_max_bytes"]].max(axis=1).fillna(0.0)
+    frame["held_ns"] = frame[["held_longest_ns", "waiting_longest_ns"]].max(axis=1).fillna(0.0)
+    frame["signalling_bytes"] = frame["signalling_bytes"].fillna(0.0)
+    # Payload that the path carries in the time after the change: what lost throughput is a share of.
+    frame["room_bytes"] = frame["capacity_bps"] * AFTER_S / 8
+    return frame.reset_index(drop=True)
+
+
+def complete(frame: pd.DataFrame) -> bool:
+    """Whether no run is missing: each variant under each TCP has every change that any has."""
+    wanted = frame.groupby("load")["change"].nunique()
+    have = frame.groupby(["load", "variant", "tcp"])["change"].nunique().reset_index()
+    return bool((have["change"].to_numpy() == wanted.loc[have["load"]].to_numpy()).all())
+
+
+PAIR_NAMES = tuple(pair.name for pair in PAIRS)

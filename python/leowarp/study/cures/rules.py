@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands at the foot of every figure: the rules that shape the results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PATH_RULES = (
+    "path: 648 or 324 satellites at 1200 km, Madrid to Tokyo and Aalborg to Cape Town, links of 100 Mbit/s with FIFOs "
+    "of 500 packets, routes every 30 s, in_flight = drain"
+)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the figures' feet need of the runs.
+
+    Attributes
+    ----------
+    kernel : str
+        Name and version of the guest's kernel, or "not recorded".
+    changes : int
+        How many route changes there are at saturation.
+    """
+
+    kernel: str
+    changes: int
+
+    def footer(self, *rules: str) -> str:
+        """Rules of a figure in one paragraph."""
+        return " · ".join((PATH_RULES, *rules, f"{self.changes} changes at saturation", f"kernel: {self.kernel}"))

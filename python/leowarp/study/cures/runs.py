@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is run: every variant under every TCP around the same changes; at loads without a queue; one change with all of
+its packets; and jittered transfers of `torres2020`, from which a scalar is learned.
+
+Each group is a study of its own (a scenario, parameters), made and resumed by the study engine. Nothing is drawn at
+random on these links, so that samples are changes and not seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from leowarp.study.cures import changes as route_changes
+from leowarp.study.cures.changes import LONGER, SCENARIO, Change
+from leowarp.study.cures.variants import (
+    BY_NAME,
+    CONTROL,
+    FROZEN,
+    LOADED,
+    NONE,
+    TCPS,
+    VARIANTS,
+    name_of,
+    parts_of,
+)
+from leowarp.study.parts import Part
+from leowarp.study.torres2020.runs import parts as torres2020_parts
+
+SATURATED, HIGH, HALF = "unlimited", "86 Mbit/s", "48 Mbit/s"
+"""Payload that the transfer offers: the path carries 95.6 Mbit/s, of which these are all, 90 % and 50 %."""
+LOADS = {SATURATED: "saturated", HIGH: "90 %", HALF: "50 %"}
+
+CHANGES, LOADED_CHANGES = 5, 3
+"""Of each pair of cities and direction: 20 to a longer and 20 to a shorter path at saturation, 12 and 12 below it."""
+QUICK_TCPS, QUICK_LOADED_TCPS = ("cubic", "classic"), ("cubic",)
+CLOSE = 0
+"""Number of the change of the group `close`: the first to a longer path of the first pair."""
+JITTERED = ("mechanisms-normal", "mechanisms-bic")
+"""Groups of `torres2020` whose packets are followed, four TCPs by how they tell loss from reordering."""
+
+
+def parts() -> tuple[Part, ...]:
+    """All groups."""
+    everything = tuple(BY_NAME)
+    return (
+        _around_changes("saturated", "every cure, every TCP, the queue full", everything, CHANGES, (SATURATED,),
+                        QUICK_TCPS),
+        _around_changes("loaded", "at 90 % and 50 % of the capacity", LOADED, LOADED_CHANGES, (HIGH, HALF),
+                        QUICK_LOADED_TCPS),
+        _close(),
+        *(part for part in torres2020_parts() if part.name in JITTERED),
+    )  # fmt: skip
+
+
+def _around_changes(
+    name: str, why: str, variants: Sequence[str], each: int, loads: Sequence[str], quick_tcps: Sequence[str]
+) -> Part:
+    """Variants under every TCP around changes of every pair, at these loads."""
+    looked_at = route_changes.changes(each)
+    # A quick one has the first change of each pair and direction over the first constellation.
+    few = {change.keys()["run.start"] for change in looked_at if change.number == 0 and change.pair.name.endswith("18")}
+    content = {
+        "name": name,
+        "scenario": SCENARIO,
+        "parameters": {"flows.0.rate": {"label": "load", "values": list(loads)}},
+        "together": [_changes_together(looked_at), _variants_together(variants, tuple(TCPS))],
+        "set": {"observe.packets": "none", "observe.queues": "none"},
+    }
+    runs = len(variants) * len(TCPS) * len(looked_at) * len(loads)
+    return Part(name, why, content, runs, _quick(few, quick_tcps))
+
+
+def _quick(starts: set[str], tcps: Sequence[str]) -> Callable[[Mapping[str, Any], int], bool]:
+    """Which runs a quick one makes."""
+    return lambda values, seed: (
+        values["run.start"] in starts
+        and values["constellation.preset"] == route_changes.PAIRS[0].preset
+        and parts_of(values["name"])[1] in tcps
+    )
+
+
+def close_change() -> Change:
+    """The change of which the page shows every packet."""
+    return next(change for change in route_changes.changes(CHANGES)
+                if change.direction == LONGER and change.number == CLOSE)  # fmt: skip
+
+
+def _close() -> Part:
+    """One change with every packet, under CUBIC: whole run directories."""
+    shown = [variant.name for variant in VARIANTS if variant.where != CONTROL or variant.name in (NONE, FROZEN)]
+    content = {
+        "name": "close",
+        "scenario": SCENARIO,
+        "set": close_change().keys(),
+        "together": [_variants_together(shown, ("cubic",))],
+        "keep": {"runs": "all"},
+    }
+    return Part("close", "one change, packet by packet: whole run directories", content, len(shown),
+                lambda values, seed: True)  # fmt: skip
+
+
+def _changes_together(looked_at: Sequence[Change]) -> dict[str, Any]:
+    """The keys of changes, in step; labelled so that rows can be joined with `changes`."""
+    labels = {"constellation.preset": "preset", "stations.0.name": "source_city", "run.start": "start"}
+    keys = [change.keys() for change in looked_at]
+    return {key: _labelled([each[key] for each in keys], labels.get(key)) for key in keys[0]}
+
+
+def _variants_together(variants: Sequence[str], tcps: Sequence[str]) -> dict[str, Any]:
+    """The keys of every variant under every TCP, in step; the scenario's name says which."""
+    pairs = [(BY_NAME[variant], tcp) for variant in variants for tcp in tcps]
+    return {
+        "name": [name_of(variant.name, tcp) for variant, tcp in pairs],
+        # Whole sections: a key of a cure that is off would be refused.
+        "cures": [dict(variant.cures) for variant, _ in pairs],
+        "routing": [dict(variant.routing) for variant, _ in pairs],
+        "tcp": [{**TCPS[tcp]["tcp"], **variant.tcp} for variant, tcp in pairs],
+        "flows.0.congestion_control": [TCPS[tcp]["congestion_control"] for _, tcp in pairs],
+    }
+
+
+def _labelled(values: list[Any], label: str | None) -> Any:
+    return values if label is None else {"label": label, "values": values}
