@@ -27,7 +27,7 @@ ADDED = [
     "run_queue_max_bytes_at_ns",
 ]
 # Its flows begin and end at times of their own
-WHOLE = {"starlink-capacity", "iperf3", "nginx", "quic"}
+WHOLE = {"starlink-capacity", "iperf3", "nginx", "quic", "one-change"}
 # Long enough for a change of the route, without which the in-flight rules would all give the same.
 LONGER = {"run.duration": "40 s"}
 MORE = {
