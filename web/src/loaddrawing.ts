@@ -16,18 +16,26 @@ export interface LoadScene {
 
 const NONE_PX = 0.6;
 
+const drawn = new WeakMap<LoadRow[], Partial<Record<Measure, LoadRow[]>>>();
+
 /** Links that carried something at an instant: of both ways the greater one, the greatest of all last, so that it is on top. */
 export function loadedLinks(run: Run, { load, measure }: LoadScene, t_s: number): LoadRow[] {
+  const { links } = load.at(t_s);
+  // The same from frame to frame, until the next step.
+  const known = drawn.get(links)?.[measure];
+  if (known !== undefined) return known;
   const nodes = run.sky === null ? 0 : run.sky.places.length / 3;
   const most = new Map<number, LoadRow>();
-  for (const row of load.at(t_s).links) {
+  for (const row of links) {
     const { a, b } = run.document.links[row.number];
     if (Math.max(a, b) >= nodes) continue;
     const key = Math.min(a, b) * nodes + Math.max(a, b);
-    const known = most.get(key);
-    if (known === undefined || (known[measure] ?? 0) < (row[measure] ?? 0)) most.set(key, row);
+    const other = most.get(key);
+    if (other === undefined || (other[measure] ?? 0) < (row[measure] ?? 0)) most.set(key, row);
   }
-  return [...most.values()].sort((a, b) => (a[measure] ?? 0) - (b[measure] ?? 0));
+  const found = [...most.values()].sort((a, b) => (a[measure] ?? 0) - (b[measure] ?? 0));
+  drawn.set(links, { ...drawn.get(links), [measure]: found });
+  return found;
 }
 
 /** Draws them by `line`, then the satellites as discs where `place` has them. */
