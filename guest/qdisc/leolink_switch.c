@@ -50,6 +50,8 @@ static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdi
 		q->r.waiting_pkts--;
 		q->r.waiting_bytes -= link_bytes(q, skb);
 		q->r.busy_ns -= cb(skb)->serialise_ns;
+		/* the first of a list keeps what it points to (__qdisc_enqueue_tail): a packet of this link's own */
+		skb->next = NULL;
 		__qdisc_enqueue_tail(skb, taken);
 	}
 	list->tail = kept;
