@@ -99,7 +99,8 @@ echo "leowarp: our objects"
 kernel_make prepare modules_prepare
 # Our clock and leolink use what is static in time.c: the symbols are made global in the object, not in the source
 kernel_make arch/um/kernel/time.o
-objcopy --globalize-symbol=time_travel_time --globalize-symbol=timer_clockevent "$build/arch/um/kernel/time.o"
+objcopy --globalize-symbol=time_travel_time --globalize-symbol=timer_clockevent \
+	--globalize-symbol=time_travel_events --globalize-symbol=time_travel_irqs "$build/arch/um/kernel/time.o"
 rm -rf "$build/leowarp"
 mkdir "$build/leowarp"
 cp "$here/Kbuild" "$here"/*/*.[ch] "$build/leowarp/"

@@ -9,6 +9,7 @@
  *	leolink_arrivals.c	the earliest arrival of all links
  *	leolink_schedule.c	when a packet starts, departs and arrives
  *	leolink_node.c		what each node holds back and sends of its own
+ *	leolink_direct.c	packets go from one link straight into the next
  *	leolink_order.c		packets are numbered, and put back into that order
  *	leolink_hold.c		new packets wait until the old way is empty
  *	leolink_signal.c	packets of the network's own
@@ -267,6 +268,7 @@ struct leolink_sched {
 	u32 limit_pkts, limit_bytes;
 	struct leolink_record r;	/* held_* are worked out when it is read */
 	u64 random;
+	struct leolink_ways *ways;	/* where the node at the other end sends what arrives; NULL = nothing has */
 	struct list_head all;
 
 	/* a channel: what the link does is known beforehand, and read from tables */
@@ -374,7 +376,7 @@ void leolink_arm(struct leolink_sched *q, u64 at_ns, u64 now);
 void leolink_disarm(struct leolink_sched *q);
 int leolink_arrivals_join(void);
 void leolink_arrivals_leave(void);
-void leolink_arrivals_register(u64 (*deliver)(struct leolink_sched *q, u64 now));
+void leolink_arrivals_register(u64 (*deliver)(struct leolink_sched *q, u64 now), void (*forward)(void));
 
 /* leolink_schedule.c */
 u32 leolink_serialise_ns(struct leolink_sched *q, u32 bytes);
@@ -403,6 +405,14 @@ void leolink_node_release(struct leolink_node *node, u32 bytes, bool behind);
 void leolink_node_signal(struct leolink_node *node, u32 bytes);
 ssize_t leolink_nodes_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 ssize_t leolink_nodes_clear(struct file *f, const char __user *from, size_t size, loff_t *pos);
+
+/* leolink_direct.c */
+void leolink_direct_arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb);
+void leolink_direct_give_way(void);
+void leolink_direct_forward(void);
+void leolink_direct_links_changed(void);
+void leolink_direct_free(struct leolink_sched *q);
+int leolink_direct_register(void);
 
 /* leolink_order.c */
 extern bool leolink_is_moving;

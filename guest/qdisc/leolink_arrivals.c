@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The clock of leolink: one time-travel event for the earliest arrival of all links. */
+#include <linux/interrupt.h>
 #include <linux/irqflags.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/time-internal.h>
 #include "leolink.h"
 
@@ -20,6 +22,8 @@ static u32 heap_count, heap_room, links;
 static u64 arrivals_entered;
 static struct time_travel_event next_arrival;
 static u64 (*deliver)(struct leolink_sched *q, u64 now);
+static void (*forward)(void);
+static bool is_forwarding;	/* who enters an arrival leaves the event to fire */
 
 static bool before(const struct arrival *a, const struct arrival *b)
 {
@@ -56,7 +60,7 @@ static void settle(u32 place, struct arrival a)
 
 static void set_next_arrival(u64 now)
 {
-	if (heap_count && next_arrival.pending && next_arrival.time == heap[1].at_ns)
+	if (is_forwarding || (heap_count && next_arrival.pending && next_arrival.time == heap[1].at_ns))
 		return;
 	time_travel_del_event(&next_arrival);
 	if (heap_count)
@@ -81,19 +85,44 @@ static void leave(struct leolink_sched *q)
 		settle(place, last);
 }
 
-/* Interrupt: the earliest arrival is due. */
-static void fire(struct time_travel_event *e)
+/*
+ * Whether the earliest arrival is the next thing that happens at all: the processor is idle, nobody has anything to do
+ * at this instant, and no event comes before it. Of an event at that very instant the kernel knows which is first.
+ */
+static bool is_next(u64 at_ns)
+{
+	const struct time_travel_event *e;
+
+	if (!is_idle_task(current) || need_resched() || local_softirq_pending() || !list_empty(&time_travel_irqs))
+		return false;
+	e = list_first_entry_or_null(&time_travel_events, struct time_travel_event, list);
+	return at_ns > now_ns() && (!e || at_ns < e->time);
+}
+
+/*
+ * Interrupt: the earliest arrival is due. Those after it, up to the next event of anybody else's, need no interrupts of
+ * their own: where the kernel would go back to its idle loop only to be called here again, the clock is set from here.
+ */
+static void fire(struct time_travel_event *event)
 {
 	u64 now = now_ns();
 
-	while (heap_count && heap[1].at_ns <= now) {
-		struct leolink_sched *q = heap[1].q;
-		u64 next_ns = deliver(q, now);
+	for (;;) {
+		while (heap_count && heap[1].at_ns <= now) {
+			struct leolink_sched *q = heap[1].q;
+			u64 next_ns = deliver(q, now);
 
-		if (next_ns == U64_MAX)
-			leave(q);
-		else
-			enter(q, next_ns);
+			if (next_ns == U64_MAX)
+				leave(q);
+			else
+				enter(q, next_ns);
+		}
+		is_forwarding = true;
+		forward();
+		is_forwarding = false;
+		if (!heap_count || !is_next(heap[1].at_ns))
+			break;
+		time_travel_time = now = heap[1].at_ns;
 	}
 	set_next_arrival(now);
 }
@@ -150,9 +179,14 @@ void leolink_arrivals_leave(void)
 	links--;
 }
 
-/* Names what delivers what has arrived, in an interrupt, and returns when that link is due again; U64_MAX = not by now. */
-void __init leolink_arrivals_register(u64 (*function)(struct leolink_sched *q, u64 now))
+/*
+ * Names what delivers what has arrived, in an interrupt, and returns when that link is due again; U64_MAX = not by now.
+ * And what is called in it once all that arrives at an instant is delivered.
+ */
+void __init leolink_arrivals_register(u64 (*deliver_function)(struct leolink_sched *q, u64 now),
+				      void (*forward_function)(void))
 {
-	deliver = function;
+	deliver = deliver_function;
+	forward = forward_function;
 	next_arrival.fn = fire;
 }

@@ -210,10 +210,12 @@ static u64 deliver(struct leolink_sched *q, u64 now)
 	rcu_read_lock();
 	peer = dev->netdev_ops->ndo_get_peer_dev ? dev->netdev_ops->ndo_get_peer_dev(dev) : NULL;
 	while (peer && q->sch->q.head && !q->sch->q.head->sk && (skb = due(q, now)))
-		if (unlikely(q->on_arrival))
+		if (unlikely(q->on_arrival)) {
+			leolink_direct_give_way();
 			arrive(q, peer, skb, now);
-		else
-			dev_forward_skb(peer, skb);
+		} else {
+			leolink_direct_arrive(q, peer, skb);
+		}
 	rcu_read_unlock();
 	skb = q->sch->q.head;
 	if (!skb || cb(skb)->arrive_ns > now)
@@ -239,6 +241,7 @@ static int leolink_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ex
 	q->limit_bytes = U32_MAX;
 	q->r.id = U32_MAX;
 	q->hold_due_ns = U64_MAX;
+	leolink_direct_links_changed();
 	leolink_links_join(q);
 	return leolink_change(sch, opt, extack);
 }
@@ -264,6 +267,7 @@ static void leolink_destroy(struct Qdisc *sch)
 	leolink_table_free(&q->capacity);
 	leolink_table_free(&q->channel);
 	kvfree(q->waiting);
+	leolink_direct_free(q);
 	/* core calls destroy after a failed init too, and init may have failed before the list was joined */
 	if (q->sch) {
 		leolink_links_leave(q);
@@ -293,7 +297,10 @@ static int __init leolink_register(void)
 		err = leolink_proc_register();
 	if (err)
 		return err;
-	leolink_arrivals_register(deliver);
+	err = leolink_direct_register();
+	if (err)
+		return err;
+	leolink_arrivals_register(deliver, leolink_direct_forward);
 	leolink_orders_register();
 	leolink_merges_register();
 	return register_qdisc(&leolink_ops);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `leolink` (guest/qdisc/leolink.h) as netlink messages.
 
+use crate::error::{Error, Result};
 use crate::netlink::{Batch, Nest, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
 use crate::tc::{share, tcmsg, Direction, Order, Say, TCA_KIND, TCA_OPTIONS};
-use leowarp_timeline::setup::{EndMarker, HoldFull, Numbering};
+use leowarp_timeline::setup::{EndMarker, Forwarding, HoldFull, Numbering};
 use leowarp_timeline::tables;
 use std::net::Ipv4Addr;
 
@@ -38,9 +39,24 @@ const SWITCH_SEND: u32 = 4;
 
 const NOTICE_FALSE: u32 = 2;
 const NOTICE_NO_OLD_WAY: u32 = 4;
+const FORWARDING: &str = "/proc/leolink/forwarding";
 
 /// An attribute's length has 16 bits.
 const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
+
+/// Says how the nodes of the runs from now on pass packets on (guest/qdisc/leolink_direct.c).
+pub fn set_forwarding(forwarding: Forwarding) -> Result<()> {
+    let word = match forwarding {
+        Forwarding::Direct => "direct",
+        Forwarding::Kernel => "kernel",
+    };
+    match std::fs::write(FORWARDING, word) {
+        // a kernel of the user's own without leolink, where all packets go through the IP stack
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(Error::Kernel { attempt: format!("write {word:?} to {FORWARDING}"), source }),
+        Ok(()) => Ok(()),
+    }
+}
 
 fn begin(batch: &mut Batch, ifindex: u32, flags: u16) -> Nest {
     batch.message(RTM_NEWQDISC, flags, &tcmsg(ifindex)).text(TCA_KIND, "leolink");

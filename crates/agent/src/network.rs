@@ -101,6 +101,7 @@ impl<'a> Network<'a> {
         for (name, value) in &setup.sysctl {
             netns::set_sysctl(name, value)?;
         }
+        leolink::set_forwarding(setup.forwarding)?;
         // SAFETY: plain system call; the descriptor is owned from here on.
         let watch = unsafe {
             OwnedFd::from_raw_fd(crate::error::check(libc::epoll_create1(libc::EPOLL_CLOEXEC), "make an epoll")?)

@@ -261,6 +261,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
         "linger_ns": plan.run.linger_ns,
         "nodes": [{"name": name, "kind": kind} for name, kind in network.nodes],
         "mtu_bytes": plan.network.mtu_bytes,
+        "forwarding": plan.network.forwarding,
         "hosts": [_host(number, node, hosts.get(network.nodes[node][0])) for number, node in enumerate(network.hosts)],
         "links": _links(plan, network, directions),
         "jitter_tables": [

@@ -215,6 +215,8 @@ class Network:
         ``stations`` or ``satellites``; the latter takes the ground links' delay and rate out of the path.
     link_model, queue_counts, delay_rounding : str
         ``leolink`` and exact ns, or netem as other emulators configure it.
+    forwarding : str
+        ``direct`` or ``kernel``: whether the kernel's IP stack sees packets that a node only passes on.
     mtu_bytes : int
         Of the hosts' interfaces; all others have 1,500.
     neighbours : str
@@ -238,6 +240,12 @@ class Network:
         "The queueing discipline of a link: ours (queue, serialiser and delay line apart), or Linux netem.",
         ("leolink", "netem"),
         "leolink",
+    )
+    forwarding: str = word(
+        "How a node passes a packet on from one link of `leolink` to another: straight into its queue, or through "
+        "the kernel's IP stack. Both give the same run to the byte, and `kernel` costs more.",
+        ("direct", "kernel"),
+        "direct",
     )
     delay_rounding: str = word("Delays as computed, or rounded up to whole milliseconds.", ("none", "ceil-ms"), "none")
     queue_counts: str = word(

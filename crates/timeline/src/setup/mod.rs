@@ -10,8 +10,8 @@ mod observe;
 pub use cures::{Cures, EndMarker, Hold, HoldFull, MoveQueue, Notify, Numbering, Ordering, Resequence};
 pub use flow::{Flow, FlowKind, Program, FLOOD_SILENCE_NS};
 pub use network::{
-    DelayedAck, Direction, Discipline, Host, Link, LinkKind, Node, NodeKind, OnDown, Pacing, Queue, QueueCounts,
-    QueueKind, MTU_LEAST_BYTES, MTU_MOST_BYTES, OVERTAKING_LIMIT_PKTS,
+    DelayedAck, Direction, Discipline, Forwarding, Host, Link, LinkKind, Node, NodeKind, OnDown, Pacing, Queue,
+    QueueCounts, QueueKind, MTU_LEAST_BYTES, MTU_MOST_BYTES, OVERTAKING_LIMIT_PKTS,
 };
 pub use observe::{Observe, Packets, Pcap};
 
@@ -44,6 +44,9 @@ pub struct Setup {
     /// The longest IP packet of a host; of a link it is [`MTU_MOST_BYTES`].
     #[serde(default = "network::mtu_most_bytes")]
     pub mtu_bytes: u32,
+    /// How nodes pass packets on.
+    #[serde(default)]
+    pub forwarding: Forwarding,
     /// Every link that is ever up.
     pub links: Vec<Link>,
     /// Shapes of random delays, which events name by index.

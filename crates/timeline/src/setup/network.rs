@@ -56,6 +56,17 @@ pub(super) fn mtu_most_bytes() -> u32 {
     MTU_MOST_BYTES
 }
 
+/// How a node passes packets on from one leolink to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Forwarding {
+    /// From queue to queue.
+    #[default]
+    Direct,
+    /// Through the kernel's IP stack.
+    Kernel,
+}
+
 /// When a host's sockets acknowledge what they receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]

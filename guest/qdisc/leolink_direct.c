@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Direct forwarding: what arrives at a node over one link and leaves it over another goes from the one queue into the
+ * other, without backlog, softirq, IP receive, look-up, neighbour and transmit path of the kernel.
+ *
+ * Before working on this file read net/ipv4/ip_input.c, ip_forward.c, ip_output.c and __dev_queue_xmit: what they do to
+ * a packet of a node that only forwards it is done here, in the same order of packets, so that both ways give the same
+ * run to the byte. Whatever is not plain goes the kernel's way: local delivery, options, fragments, the end of the time
+ * to live, packets longer than the MTU, segments to be cut, a capture, addresses that only the kernel judges, no route,
+ * routes through a gateway, links without a rate, a next link that is not plain (leolink_set_plain) or without delay.
+ *
+ * The order. What arrives at one instant over several links is first taken off all of them, then forwarded packet by
+ * packet, as the backlog would have it. Once one packet of an instant goes the kernel's way, those behind it do too.
+ *
+ * What a node would count of such packets (/proc/net/snmp, interfaces) it does not count: leolink does.
+ */
+#include <linux/etherdevice.h>
+#include <linux/inetdevice.h>
+#include <linux/interrupt.h>
+#include <linux/netdevice.h>
+#include <linux/proc_fs.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <net/arp.h>
+#include <net/hotdata.h>
+#include <net/ip.h>
+#include <net/ip_fib.h>
+#include <net/net_namespace.h>
+#include <net/nexthop.h>
+#include <net/route.h>
+#include "leolink.h"
+
+#define WAYS	8	/* a power of two */
+
+/*
+ * So many packets of one instant the kernel forwards in one turn of the backlog (dev_rx_weight). With more of them
+ * processes get theirs in between, and what these see of the packets would differ.
+ */
+#define MOST_AT_ONCE	64
+
+/* Where a node sends packets from one host to another that arrive over a link. */
+struct way {
+	__be32 source, destination;
+	u32 stamp;
+	u8 tos;
+	u8 zero;
+	u8 mac[ETH_ALEN];	/* of both ends of the next link */
+	u32 max_bytes;		/* of an IP packet */
+	struct leolink_sched *next;	/* NULL = the kernel's way */
+};
+
+struct leolink_ways {
+	struct net_device *peer;	/* the link's other end */
+	struct way way[WAYS];
+};
+
+static bool is_on;
+static u32 links_changed;
+
+/* Packets of this instant, in order of arrival, not forwarded yet: each has the link that brought it in its cb. */
+static struct sk_buff *first, **last = &first;
+static u32 arrived;
+static bool rest_by_kernel;
+
+static struct leolink_sched **brought_by(struct sk_buff *skb)
+{
+	return (struct leolink_sched **)qdisc_skb_cb(skb)->data;
+}
+
+/* A link comes or goes: no way that was found before counts any longer. */
+void leolink_direct_links_changed(void)
+{
+	links_changed++;
+}
+
+void leolink_direct_free(struct leolink_sched *q)
+{
+	kfree(q->ways);
+	leolink_direct_links_changed();
+}
+
+static bool is_tapped(const struct net_device *dev)
+{
+	return !list_empty(&dev->ptype_all) || rcu_access_pointer(dev->rx_handler);
+}
+
+/* Changes of the node's routes count up the first number, of links the second: the sum never comes back. */
+static u32 stamp_of(const struct net_device *peer)
+{
+	return (u32)rt_genid_ipv4(dev_net(peer)) + links_changed;
+}
+
+/* The plain link that a node's packets to `dev` queue at; NULL = there is none. */
+static struct leolink_sched *link_of(const struct leolink_sched *from, struct net_device *dev)
+{
+	struct Qdisc *sch = dev->real_num_tx_queues == 1 ? rcu_dereference(netdev_get_tx_queue(dev, 0)->qdisc) : NULL;
+
+	/* all links have one way to be queued at */
+	return sch && sch->enqueue == from->sch->enqueue ? qdisc_priv(sch) : NULL;
+}
+
+/* Addresses of which the kernel wants to know more than a route. */
+static bool is_odd(__be32 address)
+{
+	return ipv4_is_multicast(address) || ipv4_is_lbcast(address) || ipv4_is_zeronet(address) ||
+	       ipv4_is_loopback(address);
+}
+
+/*
+ * Whether the kernel has what it would make for the first packet that takes a hop: route and neighbour. They are made at
+ * the instant at which they are without direct forwarding, by that packet: an old route that goes wakes ksoftirqd, that
+ * sets a timer of the scheduler, its interrupt is mixed into the random pool, and BBR draws from that.
+ */
+static bool is_known_to_kernel(const struct fib_nh_common *hop, struct net_device *dev, __be32 destination)
+{
+	const struct rtable *rt = rcu_dereference(hop->nhc_rth_input);
+	const struct neighbour *neighbour = __ipv4_neigh_lookup_noref(dev, (__force u32)destination);
+
+	/* as rt_cache_valid of net/ipv4/route.c */
+	return rt && READ_ONCE(rt->dst.obsolete) == DST_OBSOLETE_FORCE_CHK &&
+	       rt->rt_genid == rt_genid_ipv4(dev_net(dev)) && neighbour && neighbour->hh.hh_len;
+}
+
+/* Asks the node's routing table. */
+static void find(struct way *w, const struct leolink_sched *from, struct net_device *peer, const struct iphdr *ip)
+{
+	struct in_device *in = __in_dev_get_rcu(peer);
+	struct net *net = dev_net(peer);
+	struct flowi4 flow = {
+		.flowi4_iif = peer->ifindex,
+		.flowi4_tos = ip->tos & INET_DSCP_MASK,
+		.flowi4_scope = RT_SCOPE_UNIVERSE,
+		.saddr = ip->saddr,
+		.daddr = ip->daddr,
+	};
+	struct fib_nh_common *hop;
+	struct fib_result result;
+	struct net_device *dev;
+
+	w->source = ip->saddr;
+	w->destination = ip->daddr;
+	w->tos = ip->tos;
+	w->stamp = stamp_of(peer);
+	w->next = NULL;
+	if (!in || !IN_DEV_FORWARD(in) || IN_DEV_RPFILTER(in) || fib4_has_custom_rules(net) ||
+	    !READ_ONCE(net->ipv4.sysctl_ip_fwd_update_priority) || is_odd(ip->saddr) || is_odd(ip->daddr) ||
+	    net->ipv4.fib_has_custom_local_routes || inet_lookup_ifaddr_rcu(net, ip->saddr))
+		return;
+	if (fib_lookup(net, &flow, &result, 0) || result.type != RTN_UNICAST || !result.fi ||
+	    fib_info_num_path(result.fi) != 1 || result.fi->fib_metrics->metrics[RTAX_MTU - 1])
+		return;
+	hop = FIB_RES_NHC(result);
+	dev = hop->nhc_dev;
+	if (hop->nhc_gw_family || hop->nhc_lwtstate || rcu_access_pointer(hop->nhc_exceptions) || !dev || dev == peer ||
+	    !(dev->flags & IFF_NOARP) || !netif_running(dev))
+		return;
+	if (!is_known_to_kernel(hop, dev, ip->daddr)) {
+		w->stamp--;	/* asked again for the next packet */
+		return;
+	}
+	ether_addr_copy(w->mac, dev->dev_addr);
+	w->max_bytes = min(dev->mtu, peer->mtu);
+	w->next = link_of(from, dev);
+}
+
+static struct way *way_of(const struct leolink_sched *from, struct net_device *peer, const struct iphdr *ip)
+{
+	u32 hash = (__force u32)(ip->saddr ^ ip->daddr);
+	struct way *w;
+
+	hash ^= hash >> 16;
+	w = &from->ways->way[(hash ^ hash >> 8) % WAYS];
+	if (w->source != ip->saddr || w->destination != ip->daddr || w->tos != ip->tos || w->stamp != stamp_of(peer))
+		find(w, from, peer, ip);
+	return w;
+}
+
+/* Whether the IP header is of a packet that a router passes on without a second look. */
+static bool is_plain(const struct sk_buff *skb)
+{
+	const struct ethhdr *eth = (const struct ethhdr *)skb->data;
+	const struct iphdr *ip = (const struct iphdr *)(skb->data + ETH_HLEN);
+
+	return skb->protocol == htons(ETH_P_IP) && skb_headlen(skb) >= ETH_HLEN + sizeof(*ip) && !skb_is_gso(skb) &&
+	       eth->h_proto == htons(ETH_P_IP) && !is_multicast_ether_addr(eth->h_dest) && *(const u8 *)ip == 0x45 &&
+	       ip->ttl > 1 && !(ip->frag_off & htons(IP_MF | IP_OFFSET)) &&
+	       ntohs(ip->tot_len) + ETH_HLEN == skb->len && !ip_fast_csum(ip, 5);
+}
+
+/* Forwards a packet if it can, and consumes it then. */
+static bool forward(struct sk_buff *skb)
+{
+	struct leolink_sched *from = *brought_by(skb), *next;
+	struct net_device *peer = from->ways->peer;
+	struct sk_buff *dropped = NULL;
+	struct net_device *dev;
+	struct ethhdr *eth;
+	struct iphdr *ip;
+	struct way *w;
+
+	if (!is_plain(skb))
+		return false;
+	w = way_of(from, peer, (struct iphdr *)(skb->data + ETH_HLEN));
+	next = w->next;
+	if (!next || !next->plain || !next->r.delay_ns || !next->rate_bps || !from->rate_bps || skb->len > w->max_bytes + ETH_HLEN)
+		return false;
+	dev = qdisc_dev(next->sch);
+	if (is_tapped(peer) || is_tapped(dev) || skb_cow(skb, LL_RESERVED_SPACE(dev)))
+		return false;
+	eth = (struct ethhdr *)skb->data;
+	ip = (struct iphdr *)(skb->data + ETH_HLEN);
+	ether_addr_copy(eth->h_dest, w->mac);
+	ether_addr_copy(eth->h_source, w->mac);
+	ip_decrease_ttl(ip);
+	skb_dst_drop(skb);
+	skb_forward_csum(skb);
+	skb_clear_tstamp(skb);
+	skb->priority = rt_tos2priority(ip->tos);
+	skb->dev = dev;
+	qdisc_skb_cb(skb)->pkt_len = skb->len;
+	next->sch->enqueue(skb, next->sch, &dropped);
+	while (unlikely(dropped)) {
+		skb = dropped;
+		dropped = skb->next;
+		skb_mark_not_on_list(skb);
+		dev_kfree_skb_any(skb);
+	}
+	return true;
+}
+
+/* Interrupt: a packet has arrived at the other end of a link. It is forwarded with all others of the instant. */
+void leolink_direct_arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb)
+{
+	if (unlikely(!q->ways) && is_on)
+		q->ways = kzalloc(sizeof(*q->ways), GFP_ATOMIC);
+	if (!is_on || !q->ways || unlikely(rest_by_kernel || ++arrived > MOST_AT_ONCE)) {
+		leolink_direct_give_way();
+		dev_forward_skb(peer, skb);
+		return;
+	}
+	q->ways->peer = peer;
+	*brought_by(skb) = q;
+	skb->next = NULL;
+	*last = skb;
+	last = &skb->next;
+}
+
+static struct sk_buff *take_first(void)
+{
+	struct sk_buff *skb = first;
+
+	first = skb->next;
+	if (!first)
+		last = &first;
+	skb_mark_not_on_list(skb);
+	return skb;
+}
+
+/* What has arrived at this instant, and what still does, goes the kernel's way. */
+void leolink_direct_give_way(void)
+{
+	rest_by_kernel = true;
+	while (first) {
+		struct sk_buff *skb = take_first();
+
+		dev_forward_skb((*brought_by(skb))->ways->peer, skb);
+	}
+}
+
+/* Interrupt: all that arrives at this instant has been taken off its links. */
+void leolink_direct_forward(void)
+{
+	rcu_read_lock();
+	/* taps of all interfaces; what the kernel would do before it forwards these: timers, queues, packets of before */
+	if (first && (!list_empty(&net_hotdata.ptype_all) || (local_softirq_pending() & ((2 << NET_RX_SOFTIRQ) - 1))))
+		leolink_direct_give_way();
+	while (first) {
+		struct sk_buff *skb = take_first();
+
+		if (!forward(skb)) {
+			dev_forward_skb((*brought_by(skb))->ways->peer, skb);
+			leolink_direct_give_way();
+		}
+	}
+	rcu_read_unlock();
+	rest_by_kernel = false;
+	arrived = 0;
+}
+
+/* /proc/leolink/forwarding: "direct" or "kernel", as the agent writes it. */
+static ssize_t forwarding_write(struct file *f, const char __user *from, size_t size, loff_t *pos)
+{
+	char word[8] = "";
+
+	if (size >= sizeof(word))
+		return -EINVAL;
+	if (copy_from_user(word, from, size))
+		return -EFAULT;
+	if (strcmp(word, "direct") && strcmp(word, "kernel"))
+		return -EINVAL;
+	is_on = word[0] == 'd';
+	return size;
+}
+
+static const struct proc_ops forwarding_ops = { .proc_write = forwarding_write };
+
+/* After leolink_proc.c has made the directory. */
+int __init leolink_direct_register(void)
+{
+	return proc_create("leolink/forwarding", 0200, NULL, &forwarding_ops) ? 0 : -ENOMEM;
+}
