@@ -10,3 +10,12 @@ def host_node(station: str) -> str:
     A colon, which no station's name has, so that no station is taken for a host.
     """
     return _HOST_PREFIX + station
+
+
+def station_of(host: str) -> str:
+    """The station whose host a node is; a node that is no host as it is.
+
+    >>> station_of(host_node("Madrid"))
+    'Madrid'
+    """
+    return host.removeprefix(_HOST_PREFIX)

@@ -342,6 +342,9 @@ def _kind(flow: dict[str, Any]) -> str:
         return "tcp"
     if flow["kind"] == "program":
         return "program"
+    # Of runs before this scalar nobody knows whose datagrams they were.
+    if flow.get("program") is not None:
+        return "datagrams"
     # A ping without replies is a stream of probes one way, as udp is.
     return "ping" if flow["kind"] == "ping" and flow.get("replies_pkts") is not None else "probe"
 
@@ -469,6 +472,12 @@ _PROBE = (
     *_LATE,
 )
 
+_DATAGRAMS = (
+    _Row("payload_mean_bps"),
+    _Row("payload_back_mean_bps", _Shown.ANY),
+    *_PROBE,
+)
+
 _PING = (
     _Row("probes_pkts"),
     _Row("replies_lost_pkts", also=("probes_pkts",), text=_part),
@@ -486,6 +495,11 @@ _RUN = (
     _Row("route_changes", _Shown.ANY, ("route_changes_shorter",), _changes),
     _Row("path_delay_min_ns", _Shown.KNOWN, ("path_delay_max_ns",), _between),
     _Row("no_path_s", _Shown.ANY),
+    _Row("moved_pkts", _Shown.KNOWN),
+    _Row("held_back_pkts", _Shown.KNOWN),
+    _Row("held_back_max_bytes", _Shown.ANY),
+    _Row("held_back_longest_ns", _Shown.KNOWN),
+    _Row("hold_full_pkts", _Shown.ANY),
     _Row("fairness.jain_index", _Shown.KNOWN),
     _Row("virtual_s", _Shown.KNOWN),
     _Row("cpu_s", _Shown.KNOWN),
@@ -502,5 +516,5 @@ _PROGRAM = (
 
 _KINDS = {
     "tcp": ("TCP", _TCP), "ping": ("Pings", _PING), "probe": ("Probes one way", _PROBE),
-    "program": ("Programs", _PROGRAM),
+    "datagrams": ("UDP of programs", _DATAGRAMS), "program": ("Programs", _PROGRAM),
 }  # fmt: skip

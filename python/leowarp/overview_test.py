@@ -119,6 +119,26 @@ def test_probes_without_replies_have_one_way_delays(probe):
     assert rows["reordering entropy"] == ("0.5",)
 
 
+def test_the_datagrams_of_a_program_have_a_goodput_and_are_no_probes():
+    flow = {"flow": 3, "kind": "udp", "source": "A", "destination": "B", "probes_pkts": 10, "probes_lost_pkts": 1,
+            "program": 0, "payload_mean_bps": 19.04e6, "payload_back_mean_bps": 0.0}  # fmt: skip
+    found = tables(SUMMARY | {"flows": [flow]})
+    assert "Probes one way, A to B" not in found
+    assert found["UDP of programs, A to B"]["goodput"] == ("19.04 Mbit/s",)
+    assert "goodput, back" not in found["UDP of programs, A to B"]
+
+
+def test_what_cures_did_is_said_of_the_run():
+    did = {"moved_pkts": 0, "held_back_pkts": 10, "held_back_max_bytes": 12112, "held_back_longest_ns": 951_322,
+           "hold_full_pkts": 0}  # fmt: skip
+    rows = tables(SUMMARY | did)["Run"]
+    assert rows["packets moved to the new link"] == ("0",)
+    assert rows["packets held back"] == ("10",)
+    assert rows["  longest time"] == ("951.3 us",)
+    assert "  came to a full buffer" not in rows
+    assert "packets held back" not in tables(SUMMARY)["Run"]
+
+
 def test_runs_stand_side_by_side_flow_by_flow():
     reno = SUMMARY | {"name": "two", "flows": [TCP | {"congestion_control": "reno", "late_pkts": 9}]}
     sections = {section.title: section for section in compared(["cubic", "reno"], [SUMMARY, reno])}

@@ -72,6 +72,10 @@ def test_iperf3_and_the_trace_count_the_same(tmp_path):
     lost = udp["sum"]["lost_packets"]
     assert lost <= flows[5]["probes_lost_pkts"] == flows[5]["lost_queue_pkts"] <= lost + 2
     assert udp["sum"]["packets"] <= flows[5]["probes_pkts"] <= udp["sum"]["packets"] + 2
+    # iperf3 divides by the time until it stops, the trace by that until the last datagram has arrived.
+    arrived_bps = udp["sum"]["bits_per_second"] * (1 - udp["sum"]["lost_percent"] / 100)
+    assert flows[5]["payload_mean_bps"] == pytest.approx(arrived_bps, rel=0.05)
+    assert flows[5]["program"] == 1
 
 
 @needs_iperf3

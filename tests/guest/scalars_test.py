@@ -7,6 +7,7 @@ import pytest
 
 import leowarp as lw
 from leowarp import scalars
+from leowarp.scalars.of_flows import DATAGRAMS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -62,4 +63,5 @@ def test_every_declared_scalar_is_known_of_some_run(tmp_path):
             known[kind] |= {name for name, value in flow.items() if value is not None}
     assert known["run"] == set(scalars.names(scalars.RUN))
     assert known["tcp"] == set(scalars.names(scalars.TCP))
-    assert known["probe"] == set(scalars.names(scalars.PROBE)) - OF_TCP_ALONE
+    # Of programs: tests/guest/program_test.py
+    assert known["probe"] == set(scalars.names(scalars.PROBE)) - OF_TCP_ALONE - set(scalars.names(DATAGRAMS))

@@ -7,6 +7,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from leowarp.metrics.tables import ACK, DATA, floats
+
 if TYPE_CHECKING:
     from leowarp.metrics.tables import Tables
     from leowarp.scenario import Plan
@@ -46,6 +48,32 @@ def _flow(program: Any, connection: dict[str, Any]) -> Any:
         "stop_ns": connection["stop_ns"],
     }
     return dataclasses.replace(program, **(blank | known))
+
+
+def datagram_scalars(tables: Tables, number: int, lived_ns: tuple[int, int]) -> dict[str, Any]:
+    """What the UDP connection of a program carried.
+
+    Parameters
+    ----------
+    number : int
+        The flow.
+    lived_ns : (int, int)
+        From its first packet to its last.
+
+    Returns
+    -------
+    dict
+        The scalars of `scalars.of_flows.DATAGRAMS`; all None of a flow that is no program's.
+    """
+    program = next((each["program"] for each in tables.connections if each["flow"] == number), None)
+    found: dict[str, Any] = {"program": program, "payload_mean_bps": None, "payload_back_mean_bps": None}
+    bins, length_ns = tables.of_flow("bins", number), lived_ns[1] - lived_ns[0]
+    if program is None or length_ns <= 0 or not tables.has("bins") or "delivered_bytes" not in bins:
+        return found
+    for direction, name in ((DATA, "payload_mean_bps"), (ACK, "payload_back_mean_bps")):
+        mine = floats(bins["delivered_bytes"])[bins["direction"].to_numpy() == direction]
+        found[name] = float(mine.sum()) * 8e9 / length_ns
+    return found
 
 
 def program_scalars(tables: Tables, number: int) -> dict[str, Any]:

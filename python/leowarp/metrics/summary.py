@@ -18,7 +18,7 @@ from leowarp.metrics.acknowledgements import acknowledgement_scalars
 from leowarp.metrics.capacity import capacity_scalars
 from leowarp.metrics.causes import cause_scalars
 from leowarp.metrics.channels import Pair
-from leowarp.metrics.connections import program_scalars
+from leowarp.metrics.connections import datagram_scalars, program_scalars
 from leowarp.metrics.cures import cure_scalars
 from leowarp.metrics.delays import delays
 from leowarp.metrics.flows import flow_summary, life, received_ce_pkts
@@ -141,13 +141,15 @@ def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
 def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
     """Scalars of a ping or UDP flow; without replies its delays are one way."""
     tables, flow = run.tables, run.plan.flows[number]
-    changes_ns = _changes_in(run, flow, life(tables, number, flow, run.end_ns))
+    lived_ns = life(tables, number, flow, run.end_ns)
+    changes_ns = _changes_in(run, flow, lived_ns)
     replies = flow.kind == "ping" and bool(flow.replies)
     # Without the table nobody looked; with it and without rows no probe was sent. The two must not look alike.
     probed = probes(tables, number, run.end_ns, one_way=not replies) if tables.has("echoes") else None
     return (
         _of_flow(run, number, changes_ns)
         | probe_scalars(probed, changes_ns, replies=replies)
+        | datagram_scalars(tables, number, lived_ns)
         | of_probes(probed, changes_ns)
     )
 

@@ -5,7 +5,7 @@ import pytest
 
 from leowarp import scalars, scenario
 from leowarp.metrics import metrics, read_tables
-from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS, REORDERING
+from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS, DATAGRAMS, REORDERING
 from leowarp.scalars.of_run import COSTS, CURES
 from support.synthetic.access import write_synthetic_access
 
@@ -16,7 +16,8 @@ NOT_OF_TCP = {*NO_TRANSFERS, *scalars.names(ACKNOWLEDGEMENTS), "received_ce_pkts
     "spurious_retransmissions_ratio"
 }  # fmt: skip
 # Pings have neither congestion control nor an end, and their reordering is not among the tables
-NOT_OF_PROBES = {"congestion_control", "connect_ns", "completion_ns", "bytes", "error", *scalars.names(REORDERING)}
+NOT_OF_PROBES = {"congestion_control", "connect_ns", "completion_ns", "bytes", "error", *scalars.names(REORDERING),
+                 *scalars.names(DATAGRAMS)}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from leowarp import layout, plainfiles
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import html, interactive
 from leowarp.report.channel_section import channel_section
+from leowarp.report.cures_section import cures_section
 from leowarp.report.difference_section import difference_section
 from leowarp.report.drawing import Drawing, OnFigure, draw_all
 from leowarp.report.figures import FIGURES, Runs, views
@@ -182,6 +183,7 @@ def _run_body(
         ("figures", "Figures", _pictures([view], folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
         ("changes", worded([view], "Route changes"),
          reconfigurations_section(view) if view.is_access else _changes_table(view)),
+        ("cures", "What was done about route changes", cures_section(view)),
         ("reordering", "Reordering", reordering_section(view, _pictures([view], folder, _part(drawn, "reordering")))),
         ("summary", "All numbers", _folded("Each flow and the run", summary_tables([view]))),
         ("recovery", worded([view], "Recovery after route changes"), _recovery_table(view)),

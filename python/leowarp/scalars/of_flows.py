@@ -133,6 +133,17 @@ ECHOES: Section = (
            "one-way delay, largest"),
 )
 
+# Of the UDP of a program, which is found and not planned.
+DATAGRAMS: Section = (
+    Scalar("program", COUNT, _WHAT,
+           "number of the flow of programs whose connection it is; null: probes of leowarp's own, as of all of these"),
+    Scalar("payload_mean_bps", BPS, _GOODPUT,
+           "payload that reached the destination, over the time from the connection's first packet to its last",
+           "goodput", "goodput"),
+    Scalar("payload_back_mean_bps", BPS, _GOODPUT, "likewise the payload that came back to the source",
+           "goodput, back", "goodput, back"),
+)
+
 # What the agent itself saw at the flow's sockets.
 ENDING: Section = (
     Scalar("bytes", BYTES, _GOODPUT, "payload that arrived, each byte once"),
@@ -414,8 +425,8 @@ PROGRAM: Section = (*IDENTITY, *PROGRAMS)
 """Of a flow of programs."""
 
 PROBE: Section = (
-    *IDENTITY, *PACKETS, *ECHOES, *ENDING, *REORDERING, *CAUSES, *REPLIES, *NEAR_CHANGES, *CHANGES_WITH_LOST_PROBES,
-    *SPIKES,
+    *IDENTITY, *PACKETS, *ECHOES, *DATAGRAMS, *ENDING, *REORDERING, *CAUSES, *REPLIES, *NEAR_CHANGES,
+    *CHANGES_WITH_LOST_PROBES, *SPIKES,
 )  # fmt: skip
 """Of a flow of pings, or of UDP datagrams."""
 

@@ -52,11 +52,16 @@ DROPS: Section = (
 CURES: Section = (
     Scalar("moved_pkts", PKTS, _CHANGES,
            "packets that waited at a link when its node abandoned it for their host, and were handed to the new one; "
-           "null: without `cures.move_queue` and `cures.hold`, as of all of these"),
-    Scalar("held_back_pkts", PKTS, _CHANGES, "packets that were held back at a route change"),
-    Scalar("held_back_max_bytes", BYTES, _CHANGES, "most bytes held back at one link at once"),
-    Scalar("held_back_longest_ns", NS, _CHANGES, "longest time that a packet was held back; null also: none was"),
-    Scalar("hold_full_pkts", PKTS, _CHANGES, "packets that came when the hold buffer was full"),
+           "null: without `cures.move_queue` and `cures.hold`, as of all of these",
+           "packets moved to the new link", "packets moved to the new link"),
+    Scalar("held_back_pkts", PKTS, _CHANGES, "packets that were held back at a route change",
+           "packets held back", "packets held back"),
+    Scalar("held_back_max_bytes", BYTES, _CHANGES, "most bytes held back at one link at once",
+           "bytes held back, most at one link", "  most bytes at one link"),
+    Scalar("held_back_longest_ns", NS, _CHANGES, "longest time that a packet was held back; null also: none was",
+           "longest time held back", "  longest time"),
+    Scalar("hold_full_pkts", PKTS, _CHANGES, "packets that came when the hold buffer was full",
+           "came to a full hold buffer", "  came to a full buffer"),
 )
 
 COSTS: Section = (
