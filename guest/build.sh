@@ -3,9 +3,9 @@
 #
 # Builds the guest kernel: Linux as User Mode Linux, unpatched, statically linked, with objects of ours added at
 # the link: seed.c (the random seed comes from the environment), rseq.c (a quirk of glibc), ptrace.c (hosts with more
-# registers than the kernel expects), clock/clock.c (time to the nanosecond), qdisc/leolink_*.c (the link model),
-# cc/bbr_handover.c and cc/cubic_handover.c (congestion controls), ulp/delack.c (delayed ACKs), tcp/loss_*.c (ways to find
-# losses).
+# registers than the kernel expects, and fewer requests to the host) with registers/owed.c, clock/clock.c (time to the
+# nanosecond), qdisc/leolink_*.c (the link model), cc/bbr_handover.c and cc/cubic_handover.c (congestion controls),
+# ulp/delack.c (delayed ACKs), tcp/loss_*.c (ways to find losses).
 #
 #	guest/build.sh [--leave-out] SOURCE BUILD OUT
 #
@@ -110,6 +110,15 @@ ours="clock:clock_register leolink:leolink_register bbr_handover:bbr_handover_ma
 # What of the kernel's own loss_detection stands before (tcp/loss_hooks.c)
 wrapped="tcp_rack_update_reo_wnd tcp_rack_mark_lost tcp_rack_reo_timeout tcp_rack_skb_timeout tcp_newreno_mark_lost
 	tcp_enter_loss tcp_cleanup_congestion_control icmp_rcv"
+if [ $leave_out = no ]; then
+	# What owed.c is in place of stays in the kernel, under a second name, for owed.c to call
+	instead=setup_signal_stack_si
+	kernel_make arch/x86/um/signal.o
+	signal=$build/arch/x86/um/signal.o
+	nm "$signal" | grep -q " leowarp_kernels_$instead\$" || objcopy --weaken-symbol=$instead --add-symbol \
+		"leowarp_kernels_$instead=.text:0x$(nm "$signal" | sed -n "s/ T $instead\$//p"),function,global" "$signal"
+	ours="$ours owed:leowarp_kernels_$instead"
+fi
 objects=$(printf '%s.o ' $(printf '%s\n' $ours | sed 's/:.*//'))
 kernel_make -k M="$build/leowarp" $objects || [ $leave_out = yes ]
 fitting=""

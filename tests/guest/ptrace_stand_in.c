@@ -8,23 +8,32 @@
  */
 #include <elf.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
 
 /* HOST_FP_SIZE of arch/x86/um/user-offsets.c, Linux 6.12 */
 #define GUEST_BYTES 2696
 #define CHILD 4711
+
+#include "../../guest/registers/owed.h"
+
+/* As in a kernel that owed.c is linked into */
+const char leowarp_owed_is_paid = 1;
 
 long __wrap_ptrace(enum __ptrace_request request, ...);
 long __real_ptrace(enum __ptrace_request request, pid_t pid, void *address, void *data);
 
 static unsigned char registers[1 << 20];
 static size_t area_bytes;
-static int reads, writes, others;
+static struct user_regs_struct general;
+static int reads, writes, others, general_reads, general_writes, pokes;
 static int gone;
 static struct { enum __ptrace_request request; pid_t pid; void *address, *data; } last;
 
@@ -42,6 +51,21 @@ long __real_ptrace(enum __ptrace_request request, pid_t pid, void *address, void
 	last.pid = pid;
 	last.address = address;
 	last.data = data;
+	if (request == PTRACE_GETREGS) {
+		general_reads++;
+		*(struct user_regs_struct *)data = general;
+		return 0;
+	}
+	if (request == PTRACE_SETREGS) {
+		general_writes++;
+		general = *(struct user_regs_struct *)data;
+		return 0;
+	}
+	if (request == PTRACE_POKEUSER && address == (void *)offsetof(struct user_regs_struct, rax)) {
+		pokes++;
+		general.rax = (unsigned long)data;
+		return 0;
+	}
 	if ((request != PTRACE_GETREGSET && request != PTRACE_SETREGSET) || address != (void *)NT_X86_XSTATE) {
 		others++;
 		return 42;
@@ -113,6 +137,7 @@ static void threads(void)
 		check(!memcmp(registers + seen, beyond + seen, sizeof(registers) - seen),
 		      "what the guest does not know of is changed");
 		/* It computes */
+		__wrap_ptrace(PTRACE_SYSEMU, CHILD, 0, 0);
 		fill(registers, seen, 100 + turn);
 		check(guest_gets(saved[thread]) == 0, "reading the registers fails");
 		check(!memcmp(saved[thread], registers, seen), "the registers are not what the thread left");
@@ -150,6 +175,112 @@ static void gone_process(void)
 	check(guest_sets(buffer) == -1 && errno == ESRCH, "a later request to a dead process");
 }
 
+/* The process runs, computes, and stops for a system call */
+static void runs_until(unsigned long number, unsigned int salt)
+{
+	struct user_regs_struct seen;
+
+	__wrap_ptrace(PTRACE_SYSEMU, CHILD, 0, 0);
+	fill(registers, area_bytes < GUEST_BYTES ? area_bytes : GUEST_BYTES, salt);
+	memset(&general, 0, sizeof(general));
+	general.orig_rax = number;
+	general.rax = (unsigned long)-38;
+	general.rip = salt;
+	check(__wrap_ptrace(PTRACE_GETREGS, CHILD, 0, &seen) == 0 && seen.orig_rax == number, "reading the general registers");
+}
+
+/* The kernel answers the system call and lets the process go on: what userspace() does before SYSEMU */
+static void answers(unsigned char *buffer, long result)
+{
+	struct user_regs_struct given = general;
+
+	given.orig_rax = -1UL;
+	given.rax = (unsigned long)result;
+	check(__wrap_ptrace(PTRACE_SETREGS, CHILD, 0, &given) == 0, "setting the general registers");
+	check(guest_sets(buffer) == 0, "setting the registers");
+}
+
+/* System calls, one after the other, of a process that has but one thread: nothing but the result is written */
+static void system_calls(void)
+{
+	static unsigned char buffer[GUEST_BYTES];
+
+	for (int call = 0; call < 10; call++) {
+		runs_until(SYS_read, call);
+		check(guest_gets(buffer) == 0, "reading the registers");
+		answers(buffer, call);
+		check(general.rax == (unsigned long)call, "the result does not arrive");
+	}
+	check(reads == 0 && writes == 0, "floating-point registers were read or written");
+	check(pokes == 10 && general_writes == 0, "more than the result was written");
+}
+
+/* A result by which the host would start the system call again, and any other change: all registers are written */
+static void restarts(void)
+{
+	static unsigned char buffer[GUEST_BYTES];
+	struct user_regs_struct given;
+
+	for (long result = -512; result >= -516; result--) {
+		runs_until(SYS_read, 1);
+		check(guest_gets(buffer) == 0, "reading the registers");
+		answers(buffer, result);
+	}
+	check(pokes == 0 && general_writes == 5 && general.orig_rax == -1UL, "the host may start a system call again");
+	runs_until(SYS_read, 1);
+	given = general;
+	given.orig_rax = -1UL;
+	given.rip = 4711;
+	check(__wrap_ptrace(PTRACE_SETREGS, CHILD, 0, &given) == 0 && general.rip == 4711 && general_writes == 6,
+	      "a jump does not arrive");
+	check(__wrap_ptrace(PTRACE_SETREGS, CHILD, 0, &given) == 0 && general_writes == 7, "the second of two writes");
+}
+
+/* What was put off is read before the process, or another thread of it, changes the registers, or the kernel uses them */
+static void owed(void)
+{
+	static unsigned char buffer[GUEST_BYTES], other[GUEST_BYTES], before[sizeof(registers)];
+	static struct { long others[12]; unsigned char buffer[GUEST_BYTES]; } task;
+	size_t seen = area_bytes < GUEST_BYTES ? area_bytes : GUEST_BYTES;
+	static const unsigned long at_once[] = { SYS_clone, SYS_fork, SYS_vfork, SYS_clone3, SYS_execve, SYS_execveat,
+						 SYS_rt_sigreturn, SYS_ptrace, -1UL };
+
+	/* Another thread */
+	runs_until(SYS_read, 1);
+	memcpy(before, registers, seen);
+	check(guest_gets(buffer) == 0 && reads == 0, "it was not put off");
+	fill(other, GUEST_BYTES, 77);
+	answers(other, 1);
+	check(!memcmp(buffer, before, seen), "the first thread has lost its registers");
+	check(!memcmp(registers, other, seen), "the second one does not have its own");
+	/* A system call of the kernel's in the process; a signal */
+	for (int way = 0; way < 2; way++) {
+		runs_until(SYS_futex, 20 + way);
+		memcpy(before, registers, seen);
+		check(guest_gets(buffer) == 0 && memcmp(buffer, before, seen), "it was not put off");
+		if (way == 0)
+			__wrap_ptrace(PTRACE_CONT, CHILD, 0, 0);
+		else
+			leowarp_pay_owed(buffer);
+		check(!memcmp(buffer, before, seen), "it is not there when it is needed");
+	}
+	/* System calls that use the buffer, and stops for another reason */
+	for (size_t i = 0; i < sizeof(at_once) / sizeof(*at_once); i++) {
+		runs_until(at_once[i], 30 + i);
+		check(guest_gets(buffer) == 0 && !memcmp(buffer, registers, seen), "it was put off");
+	}
+	/* What the kernel has written itself arrives */
+	buffer[0] ^= 255;
+	check(guest_sets(buffer) == 0 && registers[0] == buffer[0], "what sigreturn wrote does not arrive");
+	/* Memory that is no task's any more is not written */
+	runs_until(SYS_read, 50);
+	check(guest_gets(task.buffer) == 0, "reading the registers");
+	leowarp_forget_owed(&task, sizeof(task));
+	__wrap_ptrace(PTRACE_CONT, CHILD, 0, 0);
+	for (size_t i = 0; i < sizeof(task.buffer); i++)
+		check(!task.buffer[i], "the memory of a task that has ended was written");
+}
+
 /* An area that is larger than any known one is refused in words */
 static void too_large(void)
 {
@@ -163,7 +294,8 @@ int main(int count, char **arguments)
 {
 	static const struct { const char *name; void (*run)(void); } cases[] = {
 		{ "threads", threads }, { "others-pass", others_pass },
-		{ "gone-process", gone_process }, { "too-large", too_large },
+		{ "gone-process", gone_process }, { "system-calls", system_calls }, { "restarts", restarts }, { "owed", owed },
+		{ "too-large", too_large },
 	};
 
 	if (count != 3)

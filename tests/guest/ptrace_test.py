@@ -28,7 +28,7 @@ def stand_in(tmp_path_factory):
     return run
 
 
-@pytest.mark.parametrize("case", ["threads", "others-pass", "gone-process"])
+@pytest.mark.parametrize("case", ["threads", "others-pass", "gone-process", "system-calls", "restarts", "owed"])
 @pytest.mark.parametrize("area_bytes", AREAS_BYTES)
 def test_threads_keep_their_registers_whatever_the_size_of_the_hosts_area(stand_in, area_bytes, case):
     assert stand_in(area_bytes, case) == (0, "", "")

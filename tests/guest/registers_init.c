@@ -4,10 +4,12 @@
  * hand the processor to another one. Compiled by the tests: gcc -O1 -static.
  *
  * A token goes round a ring of pipes: four processes, the last of which has three threads more. Each fills its registers,
- * reads the token (all others run meanwhile, with other values), hands it on, and looks at its registers.
+ * reads the token (all others run meanwhile, with other values), hands it on, and looks at its registers. In each round
+ * the first sends the others a signal while they wait for the token, and its handler overwrites the registers.
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +85,16 @@ __attribute__((target("avx512f,avx512bw"))) static long pass_avx512(const struct
 	return result;
 }
 
+static volatile sig_atomic_t interrupted;
+
+static void overwrite(int number)
+{
+	(void)number;
+	asm volatile(".irp n," LOW "\n pcmpeqd %%xmm\\n, %%xmm\\n\n .endr\n" ::: "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5",
+		     "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+	interrupted = 1;
+}
+
 /* Whether the values of a member were there again after each of its turns */
 static int ring(int member)
 {
@@ -97,6 +109,9 @@ static int ring(int member)
 		for (size_t i = 0; i < sizeof(in); i++)
 			((unsigned char *)&in)[i] = (unsigned char)(member * 37 + round * 11 + i * 3 + i / 64);
 		memset(&out, 0, sizeof(out));
+		/* To all but init and its sender */
+		if (member == 0 && kill(-1, SIGUSR1))
+			return 0;
 		result = width == AVX512 ? pass_avx512(&in, &out, from, to, &token) :
 			 width == AVX	 ? pass_avx(&in, &out, from, to, &token) :
 					   pass_sse(&in, &out, from, to, &token);
@@ -124,18 +139,19 @@ static int process(int number)
 	int all;
 
 	if (number != PROCESSES - 1)
-		return ring(number);
+		return ring(number) && (number == 0 || interrupted);
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, thread, (void *)(long)(PROCESSES + i)))
 			return 0;
 	all = ring(number);
 	for (int i = 0; i < THREADS; i++)
 		all &= !pthread_join(threads[i], &good) && good;
-	return all;
+	return all && interrupted;
 }
 
 int main(void)
 {
+	struct sigaction action = { .sa_handler = overwrite, .sa_flags = SA_RESTART };
 	char end[200];
 	int file, status, good = 0;
 
@@ -148,6 +164,8 @@ int main(void)
 	for (int member = 0; member < MEMBERS; member++)
 		if (pipe(pipes[member]))
 			return 6;
+	if (sigaction(SIGUSR1, &action, NULL))
+		return 8;
 	for (int number = 0; number < PROCESSES; number++)
 		if (!fork())
 			_exit(process(number) ? 0 : 1);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vector registers survive the switches between processes and threads of the guest, on this host's size of them.
+"""Vector registers survive switches between processes and threads of the guest, and signals, on this host's size.
 
-What hosts of other sizes would do: `ptrace_test.py`.
+Hosts of other sizes: `ptrace_test.py`.
 """
 
 import subprocess
