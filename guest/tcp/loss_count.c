@@ -39,10 +39,11 @@ void loss_ncr_end(struct sock *sk, struct loss_state *state)
 void loss_ncr_ack(struct sock *sk, struct loss_state *state, bool careful)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	bool advanced = tp->snd_una != state->una;
+	bool advanced = tp->snd_una != state->una, had_holes = state->sacked_pkts;
 	u32 pipe_pkts = tcp_packets_in_flight(tp);
 
 	state->una = tp->snd_una;
+	state->sacked_pkts = tp->sacked_out;
 	state->dupthresh_pkts = loss_ncr_dupthresh(tp->packets_out, careful);
 	if (inet_csk(sk)->icsk_ca_state > TCP_CA_Disorder) {
 		state->flight_size_prev_pkts = 0;
@@ -54,7 +55,8 @@ void loss_ncr_ack(struct sock *sk, struct loss_state *state, bool careful)
 		state->flight_size_pkts = tp->packets_out;
 		if (!tp->sacked_out)
 			state->flight_size_prev_pkts = 0;
-	} else if (!state->flight_size_prev_pkts && tp->sacked_out) {
+	} else if (!state->flight_size_prev_pkts && tp->sacked_out && !had_holes) {
+		/* 3.1: the first ACK with SACK after one without. What is SACKed after a timeout is no new beginning */
 		state->flight_size_prev_pkts = tp->packets_out;
 		state->flight_size_pkts = tp->packets_out;
 		state->cwnd_pkts = tcp_snd_cwnd(tp);
@@ -76,22 +78,21 @@ static void loss_rr_learn(struct loss_state *state, u32 extent_pkts)
 }
 
 /*
- * Each ACK, before losses are looked for. The packet at SND.UNA has arrived after `sacked_pkts` above it. If nothing was
- * sent again since the hole opened it was late; if something was, the time that the ACK echoes says which of the two it
- * answers (Eifel, RFC 3522); without timestamps it is late if a DSACK follows.
+ * Each ACK, before losses are looked for. The packet at SND.UNA has arrived after `sacked_pkts` above it. As in the
+ * kernel's tcp_packet_delayed(): if nothing is being sent again it was late; if something is, the time that the ACK echoes
+ * says which of the two it answers (Eifel, RFC 3522). Without timestamps it is late if a DSACK follows; these come in the
+ * order in which packets were sent again.
  */
 void loss_rr_ack(struct sock *sk, struct loss_state *state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 dsacked_pkts = tp->dsack_dups - state->dsacked_pkts;
 
-	if (!state->sacked_pkts)
-		state->hole_retransmitted_pkts = tp->total_retrans;
 	if (tp->snd_una != state->una && state->sacked_pkts) {
-		if (tp->total_retrans == state->hole_retransmitted_pkts) {
+		if (!tp->retrans_stamp) {
 			loss_rr_learn(state, state->sacked_pkts);
 		} else if (tp->rx_opt.saw_tstamp && tp->rx_opt.rcv_tsecr) {
-			if (tp->retrans_stamp && before(tp->rx_opt.rcv_tsecr, tp->retrans_stamp))
+			if (before(tp->rx_opt.rcv_tsecr, tp->retrans_stamp))
 				loss_rr_learn(state, state->sacked_pkts);
 		} else if (state->pending_count < LOSS_RR_PENDING) {
 			u32 place = (state->pending_first + state->pending_count++) % LOSS_RR_PENDING;

@@ -9,8 +9,8 @@
  * The kernel is linked with --wrap for the functions that loss_hooks.c names, each of which one file of the kernel calls
  * in another. Of a host that has not chosen one of these ways they call the kernel's own and do nothing else.
  *
- * Which way a host has chosen is in the bits of net.ipv4.tcp_recovery above those that the kernel reads (0 to 2,
- * enum tcp_... TCP_RACK_* in tcp.h). Those that decide by themselves need bit 0, RACK: with it, tcp_input.c leaves the
+ * Which way a host has chosen is in the bits of net.ipv4.tcp_recovery above those that the kernel reads (0 to 2, TCP_RACK_*
+ * in include/net/tcp.h). Those that decide by themselves need bit 0, RACK: with it, tcp_input.c leaves the
  * decision to tcp_rack_mark_lost() alone, without it counts duplicate ACKs beside.
  *
  * The parts; each uses only those above it:
@@ -48,12 +48,12 @@ enum loss_detection {
 #define LOSS_RR_PENDING 512
 
 struct loss_state {
-	/* count: SND.UNA, SACKed packets and retransmissions as the last ACK left them */
-	u32 una, sacked_pkts, retransmitted_pkts;
+	/* count: SND.UNA and SACKed packets as the last ACK left them */
+	u32 una, sacked_pkts;
 	/* ncr: FlightSizePrev, 0 outside of extended limited transmit; FlightSize and window as it began (anew) */
 	u32 flight_size_prev_pkts, flight_size_pkts, cwnd_pkts;
 	/* rr */
-	u32 dupthresh_pkts, extents, hole_retransmitted_pkts, dsacked_pkts, pending_first, pending_count;
+	u32 dupthresh_pkts, extents, dsacked_pkts, pending_first, pending_count;
 	u32 extents_pkts[LOSS_RR_EXTENTS], pending_pkts[LOSS_RR_PENDING];
 	/* pr: M */
 	u64 longest_ns;

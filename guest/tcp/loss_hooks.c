@@ -33,13 +33,15 @@ static bool loss_has_own(enum loss_detection detection)
  * Of data that is not acknowledged for longer the sender has to keep more. Linux's buffer holds two windows, of which the
  * second is for the round trip of a retransmission (tcp_sndbuf_expand); waiting for a window of duplicate ACKs takes one
  * more, waiting for beta * M as many as beta says. With a full buffer nothing leaves during recovery, and all at once, up
- * to the whole window, after it.
+ * to the whole window, after it. It grows only once something is SACKed: a sender that waits for nothing keeps Linux's.
  */
 static u32 loss_windows_buffered(struct sock *sk)
 {
 	const struct loss_state *state = loss_state_if_any(sk);
 	u32 windows = state->original->sndbuf_expand ? state->original->sndbuf_expand(sk) : 2;
 
+	if (!tcp_sk(sk)->sacked_out)
+		return windows;
 	return windows + (loss_detection(sk) == LOSS_PR ? loss_pr_windows() : 1);
 }
 

@@ -2,23 +2,23 @@
 /*
  * loss_detection: a listener to notices of route changes (design/cures.md, "Notice"). A notice says for how long packets
  * to a destination may arrive out of order; until then nothing to that destination is taken for lost because of what has
- * arrived. Its timers (TLP, RTO) go on where RACK is off.
+ * arrived. Where RACK is off the timers (TLP, RTO) go on.
  *
  * Whoever can send a packet to a host can send it a notice: neither its source nor its truth is looked at.
  */
-#include <linux/icmp.h>
 #include <linux/slab.h>
 #include <linux/unaligned.h>
 #include "loss_detection.h"
 
-/* RFC 3692: for experiments (RFC 4727, 4: ICMPv4 type 253) */
+/* RFC 4727: for experiments */
 #define LOSS_NOTICE_TYPE 253
-#define LOSS_NOTICE_MAGIC 0x6c656f77	/* "leow" */
+#define LOSS_NOTICE_MAGIC 0x6c656f6e	/* "leon" */
 /* Nobody sends it, and it lies below 2^31 bytes at every MSS */
 #define LOSS_NOTICE_REORDERING (1U << 20)
 
 struct loss_notice_wire {
-	struct icmphdr icmp;
+	u8 type, code;
+	__sum16 checksum;
 	__be32 magic;
 	__be32 sequence;
 	__be32 destination;
@@ -49,7 +49,7 @@ void loss_notice_take(struct sk_buff *skb)
 	    !pskb_may_pull(skb, sizeof(*wire)))
 		return;
 	wire = (const struct loss_notice_wire *)skb->data;
-	if (wire->icmp.type != LOSS_NOTICE_TYPE || wire->icmp.code || wire->magic != htonl(LOSS_NOTICE_MAGIC) ||
+	if (wire->type != LOSS_NOTICE_TYPE || wire->code || wire->magic != htonl(LOSS_NOTICE_MAGIC) ||
 	    skb_checksum_simple_validate(skb))
 		return;
 	wait_ns = get_unaligned_be64(&wire->wait_ns);

@@ -205,6 +205,8 @@ def _from_binary(path: Path) -> Kernel:
     if b"leolink" not in content:
         warnings.append(f'the kernel {path} has no leolink: only network.link_model = "netem" works')
         lacking["leolink"] = "its program does not name it"
+    if b"loss_detection" not in content:
+        lacking["loss_detection"] = "its program does not name it"
     facts = {
         "source": "a binary of the user's own",
         "linux_version": version,

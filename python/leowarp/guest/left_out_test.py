@@ -38,6 +38,7 @@ KNOWN_BY = {
     "bbr_handover": "bbr_handover_main",
     "cubic_handover": "cubic_handover_ssthresh",
     "delack": "delack_register",
+    "loss_detection": "__wrap_tcp_rack_mark_lost",
 }
 
 
@@ -162,6 +163,7 @@ congestion_control = "cubic"
     [
         ("bbr_handover", ["flows.0.congestion_control=bbr_handover"], 'flows.0.congestion_control = "bbr_handover"'),
         ("delack", ["tcp.delayed_ack=on"], "tcp.delayed_ack"),
+        ("loss_detection", ["tcp.loss_detection=pr"], "tcp.loss_detection"),
         ("leolink", [], "network.link_model"),
     ],
 )

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How losses are found (tcp.loss_detection): who sends again what is only late, and when what is lost is sent again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import leowarp as lw
+from leowarp.scenario.hosts import LOSS_DETECTIONS
+
+pytestmark = pytest.mark.guest
+
+PYTHON = Path(sys.executable).resolve()
+EXAMPLES = Path(__file__).parents[2] / "examples"
+MS, S = 1_000_000, 1_000_000_000
+OURS = [each for each in LOSS_DETECTIONS if each != "kernel"]
+AT_NS = 4 * S
+"""When Madrid takes another satellite, and what waits at its link to the former one arrives late."""
+
+
+def overtaken(folder: Path, detection: str, profile: str, control: str = "cubic", **more: Any) -> lw.Run:
+    """A transfer over slow ground links, so that some 60 packets wait at Madrid when its route changes."""
+    keys: dict[str, Any] = {
+        "run.duration": "6 s", "run.start": "43 s", "routing.interval": "4 s", "routing.link_interval": "4 s",
+        "ground.rate": "10 Mbit/s", "ground.queue": "200 pkts", "observe.packets": "all", "observe.sockets": "10 ms",
+        "flows.0.congestion_control": control, "tcp.profile": profile, "tcp.loss_detection": detection,
+        "observe.truth": True,
+    }  # fmt: skip
+    name = f"{detection}-{profile}-{control}"
+    return lw.run(EXAMPLES / "madrid-tokyo.toml", keys | more, folder / name, report=False, progress=False)
+
+
+# A segment of 1448 bytes every 10 ms
+PACE_NS = 10 * MS
+STEADY = 'rate = "1158400 bit/s"'
+RTT_NS = 80 * MS
+
+
+def one_lost(folder: Path, detection: str, notice: str = "", flow: str = STEADY, **more: Any) -> lw.Run:
+    """A flow over 40 ms and back that loses what leaves from 2 s on for as long as a steady flow takes for a packet."""
+    folder.mkdir(exist_ok=True)
+    table = folder / "path.csv"
+    table.write_text("t_s,delay_ms,rate_mbps,loss_ratio,loss_up_ratio\n0,40,100,0,0\n2,40,100,1,0\n2.01,40,100,0,0\n")
+    scenario = folder / f"{detection}.toml"
+    scenario.write_text(
+        f'name = "lossy"\n[run]\nduration = "4 s"\n[measured]\nfile = "{table}"\nqueue = "1000 pkts"\n'
+        '[observe]\npackets = "all"\nsockets = "10 ms"\n'
+        f'[[flows]]\nsource = "A"\ndestination = "B"\n{flow}\n{notice}'
+    )
+    keys = {"tcp.loss_detection": detection, **more}
+    return lw.run(scenario, keys, folder / detection, report=False, progress=False, trust=True)
+
+
+def flow(run: lw.Run) -> dict[str, Any]:
+    return run.summary["flows"][0]
+
+
+def segments(run: lw.Run) -> pd.DataFrame:
+    packets = run.packets(flow=0)
+    return packets[packets.direction == "data"].sort_values("sent_ns", kind="stable")
+
+
+def repair(run: lw.Run) -> tuple[pd.Series, pd.Series, pd.DataFrame]:
+    """The one packet that was lost, the one that was sent again, and those that left in between."""
+    sent = segments(run)
+    [lost] = [row for _, row in sent[sent.received_ns.isna()].iterrows()]
+    [again] = [row for _, row in sent[sent.is_retransmission].iterrows()]
+    assert again.seq == lost.seq
+    return lost, again, sent[(sent.sent_ns > lost.sent_ns) & (sent.sent_ns < again.sent_ns)]
+
+
+@pytest.mark.parametrize("profile", ["linux", "classic"])
+def test_what_is_late_is_sent_again_or_not(tmp_path, profile):
+    made = {each: flow(overtaken(tmp_path, each, profile)) for each in LOSS_DETECTIONS}
+    spurious = {each: row["spurious_retransmissions_pkts"] for each, row in made.items()}
+    assert {row["lost_pkts"] for row in made.values()} == {0}
+    assert min(row["late_pkts"] for row in made.values()) >= 100
+    assert spurious["kernel"] >= {"linux": 10, "classic": 100}[profile]
+    assert spurious["ncr-careful"] == spurious["ncr-aggressive"] == spurious["pr"] == 0
+    assert made["ncr-careful"]["sender_recoveries"] == made["pr"]["sender_recoveries"] == 0
+
+
+@pytest.mark.parametrize("control", ["reno", "cubic"])
+def test_door_keeps_the_window_that_the_kernel_reduces(tmp_path, control):
+    least = {}
+    for detection in ("kernel", "door"):
+        # DSACK is the evidence, and the kernel's own undo comes once all are reported
+        run = overtaken(tmp_path, detection, "classic", control, **{"tcp.dsack": True})
+        cwnd_pkts = run.sockets().set_index("t_ns").cwnd_pkts
+        before = cwnd_pkts[cwnd_pkts.index <= AT_NS].iloc[-1]
+        least[detection] = cwnd_pkts[cwnd_pkts.index > AT_NS + 50 * MS].min() / before
+    assert least["kernel"] < 0.75
+    assert least["door"] >= 1
+
+
+def test_door_reduces_for_what_is_lost(tmp_path):
+    greedy = {"flow": 'congestion_control = "cubic"', "tcp.profile": "classic"}
+    run = one_lost(tmp_path, "door", **greedy)
+    kernel = one_lost(tmp_path, "kernel", **greedy)
+    assert segments(run).is_retransmission.sum() > 10
+    pd.testing.assert_frame_equal(segments(run), segments(kernel))
+
+
+def jittered(folder: Path, detection: str) -> lw.Run:
+    """A transfer over a path on which packets overtake each other all the time; duplicate ACKs count, not time."""
+    scenario = folder / f"{detection}.toml"
+    scenario.write_text(
+        'name = "jittered"\n[run]\nduration = "10 s"\n'
+        '[jittered]\ndelay = "40 ms"\njitter = "1 ms"\nrate = "20 Mbit/s"\n[observe]\npackets = "all"\n'
+        '[[flows]]\nsource = "A"\ndestination = "B"\ncongestion_control = "reno"\n'
+    )
+    keys = {"tcp.loss_detection": detection, "tcp.profile": "norack"}
+    return lw.run(scenario, keys, folder / detection, report=False, progress=False)
+
+
+def test_rr_learns_how_late_packets_are(tmp_path):
+    spurious = {}
+    for detection in ("kernel", "rr"):
+        sent = segments(jittered(tmp_path, detection))
+        spurious[detection] = (sent.is_spurious.fillna(False) & (sent.sent_ns > 5 * S)).sum()
+    assert spurious["kernel"] >= 50
+    assert spurious["rr"] <= 0.2 * spurious["kernel"]
+
+
+@pytest.mark.parametrize(("detection", "share"), [("ncr-careful", 2 / 3), ("ncr-aggressive", 1 / 2)])
+def test_ncr_sends_again_after_a_window_of_duplicate_acks(tmp_path, detection, share):
+    lost, again, between = repair(one_lost(tmp_path, detection))
+    for sacked, (_, packet) in enumerate(between.iterrows(), start=1):
+        heard_ns = packet.received_ns + RTT_NS // 2
+        flight_pkts = 1 + (between.sent_ns < heard_ns).sum()
+        if sacked >= max(int(flight_pkts * share), 3):
+            break
+    assert sacked >= 6
+    assert again.sent_ns == pytest.approx(heard_ns, abs=2 * MS)
+    new_pkts = (between.sent_ns > lost.sent_ns + RTT_NS + PACE_NS).sum()
+    # one packet for each that is SACKed, or for every second
+    assert new_pkts == pytest.approx(sacked * (1 if share == 1 / 2 else 1 / 2), abs=2)
+
+
+def test_without_history_rr_waits_for_three_duplicate_acks(tmp_path):
+    _, again, between = repair(one_lost(tmp_path, "rr"))
+    assert again.sent_ns == pytest.approx(between.sent_ns.iloc[2] + RTT_NS, abs=2 * MS)
+
+
+def test_pr_sends_again_beta_times_the_longest_rtt_after_it_was_sent(tmp_path):
+    # The longest RTT is the last one
+    short = {"tcp.pr_alpha": "1 %"}
+    waits_ns = {}
+    for beta in (2, 3, 4):
+        lost, again, _ = repair(one_lost(tmp_path / str(beta), "pr", **short, **{"tcp.pr_beta": f"{100 * beta} %"}))
+        waits_ns[beta] = again.sent_ns - lost.sent_ns
+    for beta, wait_ns in waits_ns.items():
+        # A timer that is set 64 to 511 ms before is up to 8 ms late (kernel/time/timer.c), and one tick is added
+        assert RTT_NS * beta <= wait_ns <= 1.01 * RTT_NS * beta + 9 * MS
+    assert waits_ns[4] - waits_ns[2] == pytest.approx(2 * RTT_NS, abs=9 * MS)
+
+
+@pytest.mark.parametrize("detection", OURS)
+@pytest.mark.parametrize("control", ["reno", "cubic"])
+def test_where_nothing_is_lost_or_late_they_change_nothing(tmp_path, detection, control):
+    keys = {"run.duration": "3 s", "routing.interval": "3 s", "ground.queue": "2000 pkts"}
+    one, other = (segments(overtaken(tmp_path, each, "linux", control, **keys)) for each in (detection, "kernel"))
+    pd.testing.assert_frame_equal(one, other)
+
+
+@pytest.mark.parametrize("detection", OURS)
+@pytest.mark.parametrize("control", ["reno", "cubic", "bbr"])
+def test_a_burst_of_losses_is_repaired_under_each_congestion_control(tmp_path, detection, control):
+    greedy = f'congestion_control = "{control}"\nsize = "30 MB"'
+    run = one_lost(tmp_path, detection, flow=greedy)
+    row = flow(run)
+    assert row["lost_pkts"] >= 10
+    assert row["spurious_retransmissions_pkts"] <= 2
+    assert row["completion_ns"] is not None
+
+
+# A notice as in design/cures.md, from B, about the way to B: hold for 300 ms
+NOTICE = """
+import socket, struct, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+    probe.connect((sys.argv[1], 9))
+    own = probe.getsockname()[0]
+body = struct.pack("!BBHII4sqqQ", 253, 0, 0, 0x6c656f6e, 1, socket.inet_aton(own), 0, 0, int(sys.argv[2]))
+total = sum(struct.unpack(f"!{len(body) // 2}H", body))
+total = (total & 0xffff) + (total >> 16)
+total = ~((total & 0xffff) + (total >> 16)) & 0xffff
+with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as raw:
+    raw.sendto(body[:2] + struct.pack("!H", total) + body[4:], (sys.argv[1], 0))
+"""
+
+
+@pytest.mark.parametrize(("profile", "held"), [("linux", True), ("classic", True), ("linux", False)])
+def test_a_notice_holds_the_detection_of_losses_for_as_long_as_it_says(tmp_path, profile, held):
+    script = tmp_path / "notice.py"
+    script.write_text(NOTICE)
+    client = f"{PYTHON} {script} {{server}} 300000000"
+    program = (
+        '[[flows]]\nkind = "program"\nsource = "B"\ndestination = "A"\nstart = "1.9 s"\n'
+        f"client = {json.dumps(client)}\n"
+    )
+    # without timestamps a segment has 12 bytes more
+    flow = STEADY if profile == "linux" else 'rate = "1168000 bit/s"'
+    run = one_lost(tmp_path, "notified" if held else "kernel", program, flow, **{"tcp.profile": profile})
+    _, again, _ = repair(run)
+    # It takes 40 ms to A
+    until_ns = 1900 * MS + 40 * MS + 300 * MS
+    if not held:
+        # RACK: a round trip and a quarter
+        assert again.sent_ns <= 2000 * MS + 1.25 * RTT_NS + PACE_NS
+    elif profile == "linux":
+        assert until_ns <= again.sent_ns <= until_ns + 3 * MS
+    else:
+        # without RACK the first ACK after it
+        assert until_ns <= again.sent_ns <= until_ns + PACE_NS + 3 * MS
