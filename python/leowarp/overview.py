@@ -288,7 +288,8 @@ def _spread(rows: Sequence[_Row], flows: Sequence[dict[str, Any]]) -> Rows:
         elif known and text is not _recovery:
             # By the first scalar alone: what stands beside it, as a share in brackets, is that flow's.
             known.sort(key=lambda value: value[0])
-            total = _total(row.name, known)
+            total = (total_goodput_bps(flows),) if row.name == "goodput_mean_bps" else _total(row.name, known)
+            total = None if total is None or total[0] is None else total
             texts = [total if at is None else known[_place(at, len(known))] for at in SPREAD.values()]
             shown.append((label, tuple(None if value is None else text(*value) for value in texts)))
     return tuple(shown)
@@ -297,6 +298,38 @@ def _spread(rows: Sequence[_Row], flows: Sequence[dict[str, Any]]) -> Rows:
 def _place(share: float, count: int) -> int:
     """Of the smallest of `count` sorted values that has at least such a share of them at or below it."""
     return max(0, math.ceil(share * count - 1e-9) - 1)
+
+
+TOGETHER_RATIO = 0.9
+"""Of the run, for which all flows run at once, that their mean rates may be added up."""
+
+
+def total_goodput_bps(flows: Sequence[dict[str, Any]]) -> float | None:
+    """Goodput of TCP flows together, bit/s; None: it is not known of all.
+
+    The sum of their means if all ran nearly all the time. Means of short flows are each over the flow's own life, and
+    their sum is what no network ever carried: then it is the payload of all of them over the length of the run.
+
+    Parameters
+    ----------
+    flows : sequence of dict
+        Scalars of each flow, with those of the run.
+    """
+    rates = [flow.get("goodput_mean_bps") for flow in flows]
+    # A summary of an older version does not say when all ran.
+    if len(flows) == 1 or _ran_together(flows[0].get("fairness") or {}, flows[0].get("virtual_s")) is not False:
+        return None if None in rates else sum(rate for rate in rates if rate is not None)
+    payloads = [flow.get("bytes") for flow in flows]
+    length_s = flows[0]["virtual_s"]
+    return None if None in payloads else 8 * sum(each for each in payloads if each is not None) / length_s
+
+
+def _ran_together(fairness: dict[str, Any], virtual_s: float | None) -> bool | None:
+    """Whether all TCP flows ran nearly all the time; None: unknown."""
+    if "from_s" not in fairness or virtual_s is None:
+        return None
+    begin_s, end_s = fairness["from_s"], fairness["until_s"]
+    return begin_s is not None and end_s - begin_s >= TOGETHER_RATIO * virtual_s
 
 
 def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:

@@ -119,6 +119,14 @@ def test_probes_without_replies_have_one_way_delays(probe):
     assert rows["reordering entropy"] == ("0.5",)
 
 
+@pytest.mark.parametrize(("until_s", "total"), [(60.0, "20.00 Mbit/s"), (None, "1.000 Mbit/s"), (40.0, "1.000 Mbit/s")])
+def test_means_of_flows_that_did_not_run_together_are_not_added_up(until_s, total):
+    fairness = {"jain_index": None, "from_s": None if until_s is None else 0.0, "until_s": until_s}
+    flows = [TCP | {"flow": place, "goodput_mean_bps": 10e6, "bytes": 3_750_000} for place in range(2)]
+    tcp = overview(SUMMARY | {"virtual_s": 60.0, "fairness": fairness, "flows": flows})[0]
+    assert dict(tcp.spread.rows)["goodput"][0] == total
+
+
 def test_the_datagrams_of_a_program_have_a_goodput_and_are_no_probes():
     flow = {"flow": 3, "kind": "udp", "source": "A", "destination": "B", "probes_pkts": 10, "probes_lost_pkts": 1,
             "program": 0, "payload_mean_bps": 19.04e6, "payload_back_mean_bps": 0.0}  # fmt: skip

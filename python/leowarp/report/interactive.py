@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from leowarp.metrics import goodput, path_queues
+from leowarp.metrics.flows import life
 from leowarp.metrics.tables import floats
 from leowarp.report.goodputs import top_mbps
 from leowarp.report.style import OKABE_ITO
@@ -33,7 +34,8 @@ def chart(runs: Sequence[RunView], element: str) -> str:
     ----------
     runs : sequence of RunView
         Views of TCP flows, a line each in each of the four `ROWS`. Of more than `MOST_LINES` those with the lowest, the
-        median and the highest mean goodput are shown first, and the reader chooses others.
+        median and the highest mean goodput, of those that lived half as long as the longest or more, are shown first,
+        and the reader chooses others.
     element : str
         Id of the chart on the page.
 
@@ -58,7 +60,11 @@ def chart(runs: Sequence[RunView], element: str) -> str:
     empty = [ROWS[row].split(",")[0] for row in range(len(ROWS)) if row not in rows]
     means = [run.metrics.summary["flows"][run.main_flow].get("goodput_mean_bps") or 0.0 for run in runs]
     order = sorted(range(len(runs)), key=lambda place: means[place])
-    first = [order[0], order[(len(order) - 1) // 2], order[-1]] if len(runs) > MOST_LINES else list(range(len(runs)))
+    # Flows that were over at once are no lines.
+    lives = [_life_ns(run) for run in runs]
+    order = [place for place in order if lives[place] >= max(lives) / 2]
+    first = list(dict.fromkeys([order[0], order[(len(order) - 1) // 2], order[-1]]))
+    first = first if len(runs) > MOST_LINES else list(range(len(runs)))
     data = {
         "label": f"{', '.join(ROWS)} over time of {_whose(runs)}; the figures below show the same",
         "rows": [ROWS[row] for row in rows],
@@ -77,6 +83,11 @@ def chart(runs: Sequence[RunView], element: str) -> str:
         f'{left_out}<div id="{element}" class="chart"></div>\n'
         f'<script>leowarpChart(document.getElementById("{element}"), {text});</script>\n'
     )
+
+
+def _life_ns(run: RunView) -> int:
+    start_ns, stop_ns = life(run.tables, run.main_flow, run.plan.flows[run.main_flow], run.metrics.end_ns)
+    return stop_ns - start_ns
 
 
 def _whose(runs: Sequence[RunView]) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from leowarp.overview import rate_text, ratio_text, span_text
+from leowarp.overview import rate_text, ratio_text, span_text, total_goodput_bps
 from leowarp.report import html
 from leowarp.report.view import RunView, worded
 from leowarp.scenario.schema import Access, Chain, Jittered, Measured, Mobile
@@ -61,12 +61,15 @@ def _result(run: RunView) -> str:
     rates = [flow["goodput_mean_bps"] for flow in flows if flow.get("goodput_mean_bps") is not None]
     if len(rates) < len(flows):
         return ""
+    total_bps = total_goodput_bps([{**run.summary, **flow} for flow in flows])
+    if total_bps is None:
+        return ""
     names = [run.flow_names[number] for number in run.tcp_flows]
     least, most = rates.index(min(rates)), rates.index(max(rates))
     shares = run.summary.get("fairness", {}).get("jain_index")
     fair = f", shared with a Jain's index of {shares:.3f}" if shares is not None else ""
     return (
-        f"The {len(flows)} TCP flows got {rate_text(sum(rates))} in order{fair}: from {rate_text(rates[least])} "
+        f"The {len(flows)} TCP flows got {rate_text(total_bps)} in order{fair}: from {rate_text(rates[least])} "
         f"({names[least]}) to {rate_text(rates[most])} ({names[most]})."
     )
 

@@ -21,7 +21,7 @@ def test_a_page_shows_what_is_declared_as_shown_there():
 
 
 def test_the_overview_shows_what_is_declared_as_shown_there():
-    of_flows = shown_by(overview._TCP + overview._PROBE + overview._PING + overview._PROGRAM)
+    of_flows = shown_by(overview._TCP + overview._PROBE + overview._DATAGRAMS + overview._PING + overview._PROGRAM)
     assert {each.name for each in scalars.FLOW_SCALARS.values() if each.overview is not None} == of_flows
     # The number of changes to a shorter path and the largest delay stand beside others, in one row.
     beside = {"route_changes_shorter", "path_delay_max_ns"}

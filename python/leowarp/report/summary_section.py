@@ -11,6 +11,7 @@ from leowarp.overview import Section, overview
 from leowarp.report import html
 from leowarp.report.scalar_rows import all_zero, scalar_rows
 from leowarp.report.view import MOST_LINES, RunView, labels, worded
+from leowarp.scalars.of_run import CURES
 
 MOST_FIRST = 6
 """Numbers at the top of a page: what fits into one line of it, and what a reader keeps in mind."""
@@ -57,6 +58,8 @@ FLOW_ROWS = (
     "reordering_extent_max_pkts",
     "acks_late_pkts",
     "completion_ns",
+    "payload_mean_bps",
+    "payload_back_mean_bps",
     "probes_pkts",
     "probes_lost_pkts",
     "replies_lost_pkts",
@@ -80,6 +83,7 @@ RUN_ROWS = (
     "path_delay_max_ns",
     "no_path_s",
     "drops_pkts",
+    *scalars.names(CURES),
     "received_ce_pkts",
     "late_outside_changes_pkts",
     "virtual_s",
