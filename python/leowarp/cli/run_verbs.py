@@ -171,7 +171,10 @@ def verify(
 
 def reproduce(
     study: Annotated[
-        str, typer.Argument(metavar="STUDY", help="Which study: frederiksen2024, torres2020, huston2024, tauran2018, or cures, our own.")
+        str,
+        typer.Argument(
+            metavar="STUDY", help="Which study: frederiksen2024, torres2020, huston2024, tauran2018, or cures, our own."
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Directory; reproductions/STUDY if not given.")

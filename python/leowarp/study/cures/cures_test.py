@@ -95,13 +95,15 @@ def row_of(**columns):
 
 
 def test_rows_are_joined_with_their_changes_and_failed_ones_left_out():
-    rows = pd.DataFrame([row_of(held_back_max_bytes=5.0), row_of(status="failed")])
+    rows = pd.DataFrame(
+        [row_of(node_held_max_bytes=5.0, signals_bytes=60.0, copied_bytes=3.0), row_of(status="failed")]
+    )
     frame = results.around_changes(rows)
     assert len(frame) == 1
     first = route_changes.changes(runs.CHANGES)[0]
     assert frame.iloc[0][["variant", "tcp", "load"]].tolist() == ["hold", "cubic", ev.SATURATED]
     assert frame.iloc[0]["step_ns"] == first.step_ns
-    assert frame.iloc[0][["held_bytes", "held_ns", "signalling_bytes"]].tolist() == [5.0, 0.0, 0.0]
+    assert frame.iloc[0][["held_bytes", "held_ns", "signalling_bytes"]].tolist() == [5.0, 0.0, 63.0]
 
 
 def test_a_data_set_of_an_older_version_is_told():

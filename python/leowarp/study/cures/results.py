@@ -34,17 +34,19 @@ COLUMNS = {
     "call_lost_pkts": "flow2_probes_lost_pkts",
     "drops_pkts": "drops_pkts",
     "route_changes": "route_changes",
-    "held_max_bytes": "held_back_max_bytes",
+    "held_max_bytes": "node_held_max_bytes",
     "held_longest_ns": "held_back_longest_ns",
     "hold_full_pkts": "hold_full_pkts",
-    "waiting_max_bytes": "ordered_waiting_max_bytes",
-    "waiting_longest_ns": "ordered_longest_ns",
-    "signalling_bytes": "signalling_bytes",
+    "waiting_max_bytes": "order_waiting_max_bytes",
+    "waiting_longest_ns": "order_longest_ns",
+    "merge_longest_ns": "merge_longest_ns",
+    "signals_bytes": "signals_bytes",
+    "copied_bytes": "copied_bytes",
 }
 """What each run's row has, by the name in the data set of the study engine."""
 
 COUNTED = ("held_max_bytes", "held_longest_ns", "hold_full_pkts", "waiting_max_bytes", "waiting_longest_ns",
-           "signalling_bytes")  # fmt: skip
+           "merge_longest_ns", "signals_bytes", "copied_bytes")  # fmt: skip
 """Null without the cure that they are counted for, so that a data set of runs without it has no such column."""
 
 
@@ -55,8 +57,8 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Columns `variant, tcp, load` (as in `runs.LOADS`), `change` (its name), `pair, direction, step_ns`, and those of
-        `COLUMNS`; `held_bytes` and `held_ns`, most bytes and longest time that the network kept packets back, by
-        whatever cure, 0 without any.
+        `COLUMNS`; `held_bytes` and `held_ns`, most bytes at a node and longest time that the network kept packets back,
+        by whatever cure, 0 without any; `signalling_bytes`, of markers, notices and copies.
 
     Raises
     ------
@@ -84,10 +86,11 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
             frame[name] = float("nan")
         else:
             raise TraceError(f"the runs' results have no column {column}", "make the runs anew: --force")
-    # What a cure keeps back is counted at the node that switches, or at the last one: one of the two, whichever cure.
+    # What a cure keeps back is counted at the node that switches, where ways meet, or at the last one.
     frame["held_bytes"] = frame[["held_max_bytes", "waiting_max_bytes"]].max(axis=1).fillna(0.0)
-    frame["held_ns"] = frame[["held_longest_ns", "waiting_longest_ns"]].max(axis=1).fillna(0.0)
-    frame["signalling_bytes"] = frame["signalling_bytes"].fillna(0.0)
+    longest = ["held_longest_ns", "waiting_longest_ns", "merge_longest_ns"]
+    frame["held_ns"] = frame[longest].max(axis=1).fillna(0.0)
+    frame["signalling_bytes"] = frame["signals_bytes"].fillna(0.0) + frame["copied_bytes"].fillna(0.0)
     # Payload that the path carries in the time after the change: what lost throughput is a share of.
     frame["room_bytes"] = frame["capacity_bps"] * AFTER_S / 8
     return frame.reset_index(drop=True)
