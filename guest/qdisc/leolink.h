@@ -411,8 +411,8 @@ void leolink_direct_arrive(struct leolink_sched *q, struct net_device *peer, str
 void leolink_direct_give_way(void);
 void leolink_direct_forward(void);
 void leolink_direct_links_changed(void);
-void leolink_direct_free(struct leolink_sched *q);
-int leolink_direct_register(void);
+struct net_device *leolink_direct_peer(const struct leolink_sched *q);
+int leolink_direct_register(int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free));
 
 /* leolink_order.c */
 extern bool leolink_is_moving;

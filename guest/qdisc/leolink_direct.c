@@ -6,11 +6,15 @@
  * Before working on this file read net/ipv4/ip_input.c, ip_forward.c, ip_output.c and __dev_queue_xmit: what they do to
  * a packet of a node that only forwards it is done here, in the same order of packets, so that both ways give the same
  * run to the byte. Whatever is not plain goes the kernel's way: local delivery, options, fragments, the end of the time
- * to live, packets longer than the MTU, segments to be cut, a capture, addresses that only the kernel judges, no route,
- * routes through a gateway, links without a rate, a next link that is not plain (leolink_set_plain) or without delay.
+ * to live, packets longer than the MTU, a node with a capture (as of the last change of its routes), addresses that only
+ * the kernel judges, no route, routes through a gateway, links without a rate, a next link that is not plain
+ * (leolink_set_plain) or without delay.
  *
  * The order. What arrives at one instant over several links is first taken off all of them, then forwarded packet by
  * packet, as the backlog would have it. Once one packet of an instant goes the kernel's way, those behind it do too.
+ *
+ * Between a host's wire and a link, and where a packet of a link does not go the direct way, the backlog stays, and with
+ * it the order; what follows it up to dev_queue_xmit is done here at once (receive).
  *
  * What a node would count of such packets (/proc/net/snmp, interfaces) it does not count: leolink does.
  */
@@ -42,19 +46,26 @@
 struct way {
 	__be32 source, destination;
 	u32 stamp;
-	u8 tos;
-	u8 zero;
+	u16 max_bytes;		/* of a frame */
 	u8 mac[ETH_ALEN];	/* of both ends of the next link */
-	u32 max_bytes;		/* of an IP packet */
-	struct leolink_sched *next;	/* NULL = the kernel's way */
+	u8 tos;
+	u8 headroom;		/* that the kernel wants before a frame */
+	struct net_device *dev;	/* over which they leave; NULL = the kernel knows */
+	struct leolink_sched *next;	/* its link, if it is one */
 };
 
+/*
+ * Memory is the price of a hop: a thousand links are not in the cache when their packets come. So neither devices nor
+ * namespaces are looked at for each packet, nor what lies behind its data.
+ */
 struct leolink_ways {
 	struct net_device *peer;	/* the link's other end */
+	const atomic_t *routes_changed;	/* of its node */
 	struct way way[WAYS];
 };
 
 static bool is_on;
+static int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free);
 static u32 links_changed;
 
 /* Packets of this instant, in order of arrival, not forwarded yet: each has the link that brought it in its cb. */
@@ -67,36 +78,46 @@ static struct leolink_sched **brought_by(struct sk_buff *skb)
 	return (struct leolink_sched **)qdisc_skb_cb(skb)->data;
 }
 
+/* The device at the other end of a link; NULL = it is gone. */
+struct net_device *leolink_direct_peer(const struct leolink_sched *q)
+{
+	struct net_device *dev;
+
+	/* both ends go at once, and what a link holds is lost before */
+	if (likely(q->ways))
+		return q->ways->peer;
+	dev = qdisc_dev(q->sch);
+	return dev->netdev_ops->ndo_get_peer_dev ? dev->netdev_ops->ndo_get_peer_dev(dev) : NULL;
+}
+
 /* A link comes or goes: no way that was found before counts any longer. */
 void leolink_direct_links_changed(void)
 {
 	links_changed++;
 }
 
-void leolink_direct_free(struct leolink_sched *q)
-{
-	kfree(q->ways);
-	leolink_direct_links_changed();
-}
+static rx_handler_result_t receive(struct sk_buff **pskb);
+static struct leolink_ways *ways_of(struct net_device *dev);
 
 static bool is_tapped(const struct net_device *dev)
 {
-	return !list_empty(&dev->ptype_all) || rcu_access_pointer(dev->rx_handler);
+	rx_handler_func_t *handler = rcu_access_pointer(dev->rx_handler);
+
+	return !list_empty(&dev->ptype_all) || (handler && handler != receive);
 }
 
 /* Changes of the node's routes count up the first number, of links the second: the sum never comes back. */
-static u32 stamp_of(const struct net_device *peer)
+static u32 stamp_of(const struct leolink_ways *ways)
 {
-	return (u32)rt_genid_ipv4(dev_net(peer)) + links_changed;
+	return (u32)atomic_read(ways->routes_changed) + links_changed;
 }
 
 /* The plain link that a node's packets to `dev` queue at; NULL = there is none. */
-static struct leolink_sched *link_of(const struct leolink_sched *from, struct net_device *dev)
+static struct leolink_sched *link_of(const struct net_device *dev)
 {
 	struct Qdisc *sch = dev->real_num_tx_queues == 1 ? rcu_dereference(netdev_get_tx_queue(dev, 0)->qdisc) : NULL;
 
-	/* all links have one way to be queued at */
-	return sch && sch->enqueue == from->sch->enqueue ? qdisc_priv(sch) : NULL;
+	return sch && sch->enqueue == enqueue ? qdisc_priv(sch) : NULL;
 }
 
 /* Addresses of which the kernel wants to know more than a route. */
@@ -122,8 +143,9 @@ static bool is_known_to_kernel(const struct fib_nh_common *hop, struct net_devic
 }
 
 /* Asks the node's routing table. */
-static void find(struct way *w, const struct leolink_sched *from, struct net_device *peer, const struct iphdr *ip)
+static void find(struct way *w, const struct leolink_ways *ways, const struct iphdr *ip)
 {
+	struct net_device *peer = ways->peer;
 	struct in_device *in = __in_dev_get_rcu(peer);
 	struct net *net = dev_net(peer);
 	struct flowi4 flow = {
@@ -140,7 +162,8 @@ static void find(struct way *w, const struct leolink_sched *from, struct net_dev
 	w->source = ip->saddr;
 	w->destination = ip->daddr;
 	w->tos = ip->tos;
-	w->stamp = stamp_of(peer);
+	w->stamp = stamp_of(ways);
+	w->dev = NULL;
 	w->next = NULL;
 	if (!in || !IN_DEV_FORWARD(in) || IN_DEV_RPFILTER(in) || fib4_has_custom_rules(net) ||
 	    !READ_ONCE(net->ipv4.sysctl_ip_fwd_update_priority) || is_odd(ip->saddr) || is_odd(ip->daddr) ||
@@ -152,26 +175,31 @@ static void find(struct way *w, const struct leolink_sched *from, struct net_dev
 	hop = FIB_RES_NHC(result);
 	dev = hop->nhc_dev;
 	if (hop->nhc_gw_family || hop->nhc_lwtstate || rcu_access_pointer(hop->nhc_exceptions) || !dev || dev == peer ||
-	    !(dev->flags & IFF_NOARP) || !netif_running(dev))
+	    !(dev->flags & IFF_NOARP) || !netif_running(dev) || is_tapped(dev) || is_tapped(peer))
 		return;
 	if (!is_known_to_kernel(hop, dev, ip->daddr)) {
 		w->stamp--;	/* asked again for the next packet */
 		return;
 	}
 	ether_addr_copy(w->mac, dev->dev_addr);
-	w->max_bytes = min(dev->mtu, peer->mtu);
-	w->next = link_of(from, dev);
+	w->max_bytes = min(min(dev->mtu, peer->mtu) + ETH_HLEN, U16_MAX);
+	w->headroom = LL_RESERVED_SPACE(dev) - ETH_HLEN;
+	w->dev = dev;
+	w->next = link_of(dev);
+	/* a wire: packets come back over it */
+	if (!w->next)
+		ways_of(dev);
 }
 
-static struct way *way_of(const struct leolink_sched *from, struct net_device *peer, const struct iphdr *ip)
+static struct way *way_of(struct leolink_ways *ways, const struct iphdr *ip)
 {
 	u32 hash = (__force u32)(ip->saddr ^ ip->daddr);
 	struct way *w;
 
 	hash ^= hash >> 16;
-	w = &from->ways->way[(hash ^ hash >> 8) % WAYS];
-	if (w->source != ip->saddr || w->destination != ip->daddr || w->tos != ip->tos || w->stamp != stamp_of(peer))
-		find(w, from, peer, ip);
+	w = &ways->way[(hash ^ hash >> 8) % WAYS];
+	if (w->source != ip->saddr || w->destination != ip->daddr || w->tos != ip->tos || w->stamp != stamp_of(ways))
+		find(w, ways, ip);
 	return w;
 }
 
@@ -181,34 +209,18 @@ static bool is_plain(const struct sk_buff *skb)
 	const struct ethhdr *eth = (const struct ethhdr *)skb->data;
 	const struct iphdr *ip = (const struct iphdr *)(skb->data + ETH_HLEN);
 
-	return skb->protocol == htons(ETH_P_IP) && skb_headlen(skb) >= ETH_HLEN + sizeof(*ip) && !skb_is_gso(skb) &&
+	return skb->protocol == htons(ETH_P_IP) && skb_headlen(skb) >= ETH_HLEN + sizeof(*ip) &&
 	       eth->h_proto == htons(ETH_P_IP) && !is_multicast_ether_addr(eth->h_dest) && *(const u8 *)ip == 0x45 &&
 	       ip->ttl > 1 && !(ip->frag_off & htons(IP_MF | IP_OFFSET)) &&
 	       ntohs(ip->tot_len) + ETH_HLEN == skb->len && !ip_fast_csum(ip, 5);
 }
 
-/* Forwards a packet if it can, and consumes it then. */
-static bool forward(struct sk_buff *skb)
+/* What a router changes of a packet. */
+static void rewrite(struct sk_buff *skb, const struct way *w)
 {
-	struct leolink_sched *from = *brought_by(skb), *next;
-	struct net_device *peer = from->ways->peer;
-	struct sk_buff *dropped = NULL;
-	struct net_device *dev;
-	struct ethhdr *eth;
-	struct iphdr *ip;
-	struct way *w;
+	struct ethhdr *eth = (struct ethhdr *)skb->data;
+	struct iphdr *ip = (struct iphdr *)(skb->data + ETH_HLEN);
 
-	if (!is_plain(skb))
-		return false;
-	w = way_of(from, peer, (struct iphdr *)(skb->data + ETH_HLEN));
-	next = w->next;
-	if (!next || !next->plain || !next->r.delay_ns || !next->rate_bps || !from->rate_bps || skb->len > w->max_bytes + ETH_HLEN)
-		return false;
-	dev = qdisc_dev(next->sch);
-	if (is_tapped(peer) || is_tapped(dev) || skb_cow(skb, LL_RESERVED_SPACE(dev)))
-		return false;
-	eth = (struct ethhdr *)skb->data;
-	ip = (struct iphdr *)(skb->data + ETH_HLEN);
 	ether_addr_copy(eth->h_dest, w->mac);
 	ether_addr_copy(eth->h_source, w->mac);
 	ip_decrease_ttl(ip);
@@ -216,9 +228,88 @@ static bool forward(struct sk_buff *skb)
 	skb_forward_csum(skb);
 	skb_clear_tstamp(skb);
 	skb->priority = rt_tos2priority(ip->tos);
-	skb->dev = dev;
+	skb->dev = w->dev;
+}
+
+/* Softirq: the backlog has come to a packet, which ip_rcv would get next. */
+static rx_handler_result_t receive(struct sk_buff **pskb)
+{
+	struct sk_buff *skb = *pskb;
+	struct leolink_ways *ways = rcu_dereference(skb->dev->rx_handler_data);
+	struct way *w;
+
+	if (!is_on || skb->pkt_type != PACKET_HOST || skb_shared(skb) || skb_is_gso(skb))
+		return RX_HANDLER_PASS;
+	__skb_push(skb, ETH_HLEN);
+	if (is_plain(skb)) {
+		w = way_of(ways, (struct iphdr *)(skb->data + ETH_HLEN));
+		if (w->dev && skb->len <= w->max_bytes) {
+			skb_orphan(skb);
+			if (!skb_cow(skb, w->headroom)) {
+				skb->transport_header = skb->network_header + sizeof(struct iphdr);
+				rewrite(skb, w);
+				dev_queue_xmit(skb);
+				return RX_HANDLER_CONSUMED;
+			}
+		}
+	}
+	__skb_pull(skb, ETH_HLEN);
+	return RX_HANDLER_PASS;
+}
+
+/* What a device knows of its node's ways, from now on asked by `receive` too; NULL = it can know none. */
+static struct leolink_ways *ways_of(struct net_device *dev)
+{
+	struct leolink_ways *ways;
+
+	if (rcu_access_pointer(dev->rx_handler))
+		return rcu_access_pointer(dev->rx_handler) == receive ? rcu_dereference(dev->rx_handler_data) : NULL;
+	ways = kzalloc(sizeof(*ways), GFP_ATOMIC);
+	if (!ways)
+		return NULL;
+	ways->peer = dev;
+	ways->routes_changed = &dev_net(dev)->ipv4.rt_genid;
+	/* netdev_rx_handler_register without its lock: one processor, and nobody else's handlers come here */
+	rcu_assign_pointer(dev->rx_handler_data, ways);
+	rcu_assign_pointer(dev->rx_handler, receive);
+	return ways;
+}
+
+/* A device goes: what is on its way to it has been dropped. */
+static int device_changes(struct notifier_block *block, unsigned long event, void *info)
+{
+	struct net_device *dev = netdev_notifier_info_to_dev(info);
+
+	if (event == NETDEV_UNREGISTER && dev->reg_state == NETREG_UNREGISTERING &&
+	    rcu_access_pointer(dev->rx_handler) == receive) {
+		struct leolink_ways *ways = rtnl_dereference(dev->rx_handler_data);
+
+		RCU_INIT_POINTER(dev->rx_handler, NULL);
+		RCU_INIT_POINTER(dev->rx_handler_data, NULL);
+		kfree(ways);
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block device_notifier = { .notifier_call = device_changes };
+
+/* Forwards a packet if it can, and consumes it then. */
+static bool forward(struct sk_buff *skb)
+{
+	struct leolink_sched *from = *brought_by(skb), *next;
+	struct sk_buff *dropped = NULL;
+	struct way *w;
+
+	if (!is_plain(skb))
+		return false;
+	w = way_of(from->ways, (struct iphdr *)(skb->data + ETH_HLEN));
+	next = w->next;
+	if (!next || !next->plain || !next->r.delay_ns || !next->rate_bps || !from->rate_bps ||
+	    skb->len > w->max_bytes || skb_cow(skb, w->headroom))
+		return false;
+	rewrite(skb, w);
 	qdisc_skb_cb(skb)->pkt_len = skb->len;
-	next->sch->enqueue(skb, next->sch, &dropped);
+	enqueue(skb, next->sch, &dropped);
 	while (unlikely(dropped)) {
 		skb = dropped;
 		dropped = skb->next;
@@ -232,13 +323,12 @@ static bool forward(struct sk_buff *skb)
 void leolink_direct_arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb)
 {
 	if (unlikely(!q->ways) && is_on)
-		q->ways = kzalloc(sizeof(*q->ways), GFP_ATOMIC);
+		q->ways = ways_of(peer);
 	if (!is_on || !q->ways || unlikely(rest_by_kernel || ++arrived > MOST_AT_ONCE)) {
 		leolink_direct_give_way();
 		dev_forward_skb(peer, skb);
 		return;
 	}
-	q->ways->peer = peer;
 	*brought_by(skb) = q;
 	skb->next = NULL;
 	*last = skb;
@@ -304,8 +394,13 @@ static ssize_t forwarding_write(struct file *f, const char __user *from, size_t 
 
 static const struct proc_ops forwarding_ops = { .proc_write = forwarding_write };
 
-/* After leolink_proc.c has made the directory. */
-int __init leolink_direct_register(void)
+/* Names what queues a packet at a link. After leolink_proc.c has made the directory. */
+int __init leolink_direct_register(int (*function)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free))
 {
+	int err = register_netdevice_notifier(&device_notifier);
+
+	if (err)
+		return err;
+	enqueue = function;
 	return proc_create("leolink/forwarding", 0200, NULL, &forwarding_ops) ? 0 : -ENOMEM;
 }

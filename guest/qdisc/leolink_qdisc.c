@@ -197,7 +197,7 @@ static void arrive(struct leolink_sched *q, struct net_device *peer, struct sk_b
  */
 static u64 deliver(struct leolink_sched *q, u64 now)
 {
-	struct net_device *dev = qdisc_dev(q->sch), *peer;
+	struct net_device *peer;
 	struct sk_buff *skb;
 
 	if (unlikely(!q->plain) && q->child) {
@@ -208,7 +208,7 @@ static u64 deliver(struct leolink_sched *q, u64 now)
 	if (unlikely(q->holds))
 		leolink_hold_release(q, now);
 	rcu_read_lock();
-	peer = dev->netdev_ops->ndo_get_peer_dev ? dev->netdev_ops->ndo_get_peer_dev(dev) : NULL;
+	peer = leolink_direct_peer(q);
 	while (peer && q->sch->q.head && !q->sch->q.head->sk && (skb = due(q, now)))
 		if (unlikely(q->on_arrival)) {
 			leolink_direct_give_way();
@@ -267,7 +267,7 @@ static void leolink_destroy(struct Qdisc *sch)
 	leolink_table_free(&q->capacity);
 	leolink_table_free(&q->channel);
 	kvfree(q->waiting);
-	leolink_direct_free(q);
+	leolink_direct_links_changed();
 	/* core calls destroy after a failed init too, and init may have failed before the list was joined */
 	if (q->sch) {
 		leolink_links_leave(q);
@@ -297,7 +297,7 @@ static int __init leolink_register(void)
 		err = leolink_proc_register();
 	if (err)
 		return err;
-	err = leolink_direct_register();
+	err = leolink_direct_register(leolink_enqueue);
 	if (err)
 		return err;
 	leolink_arrivals_register(deliver, leolink_direct_forward);
