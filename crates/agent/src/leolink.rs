@@ -122,7 +122,7 @@ pub struct Switch {
     pub hold: Option<(u32, HoldFull)>,
     /// The last packet over the direction before is a marker of this number, and of what comes over the new one it is
     /// known where it waits for it; or why not. None = there are no markers.
-    pub marker: Option<Result<Merge, Refused>>,
+    pub marker: Option<std::result::Result<Merge, Refused>>,
 }
 
 /// Why a cure that needs the old way does nothing (enum leolink_refused).
