@@ -80,22 +80,24 @@ pub struct Network<'a> {
     host_of_node: Vec<Option<usize>>,
 }
 
+/// Namespaces made later begin with the settings of the first (net.core.devconf_inherit_init_net).
+const OF_ALL_NAMESPACES: [(&str, &str); 8] = [
+    ("net.core.devconf_inherit_init_net", "1"),
+    ("net.ipv4.ip_forward", "1"),
+    ("net.ipv4.conf.all.rp_filter", "0"),
+    ("net.ipv4.conf.default.rp_filter", "0"),
+    ("net.ipv4.conf.all.send_redirects", "0"),
+    ("net.ipv4.conf.default.send_redirects", "0"),
+    ("net.core.netdev_max_backlog", "1000000"),
+    // by default 4 per MiB of memory
+    ("user.max_net_namespaces", "1000000"),
+];
+
 impl<'a> Network<'a> {
     /// Namespaces for all nodes, with nothing in them yet.
     pub fn new(setup: &'a Setup, tables: &'a Tables) -> Result<Self> {
         let home = Namespace::current()?;
-        // Namespaces made later begin with the settings of this one (net.core.devconf_inherit_init_net).
-        for (name, value) in [
-            ("net.core.devconf_inherit_init_net", "1"),
-            ("net.ipv4.ip_forward", "1"),
-            ("net.ipv4.conf.all.rp_filter", "0"),
-            ("net.ipv4.conf.default.rp_filter", "0"),
-            ("net.ipv4.conf.all.send_redirects", "0"),
-            ("net.ipv4.conf.default.send_redirects", "0"),
-            ("net.core.netdev_max_backlog", "1000000"),
-            // by default 4 per MiB of memory
-            ("user.max_net_namespaces", "1000000"),
-        ] {
+        for (name, value) in OF_ALL_NAMESPACES {
             netns::set_sysctl(name, value)?;
         }
         for (name, value) in &setup.sysctl {
