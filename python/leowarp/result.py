@@ -225,7 +225,7 @@ class Run:
         return self._frame("merges")
 
     def notices(self) -> pd.DataFrame:
-        """What hosts were told of route changes, in time, late, falsely, or not, being lost; only with `cures.notify`."""
+        """What hosts were told of route changes: in time, late, falsely, or lost on the way; with `cures.notify`."""
         return self._frame("notices")
 
     def nodetotals(self) -> pd.DataFrame:

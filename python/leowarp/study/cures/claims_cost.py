@@ -81,9 +81,10 @@ def calls_are_not_delayed(frames: Frames) -> Outcome:
         holds_if({name: value.high < 2e6 for name, value in added.items()}),
         "added, ms: " + ev.listed({name: value.text(1e-6, 2) for name, value in added.items()}),
         {"added_ns": {name: value.numbers() for name, value in added.items()}},
-        "" if all(value.high < 2e6 for value in added.values())
+        ""
+        if all(value.high < 2e6 for value in added.values())
         else f"hold alone adds {ev.added(frames, 'hold', NONE, 'call_p99_ns').text(1e-6, 2)} ms",
-    )  # fmt: skip
+    )
 
 
 # Implements claim 5.12 of cures (duplicates are load).

@@ -58,7 +58,7 @@ def order_restores_classic(frames: Frames) -> Outcome:
         f"classic TCP loses {ev.listed(texts)}; without a cure {without.text(100, 2)} %",
         {"lost_ratio": numbers, "lost_without_ratio": without.numbers()},
         "" if all(parts.values()) else _sender_text(frames, "hold"),
-    )  # fmt: skip
+    )
 
 
 # Implements claim 5.13 of cures (RACK waits for a quarter of the RTT).
@@ -101,11 +101,12 @@ def hosts_can_wait(frames: Frames) -> Outcome:
     parts = {name: removed[name] >= NINE_TENTHS for name in ("ncr-careful", "pr")}
     return Outcome(
         holds_if(parts),
-        "removed: " + ev.listed({BY_NAME[name].label: f"{value:.1%}" for name, value in removed.items()})
+        "removed: "
+        + ev.listed({BY_NAME[name].label: f"{value:.1%}" for name, value in removed.items()})
         + f", of {without:.0f}",
         {"removed_ratio": removed, "spurious_without_pkts": without},
         "" if all(parts.values()) else "; ".join(_by_tcp(frames, name) for name, good in parts.items() if not good),
-    )  # fmt: skip
+    )
 
 
 # Implements claim 5.15 of cures (what loses is found later).

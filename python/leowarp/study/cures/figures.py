@@ -201,8 +201,9 @@ def _close(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
         variant, missing = BY_NAME[name], None
         try:
             with styled():
-                drawn_one = packets_beside([views[NONE], views[name]], (BY_NAME[NONE].label, variant.label),
-                                           change_s=BEFORE_S)  # fmt: skip
+                drawn_one = packets_beside(
+                    [views[NONE], views[name]], (BY_NAME[NONE].label, variant.label), change_s=BEFORE_S
+                )
                 save(drawn_one, folder / f"close-{name}")
         except (KeyError, TraceError) as error:
             missing = error.message if isinstance(error, TraceError) else "the run without a cure is missing"

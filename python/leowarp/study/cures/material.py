@@ -101,8 +101,9 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
     if (transfers["status"] == "ok").all():
         frames["jittered"] = scalar.jittered(transfers)
     kept = rows["close"][rows["close"]["status"] == "ok"]
-    frames["close"] = {parts_of(row["name"])[0]: RunView(folder / "close" / "runs" / row["run_id"])
-                       for row in kept.to_dict("records")}  # fmt: skip
+    frames["close"] = {
+        parts_of(row["name"])[0]: RunView(folder / "close" / "runs" / row["run_id"]) for row in kept.to_dict("records")
+    }
     return frames
 
 

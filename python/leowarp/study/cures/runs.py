@@ -82,8 +82,9 @@ def _quick(starts: set[str], tcps: Sequence[str]) -> Callable[[Mapping[str, Any]
 
 def close_change() -> Change:
     """The change of which the page shows every packet."""
-    return next(change for change in route_changes.changes(CHANGES)
-                if change.direction == LONGER and change.number == CLOSE)  # fmt: skip
+    return next(
+        change for change in route_changes.changes(CHANGES) if change.direction == LONGER and change.number == CLOSE
+    )
 
 
 def _close() -> Part:
@@ -96,8 +97,9 @@ def _close() -> Part:
         "together": [_variants_together(shown, ("cubic",))],
         "keep": {"runs": "all"},
     }
-    return Part("close", "one change, packet by packet: whole run directories", content, len(shown),
-                lambda values, seed: True)  # fmt: skip
+    return Part(
+        "close", "one change, packet by packet: whole run directories", content, len(shown), lambda values, seed: True
+    )
 
 
 def _changes_together(looked_at: Sequence[Change]) -> dict[str, Any]:
