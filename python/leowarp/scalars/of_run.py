@@ -48,15 +48,20 @@ DROPS: Section = (
     Scalar("drops_by_cause_pkts.unknown", PKTS, _PACKETS, "packets dropped, place unknown"),
 )
 
-# From the table `switches`; all null without it.
+# From the tables `switches` and `nodetotals`; all null without them.
 CURES: Section = (
     Scalar("moved_pkts", PKTS, _CHANGES,
            "packets that waited at a link when its node abandoned it for their host, and were handed to the new one; "
-           "null: without `cures.move_queue` and `cures.hold`, as of all of these"),
+           "null: without `cures.move_queue`, `hold` and `duplicate`, as of all of these but the last three"),
     Scalar("held_back_pkts", PKTS, _CHANGES, "packets that were held back at a route change"),
     Scalar("held_back_max_bytes", BYTES, _CHANGES, "most bytes held back at one link at once"),
     Scalar("held_back_longest_ns", NS, _CHANGES, "longest time that a packet was held back; null also: none was"),
     Scalar("hold_full_pkts", PKTS, _CHANGES, "packets that came when the hold buffer was full"),
+    Scalar("copied_bytes", BYTES, _CHANGES, "copies that went over old links (`cures.duplicate`), with their overhead"),
+    Scalar("node_held_max_bytes", BYTES, _CHANGES,
+           "most bytes that one node held back at once, before its links and behind them; null: without `[cures]`"),
+    Scalar("signals_pkts", PKTS, _CHANGES, "end markers and notices that nodes sent; null: without `[cures]`"),
+    Scalar("signals_bytes", BYTES, _CHANGES, "the same in bytes, as Ethernet frames"),
 )
 
 COSTS: Section = (

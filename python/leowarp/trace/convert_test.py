@@ -29,8 +29,8 @@ ALWAYS = [name for name in TABLES if name not in ("switches", "merges", "notices
 def test_a_whole_output_gives_every_table(output, tmp_path):
     assert convert(output, tmp_path / "30-trace") == dict.fromkeys(ALWAYS, 0)
     (tmp_path / "setup.json").write_text(
-        '{"cures": {"hold": {}, "end_marker": {}, "notify": {}, "resequence": {}}, "nodes": [], "hosts": [], "links": [], '
-        '"flows": []}'
+        '{"cures": {"hold": {}, "end_marker": {}, "notify": {}, "resequence": {}}, "nodes": [], "hosts": [], '
+        '"links": [], "flows": []}'
     )
     assert convert(output, tmp_path / "30-trace", tmp_path / "setup.json") == dict.fromkeys(TABLES, 0)
     for table, schema in TABLES.items():
