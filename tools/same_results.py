@@ -20,6 +20,10 @@ ROOT = Path(__file__).resolve().parent.parent
 COSTS = {"cpu_s", "wall_s"}
 # Columns that files got since: without them they must be what they were, to the byte.
 ADDED = [
+    "copied_pkts",
+    "copied_bytes",
+    "refused",
+    "eliminated_pkts",
     "change_id",
     "run_queue_max_pkts",
     "run_queue_max_pkts_at_ns",

@@ -11,6 +11,7 @@
  *	leolink_node.c		what each node holds back and sends of its own
  *	leolink_direct.c	packets go from one link straight into the next
  *	leolink_order.c		packets are numbered, and put back into that order
+ *	leolink_window.c	what belongs to packets for a while after a switch
  *	leolink_hold.c		new packets wait until the old way is empty
  *	leolink_signal.c	packets of the network's own
  *	leolink_merge.c		packets by a new way wait for the marker that ends the old one
@@ -118,6 +119,13 @@ struct leolink_order {
 #define LEOLINK_ORDER_NUMBER	1	/* numbers what it accepts */
 #define LEOLINK_ORDER_RESTORE	2	/* delivers in the order of the numbers */
 #define LEOLINK_ORDER_BY_FLOW	4	/* numbers for each flow; otherwise for all from host to host */
+#define LEOLINK_ORDER_ADVANCED	8	/* only what came by a new way waits for those before it */
+#define LEOLINK_ORDER_ELIMINATE	16	/* of a packet that was copied the second to come is discarded */
+
+/* What is in skb->hash of a packet that was numbered. */
+#define NUMBER_NEW_WAY	0x80000000	/* it went over a new link just after a switch */
+#define NUMBER_COPIED	0x40000000	/* there are two */
+#define NUMBER_MASK	0x3fffffff
 
 /* One record of /proc/leolink/orders: a stream of packets that were numbered. */
 struct leolink_ordered {
@@ -129,6 +137,7 @@ struct leolink_ordered {
 	u64 longest_ns;		/* longest that one waited */
 	u64 given_up_pkts;	/* had not come when the wait of one behind them was over */
 	u64 late_pkts;		/* came after all */
+	u64 eliminated_pkts;	/* were second copies */
 };
 
 /* The node's entry for a host changes to this direction, from another of the same node. */
@@ -140,7 +149,9 @@ struct leolink_switch {
 	u32 flags;
 	u32 hold_limit_bytes;	/* what this direction may hold back, for all hosts together */
 	u32 marker;		/* the number of the marker that ends the old way; 0 = there is none */
-	u32 refused;		/* why there is none; enum leolink_refused */
+	u32 refused;		/* why there is none, or no copies are sent; enum leolink_refused */
+	u64 copy_ns;		/* for so long copies go over the other direction; 0 = none do */
+	u64 new_way_ns;		/* for so long packets are marked as gone a new way, if they may overtake; 0 = not */
 };
 
 #define LEOLINK_SWITCH_MOVE	1	/* what waits at the other direction goes over this one */
@@ -234,6 +245,7 @@ struct leolink_switched {
 	u64 held_back_max_bytes;	/* most of them at once */
 	u64 held_back_longest_ns;
 	u64 full_pkts;		/* packets that met a full hold buffer */
+	u64 copied_pkts, copied_bytes;	/* whose copies went over the other direction */
 };
 
 struct leolink_table {
@@ -289,6 +301,7 @@ struct leolink_sched {
 
 	/* packets that are held back before they are queued; NULL = none are */
 	struct leolink_hold *holds;
+	struct leolink_window *windows;	/* NULL = no switch was a short while ago */
 	u64 hold_due_ns;	/* when the first of the holds ends; U64_MAX = there is none */
 	u32 hold_bytes, hold_limit_bytes;
 	bool full_hold_sends;
@@ -416,10 +429,19 @@ int leolink_direct_register(int (*enqueue)(struct sk_buff *skb, struct Qdisc *sc
 
 /* leolink_order.c */
 extern bool leolink_is_moving;
+void leolink_order_set_by_flow(bool by_flow);
 void leolink_order_number(struct leolink_sched *q, struct sk_buff *skb);
+bool leolink_order_has_number(const struct sk_buff *skb);
+bool leolink_order_spares(const struct sk_buff *skb);
 void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now);
 ssize_t leolink_orders_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 void leolink_orders_register(void);
+
+/* leolink_window.c */
+int leolink_window_begin(struct leolink_sched *q, const struct leolink_switch *s, int copy_ifindex, bool marks,
+			 struct leolink_switched *record);
+struct sk_buff *leolink_window_accept(struct leolink_sched *q, struct sk_buff *skb, int *copy_ifindex, u64 now);
+void leolink_window_end_all(struct leolink_sched *q);
 
 /* leolink_hold.c */
 struct leolink_hold *leolink_hold_new(void);
@@ -436,6 +458,8 @@ u64 leolink_hold_last_arrival_ns(struct leolink_sched *q, __be32 destination);
 struct leolink_switched *leolink_switched_new(void);
 void leolink_switched_keep(struct leolink_switched *r);
 void leolink_switched_free(struct leolink_switched *r);
+void leolink_switched_open(struct leolink_switched *r);
+void leolink_switched_close(struct leolink_switched *r);
 ssize_t leolink_switches_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 
 static inline bool leolink_is_for(const struct sk_buff *skb, __be32 destination)
@@ -477,6 +501,7 @@ void leolink_child_rearm(struct leolink_sched *q, u64 now);
 void leolink_child_flush(struct leolink_sched *q, u64 now);
 
 /* leolink_switch.c */
+int leolink_hand_over(struct sk_buff *skb, struct net_device *dev);
 int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struct netlink_ext_ack *extack);
 
 /* leolink_change.c */

@@ -157,7 +157,8 @@ static struct leolink_waiting *obey(struct Qdisc *sch, struct nlattr *tb[], stru
 		memcpy(&order, nla_data(tb[LEOLINK_ORDER]), sizeof(order));
 		q->order = order.flags;
 		q->order_delay_ns = order.delay_ns;
-		if (q->order & LEOLINK_ORDER_RESTORE)
+		leolink_order_set_by_flow(q->order & LEOLINK_ORDER_BY_FLOW);
+		if (q->order & (LEOLINK_ORDER_RESTORE | LEOLINK_ORDER_ELIMINATE))
 			q->on_arrival |= ARRIVAL_ORDER;
 	}
 	if (nla_get_flag(tb[LEOLINK_MARKERS]))

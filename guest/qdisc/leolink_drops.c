@@ -29,7 +29,8 @@ void leolink_record_drop(struct leolink_sched *q, struct sk_buff *skb, enum leol
 	d->cause = cause + 1;
 	d->frame_bytes = qdisc_pkt_len(skb);
 	memset(d->data, 0, sizeof(d->data));
-	d->captured = length > 0 && !skb_copy_bits(skb, offset, d->data, length) ? length : 0;
+	/* of two copies of a packet the second loss is the packet's */
+	d->captured = length > 0 && !leolink_order_spares(skb) && !skb_copy_bits(skb, offset, d->data, length) ? length : 0;
 }
 
 /* What has been read is gone; a full ring is an error of the reader's, said once it reads. */

@@ -47,6 +47,21 @@ void leolink_switched_free(struct leolink_switched *r)
 		kfree(container_of(r, struct entry, r));
 }
 
+/* Somebody writes into a record from now on, or no longer. */
+void leolink_switched_open(struct leolink_switched *r)
+{
+	container_of(r, struct entry, r)->is_open = true;
+}
+
+void leolink_switched_close(struct leolink_switched *r)
+{
+	struct entry *e = container_of(r, struct entry, r);
+
+	e->is_open = false;
+	if (e->was_read)
+		kfree(e);
+}
+
 /* What has been read is gone: records are read once, at the end of a run. */
 ssize_t leolink_switches_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
@@ -98,7 +113,7 @@ void leolink_hold_begin(struct leolink_sched *q, struct leolink_hold *hold, __be
 	hold->until_ns = until_ns;
 	hold->record = record;
 	hold->node = leolink_node_of(dev_net(qdisc_dev(q->sch)), q->r.id, false);
-	container_of(record, struct entry, r)->is_open = true;
+	leolink_switched_open(record);
 	/* the first of two for one host, which ends first or with it, has the older packets */
 	while (*last)
 		last = &(*last)->next;
@@ -166,14 +181,12 @@ int leolink_hold_enqueue(struct leolink_sched *q, struct leolink_hold *hold, str
 		while (hold->pkts.head && q->hold_bytes + bytes > q->hold_limit_bytes)
 			send(q, take(q, hold, now), now);
 		if (q->hold_bytes + bytes > q->hold_limit_bytes) {
-			if (q->order & LEOLINK_ORDER_NUMBER)
-				leolink_order_number(q, skb);
+			leolink_window_accept(q, skb, NULL, now);
 			send(q, skb, now);
 			return NET_XMIT_SUCCESS;
 		}
 	}
-	if (q->order & LEOLINK_ORDER_NUMBER)
-		leolink_order_number(q, skb);
+	leolink_window_accept(q, skb, NULL, now);
 	cb(skb)->start_ns = now;
 	__qdisc_enqueue_tail(skb, &hold->pkts);
 	hold->bytes += bytes;
@@ -189,12 +202,9 @@ int leolink_hold_enqueue(struct leolink_sched *q, struct leolink_hold *hold, str
 static void end(struct leolink_hold **place)
 {
 	struct leolink_hold *hold = *place;
-	struct entry *e = container_of(hold->record, struct entry, r);
 
 	*place = hold->next;
-	e->is_open = false;
-	if (e->was_read)
-		kfree(e);
+	leolink_switched_close(hold->record);
 	leolink_node_put(hold->node);
 	kfree(hold);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Packet ordering by the basic algorithm of RFC 9550: a station's links number the packets of a stream as
+ * Packet ordering by the algorithms of RFC 9550: a station's links number the packets of a stream as
  * they accept them; links to a station hand them to it in the order of their numbers. A packet that comes before its turn
  * waits for those missing, but no longer than a time of its own; then what is missing is given up, and passes at once if
- * it comes after all. Numbers live in the socket buffer (skb->hash, which veth leaves alone): nothing is added to the
+ * it comes after all. By the advanced algorithm that time is 0 for what did not go a new way just after a route change:
+ * ways are FIFOs, so that what is missing before it is lost. Of a packet that was copied the first to come counts (packet
+ * elimination, RFC 8655, 3.2.2.3), as long as HISTORY_PKTS reach back. Numbers live in the socket buffer (skb->hash, which veth leaves alone): nothing is added to the
  * packet, and what a header would cost is counted by the reader.
  */
 #include <linux/hashtable.h>
@@ -13,6 +15,19 @@
 #include <linux/uaccess.h>
 #include "leolink.h"
 
+#define HISTORY_PKTS 65536
+
+/* Which of the latest numbers were entered. */
+struct history {
+	u32 latest;
+	DECLARE_BITMAP(entered, HISTORY_PKTS);
+};
+
+/* Of packets that were copied. */
+struct copies {
+	struct history came, lost;
+};
+
 struct stream {
 	struct leolink_ordered r;
 	struct hlist_node by_key;
@@ -21,6 +36,7 @@ struct stream {
 	struct qdisc_skb_head waiting;	/* in the order of their numbers */
 	u64 waiting_bytes;
 	struct leolink_node *node;	/* where they wait */
+	struct copies *copies;		/* NULL = there were none yet */
 };
 
 /* While a packet waits here, in its cb: the far side of the link that brought it is its dev. */
@@ -34,6 +50,7 @@ bool leolink_is_moving;
 
 static DEFINE_HASHTABLE(streams, 8);
 static LIST_HEAD(all_streams);
+static bool by_flow;	/* of this run */
 static struct time_travel_event next_end;
 
 static struct order_cb *order_cb(struct sk_buff *skb)
@@ -53,7 +70,7 @@ static u32 ports_of(const struct sk_buff *skb)
 }
 
 /* The stream of a packet; NULL = it has none, or there is no memory for it. */
-static struct stream *stream_of(const struct leolink_sched *q, const struct sk_buff *skb, bool make)
+static struct stream *stream_of(const struct sk_buff *skb, bool make)
 {
 	const struct iphdr *ip = ip_hdr(skb);
 	u32 protocol = 0, ports = 0;
@@ -61,7 +78,7 @@ static struct stream *stream_of(const struct leolink_sched *q, const struct sk_b
 
 	if (skb->protocol != htons(ETH_P_IP))
 		return NULL;
-	if (q->order & LEOLINK_ORDER_BY_FLOW) {
+	if (by_flow) {
 		protocol = ip->protocol;
 		ports = ports_of(skb);
 	}
@@ -83,6 +100,68 @@ static struct stream *stream_of(const struct leolink_sched *q, const struct sk_b
 	return s;
 }
 
+void leolink_order_set_by_flow(bool yes)
+{
+	by_flow = yes;
+}
+
+/* a - b of numbers that begin anew */
+static s32 ahead(u32 a, u32 b)
+{
+	return (s32)((a - b) << 2) >> 2;
+}
+
+static u32 number_of(const struct sk_buff *skb)
+{
+	return skb->hash & NUMBER_MASK;
+}
+
+/* Whether a number was entered before; it is from now on. What is too old to be known was not. */
+static bool enter(struct history *h, u32 number)
+{
+	s32 steps = ahead(number, h->latest);
+
+	if (steps <= -HISTORY_PKTS)
+		return false;
+	if (steps >= HISTORY_PKTS)
+		bitmap_zero(h->entered, HISTORY_PKTS);
+	for (; steps > 0 && steps < HISTORY_PKTS; steps--)
+		__clear_bit((number - steps + 1) % HISTORY_PKTS, h->entered);
+	if (ahead(number, h->latest) > 0)
+		h->latest = number;
+	return __test_and_set_bit(number % HISTORY_PKTS, h->entered);
+}
+
+/* What is known of the copies of a stream; NULL = there is no memory. */
+static struct copies *copies_of(struct stream *s, u32 number)
+{
+	if (!s->copies) {
+		s->copies = kzalloc(sizeof(*s->copies), GFP_ATOMIC);
+		if (s->copies)
+			s->copies->came.latest = s->copies->lost.latest = number;
+	}
+	return s->copies;
+}
+
+/* Whether a packet is one of those that are numbered. */
+bool leolink_order_has_number(const struct sk_buff *skb)
+{
+	return stream_of(skb, false);
+}
+
+/* Whether the loss of a packet is not the packet's: its copy is not lost, or not yet. */
+bool leolink_order_spares(const struct sk_buff *skb)
+{
+	struct copies *copies;
+	struct stream *s;
+
+	if (list_empty(&all_streams) || !(skb->hash & NUMBER_COPIED))
+		return false;
+	s = stream_of(skb, false);
+	copies = s ? copies_of(s, number_of(skb)) : NULL;
+	return copies && !enter(&copies->lost, number_of(skb));
+}
+
 /* Numbers a packet that a station's link accepts, unless it has a number: it was moved from another of its links. */
 void leolink_order_number(struct leolink_sched *q, struct sk_buff *skb)
 {
@@ -90,11 +169,11 @@ void leolink_order_number(struct leolink_sched *q, struct sk_buff *skb)
 
 	if (leolink_is_moving)
 		return;
-	s = stream_of(q, skb, true);
+	s = stream_of(skb, true);
 	if (!s)
 		return;
 	s->r.numbered_pkts++;
-	__skb_set_hash(skb, ++s->numbered, true, false);
+	__skb_set_hash(skb, ++s->numbered & NUMBER_MASK, true, false);
 }
 
 /* Hands over the first that waits. */
@@ -106,15 +185,24 @@ static void pass_first(struct stream *s, u64 now)
 	s->waiting_bytes -= order_cb(skb)->bytes;
 	leolink_node_release(s->node, order_cb(skb)->bytes, true);
 	s->r.longest_ns = max(s->r.longest_ns, now - order_cb(skb)->since_ns);
-	s->last_sent = skb->hash;
+	s->last_sent = number_of(skb);
 	dev_forward_skb(dev, skb);
 	dev_put(dev);
 }
 
 static void pass_what_follows(struct stream *s, u64 now)
 {
-	while (s->waiting.head && s->waiting.head->hash == s->last_sent + 1)
+	while (s->waiting.head && ahead(number_of(s->waiting.head), s->last_sent) == 1)
 		pass_first(s, now);
+}
+
+/* Hands over all that wait up to a number; what is missing before them is given up. */
+static void pass_up_to(struct stream *s, u32 number, u64 now)
+{
+	while (s->waiting.head && ahead(number_of(s->waiting.head), number) <= 0) {
+		s->r.given_up_pkts += ahead(number_of(s->waiting.head), s->last_sent) - 1;
+		pass_first(s, now);
+	}
 }
 
 static void set_next_end(u64 now)
@@ -142,17 +230,14 @@ static void end_waits(struct time_travel_event *e)
 
 	rcu_read_lock();
 	list_for_each_entry(s, &all_streams, all) {
-		u32 reach = 0;
+		struct sk_buff *reach = NULL;
 
 		for (skb = s->waiting.head; skb; skb = skb->next)
 			if (order_cb(skb)->until_ns <= now)
-				reach = skb->hash;
+				reach = skb;
 		if (!reach)
 			continue;
-		while (s->waiting.head && (s32)(s->waiting.head->hash - reach) <= 0) {
-			s->r.given_up_pkts += s->waiting.head->hash - s->last_sent - 1;
-			pass_first(s, now);
-		}
+		pass_up_to(s, number_of(reach), now);
 		pass_what_follows(s, now);
 	}
 	rcu_read_unlock();
@@ -163,7 +248,9 @@ static void end_waits(struct time_travel_event *e)
 void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
 {
 	u32 bytes = link_bytes(q, skb);
-	struct stream *s = stream_of(q, skb, false);
+	struct stream *s = stream_of(skb, false);
+	u32 number = number_of(skb);
+	struct copies *copies;
 	struct sk_buff **place;
 	struct order_cb *c;
 
@@ -171,11 +258,29 @@ void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, str
 		dev_forward_skb(peer, skb);
 		return;
 	}
-	if ((s32)(skb->hash - s->last_sent) <= 1) {
-		if (skb->hash != s->last_sent + 1)
+	copies = skb->hash & NUMBER_COPIED ? copies_of(s, number) : NULL;
+	if (copies && enter(&copies->came, number)) {
+		s->r.eliminated_pkts++;
+		dev_kfree_skb_any(skb);
+		return;
+	}
+	if (!(q->order & LEOLINK_ORDER_RESTORE)) {
+		dev_forward_skb(peer, skb);
+		return;
+	}
+	if ((q->order & LEOLINK_ORDER_ADVANCED) && !(skb->hash & NUMBER_NEW_WAY) && ahead(number, s->last_sent) > 1) {
+		pass_up_to(s, number, now);
+		s->r.given_up_pkts += ahead(number, s->last_sent) - 1;
+		s->last_sent = number;
+		dev_forward_skb(peer, skb);
+		pass_what_follows(s, now);
+		return;
+	}
+	if (ahead(number, s->last_sent) <= 1) {
+		if (ahead(number, s->last_sent) != 1)
 			s->r.late_pkts++;
 		else
-			s->last_sent = skb->hash;
+			s->last_sent = number;
 		dev_forward_skb(peer, skb);
 		pass_what_follows(s, now);
 		return;
@@ -186,7 +291,7 @@ void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, str
 	c->since_ns = now;
 	c->until_ns = now + q->order_delay_ns;
 	c->bytes = bytes;
-	for (place = &s->waiting.head; *place && (s32)((*place)->hash - skb->hash) < 0; place = &(*place)->next)
+	for (place = &s->waiting.head; *place && ahead(number_of(*place), number) < 0; place = &(*place)->next)
 		;
 	skb->next = *place;
 	*place = skb;
@@ -224,6 +329,7 @@ ssize_t leolink_orders_read(struct file *f, char __user *to, size_t size, loff_t
 			dev_kfree_skb_any(skb);
 		}
 		leolink_node_put(s->node);
+		kfree(s->copies);
 		kfree(s);
 		set_next_end(now_ns());
 		local_irq_restore(flags);

@@ -86,14 +86,14 @@ int __init leolink_proc_register(void)
 
 	BUILD_BUG_ON(sizeof(struct leolink_record) != 160);
 	BUILD_BUG_ON(sizeof(struct leolink_row) != 24);
-	BUILD_BUG_ON(sizeof(struct leolink_switch) != 40);
-	BUILD_BUG_ON(sizeof(struct leolink_switched) != 96);
+	BUILD_BUG_ON(sizeof(struct leolink_switch) != 56);
+	BUILD_BUG_ON(sizeof(struct leolink_switched) != 112);
 	BUILD_BUG_ON(sizeof(struct leolink_merge) != 32);
 	BUILD_BUG_ON(sizeof(struct leolink_merged) != 80);
 	BUILD_BUG_ON(sizeof(struct leolink_notice) != 72);
 	BUILD_BUG_ON(sizeof(struct leolink_noticed) != 64);
 	BUILD_BUG_ON(sizeof(struct leolink_node_record) != 64);
-	BUILD_BUG_ON(sizeof(struct leolink_ordered) != 64);
+	BUILD_BUG_ON(sizeof(struct leolink_ordered) != 72);
 	dir = proc_mkdir("leolink", NULL);
 	if (!dir || !proc_create("links", 0400, dir, &links_ops) || !proc_create("drops", 0400, dir, &drops_ops) ||
 	    !proc_create("orders", 0400, dir, &orders_ops) || !proc_create("switches", 0400, dir, &switches_ops) ||

@@ -48,14 +48,35 @@ static bool has_no_capacity(struct leolink_sched *q, u64 now)
 static int refuse(struct leolink_sched *q, struct sk_buff *skb, enum leolink_cause cause, u64 now,
 		  struct sk_buff **to_free)
 {
+	/* it has no number yet, and what stands in its place means nothing */
+	if ((q->order & LEOLINK_ORDER_NUMBER) && !leolink_is_moving)
+		skb_clear_hash(skb);
 	leolink_record_drop(q, skb, cause, now);
 	return qdisc_drop(skb, q->sch, to_free);
 }
 
+/* The copy of a packet that this link takes goes over another of the node's. */
+static void send_copy(struct leolink_sched *q, struct sk_buff *copy, int ifindex)
+{
+	bool was_moving = leolink_is_moving;
+	struct net_device *dev;
+
+	rcu_read_lock();
+	dev = dev_get_by_index_rcu(dev_net(qdisc_dev(q->sch)), ifindex);
+	leolink_is_moving = true;
+	if (dev)
+		leolink_hand_over(copy, dev);
+	else
+		dev_kfree_skb_any(copy);
+	leolink_is_moving = was_moving;
+	rcu_read_unlock();
+}
+
 static int enqueue_special(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now)
 {
+	struct sk_buff *copy;
+	int ret, ifindex;
 	bool waits;
-	int ret;
 
 	if (q->child) {
 		ret = leolink_child_enqueue(q, skb, to_free, now);
@@ -77,11 +98,12 @@ static int enqueue_special(struct leolink_sched *q, struct sk_buff *skb, struct 
 	waits = q->busy_until_ns > now || has_no_capacity(q, now);
 	if (waits && leolink_has_no_room(q, link_bytes(q, skb)))
 		return refuse(q, skb, CAUSE_QUEUE, now, to_free);
-	if (q->order & LEOLINK_ORDER_NUMBER)
-		leolink_order_number(q, skb);
+	copy = leolink_window_accept(q, skb, &ifindex, now);
 	leolink_transmit(q, skb, now);
 	if (!q->place || q->overtakes || q->holds)
 		leolink_arm_next(q, now);
+	if (copy)
+		send_copy(q, copy, ifindex);
 	return NET_XMIT_SUCCESS;
 }
 
@@ -261,6 +283,7 @@ static void leolink_destroy(struct Qdisc *sch)
 
 	leolink_hold_flush(q, now_ns());
 	leolink_merge_leave(q, now_ns());
+	leolink_window_end_all(q);
 	leolink_disarm(q);
 	if (q->child)
 		qdisc_put(q->child);

@@ -27,7 +27,7 @@ void leolink_advance_any(struct leolink_sched *q, u64 now)
 /* Whether the short way through the queue, which nearly every packet of nearly every link takes, is open. */
 void leolink_set_plain(struct leolink_sched *q)
 {
-	q->plain = !leolink_has_table(q) && !q->overtakes && !q->child && !q->holds &&
+	q->plain = !leolink_has_table(q) && !q->overtakes && !q->child && !q->holds && !q->windows &&
 		   !(q->order & LEOLINK_ORDER_NUMBER);
 }
 

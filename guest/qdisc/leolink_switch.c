@@ -14,6 +14,10 @@
  *	end	a marker leaves over the old link as the last packet for the host, so that the node where the ways meet knows
  *		when it has come (leolink_merge.c).
  *
+ *	copy	for a while copies of what goes over the new link go over the old one.
+ *	mark	for a while what goes over the new link is marked, so that the station that puts packets in order knows which
+ *		may have overtaken others (leolink_window.c).
+ *
  * In the order move, end, hold, so that with move and hold what is moved is held back, for as long as what cannot be moved takes.
  */
 #include <linux/etherdevice.h>
@@ -61,7 +65,7 @@ static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdi
 }
 
 /* Hands a packet that waited at one link of a node to another. Consumes it. */
-static int hand_over(struct sk_buff *skb, struct net_device *dev)
+int leolink_hand_over(struct sk_buff *skb, struct net_device *dev)
 {
 	const struct net_device *peer = dev->netdev_ops->ndo_get_peer_dev(dev);
 	struct ethhdr *eth;
@@ -152,6 +156,8 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 	r->marker = s->marker;
 	r->refused = s->refused;
 	rest_ns = to->r.delay_ns + s->rest_to_ns;
+	if (s->copy_ns || (s->new_way_ns && last_ns + s->rest_from_ns > now + rest_ns))
+		err = leolink_window_begin(to, s, s->copy_ns ? qdisc_dev(from->sch)->ifindex : 0, s->new_way_ns, r);
 	if ((s->flags & LEOLINK_SWITCH_HOLD) && last_ns + s->rest_from_ns > now + rest_ns) {
 		u64 until_ns = last_ns + s->rest_from_ns - rest_ns;
 
@@ -167,9 +173,9 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 	}
 	leolink_is_moving = true;
 	while ((skb = __qdisc_dequeue_head(&moved)))
-		err = hand_over(skb, qdisc_dev(sch)) ?: err;
+		err = leolink_hand_over(skb, qdisc_dev(sch)) ?: err;
 	leolink_is_moving = false;
-	if (r->hold_ns || r->moved_pkts || r->marker || r->refused)
+	if (r->hold_ns || r->moved_pkts || r->marker || r->refused || s->copy_ns)
 		leolink_switched_keep(r);
 	else
 		leolink_switched_free(r);

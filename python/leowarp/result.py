@@ -217,7 +217,7 @@ class Run:
         return self._frame("acks", flow)
 
     def switches(self) -> pd.DataFrame:
-        """What `[cures]` did at route changes, an entry of a node each; only of a run with `move_queue` or `hold`."""
+        """What `[cures]` did at route changes, an entry of a node each: `move_queue`, `hold` and `duplicate`."""
         return self._frame("switches")
 
     def merges(self) -> pd.DataFrame:
@@ -225,7 +225,7 @@ class Run:
         return self._frame("merges")
 
     def notices(self) -> pd.DataFrame:
-        """What hosts were told of route changes: in time, late, falsely, or lost on the way; with `cures.notify`."""
+        """What hosts were told of route changes, lost and false notices included; only with `cures.notify`."""
         return self._frame("notices")
 
     def nodetotals(self) -> pd.DataFrame:
@@ -238,7 +238,7 @@ class Run:
         return frame
 
     def orders(self) -> pd.DataFrame:
-        """What resequencing did to each stream between two stations; only of a run with `cures.resequence`."""
+        """What was put in order or discarded of each stream between two stations; with `resequence` or `duplicate`."""
         return self._frame("orders")
 
     def drops(self) -> pd.DataFrame:

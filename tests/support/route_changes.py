@@ -148,13 +148,13 @@ MARKER = 1 << 20
 
 
 def expected(
-    run: Any, change: Change, *, moves: bool, holds: bool, marked: Marked | None = None
+    run: Any, change: Change, *, moves: bool, holds: bool, marked: Marked | None = None, copies: bool = False
 ) -> tuple[dict[int, int], dict[str, int]]:
     """When each packet reaches Tokyo, and what the nodes that switch and where the ways meet did, by the model."""
     ways = Ways.of(run, change)
     echoes = run.echoes().sort_values("index")
     at = ways.before.index(change.node)
-    table = run.merges() if marked else run.switches() if moves or holds else None
+    table = run.merges() if marked else run.switches() if moves or holds or copies else None
     switched_ns = int(table.t_ns.iloc[0]) if table is not None else AT_NS
     arrivals = carried(ways, ways.before[: at + 1], zip(echoes.sent_ns, echoes["index"], strict=True))
     early = [(t, n) for t, n in arrivals if t < switched_ns]
@@ -167,6 +167,8 @@ def expected(
             moved.append((switched_ns, n))
         else:
             by_old.append((old.carry(t), n))
+    if copies:
+        by_old += [(old.carry(t), n) for t, n in late]
     if marked:
         by_old.append((old.carry(switched_ns, marked.frame_bytes), MARKER))
     queue = [*moved, *late]
@@ -188,7 +190,17 @@ def expected(
         by_new, waited = marked.passed(by_new, marker_ns)
         did |= waited | {"marker_ns": marker_ns}
     end = carried(ways, ways.after[ways.after.index(meet) :], [*by_old, *by_new])
-    return {number: at_ns for at_ns, number in end}, did
+    # of two copies the first to come
+    return {number: at_ns for at_ns, number in sorted(end, reverse=True)}, did
+
+
+def went_a_new_way(run: Any, change: Change) -> set[int]:
+    """Numbers of the packets that the node that switches got after it."""
+    ways = Ways.of(run, change)
+    echoes = run.echoes().sort_values("index")
+    at = ways.before.index(change.node)
+    arrivals = carried(ways, ways.before[: at + 1], zip(echoes.sent_ns, echoes["index"], strict=True))
+    return {n for t, n in arrivals if t >= AT_NS}
 
 
 def received(run: Any) -> dict[int, int]:

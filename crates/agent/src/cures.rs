@@ -12,9 +12,9 @@ use std::fs::File;
 use std::io::Read;
 
 /// struct leolink_switched (guest/qdisc/leolink.h).
-const SWITCHES: (&str, usize) = ("/proc/leolink/switches", 96);
+const SWITCHES: (&str, usize) = ("/proc/leolink/switches", 112);
 /// struct leolink_ordered.
-const ORDERS: (&str, usize) = ("/proc/leolink/orders", 64);
+const ORDERS: (&str, usize) = ("/proc/leolink/orders", 72);
 /// struct leolink_merged.
 const MERGES: (&str, usize) = ("/proc/leolink/merges", 80);
 /// struct leolink_node_record.
@@ -34,7 +34,7 @@ pub fn write_rows(context: &Context) -> Result<()> {
     if cures.at_switches() {
         switches(context)?;
     }
-    if cures.resequence.is_some() {
+    if cures.resequence.is_some() || cures.duplicate_ns.is_some() {
         orders(context)?;
     }
     if cures.notify.is_some() {
@@ -57,8 +57,8 @@ fn merges() -> Result<BTreeMap<u32, [u8; MERGES.1]>> {
 
 fn switches(context: &Context) -> Result<()> {
     let cures = &context.setup.cures;
-    let mut rows =
-        (cures.move_queue.is_some() || cures.hold.is_some()).then(|| Rows::create(&context.header)).transpose()?;
+    let is_wanted = cures.move_queue.is_some() || cures.hold.is_some() || cures.duplicate_ns.is_some();
+    let mut rows = is_wanted.then(|| Rows::create(&context.header)).transpose()?;
     let mut marked = cures.end_marker.is_some().then(|| Rows::create(&context.header)).transpose()?;
     let merges = merges()?;
     records(SWITCHES, |r| {
@@ -68,7 +68,7 @@ fn switches(context: &Context) -> Result<()> {
             marked.push(&merge(context, &row, word(r, 24), merges.get(&word(r, 20))))?;
         }
         match &mut rows {
-            Some(rows) if moved_pkts > 0 || hold_ns > 0 => rows.push(&row),
+            Some(rows) if moved_pkts > 0 || hold_ns > 0 || cures.duplicate_ns.is_some() => rows.push(&row),
             _ => Ok(()),
         }
     })?;
@@ -79,6 +79,11 @@ fn switches(context: &Context) -> Result<()> {
 fn switch(context: &Context, r: &[u8]) -> Result<Switch> {
     let hold_ns = long(r, 48);
     let held_back_pkts = long(r, 56);
+    let refused = word(r, 24);
+    let copies = |at: usize| match context.setup.cures.duplicate_ns {
+        Some(_) if refused == 0 => long(r, at),
+        _ => u64::MISSING,
+    };
     Ok(Switch {
         t_ns: context.clock.of_monotonic_ns(long(r, 0) as i64),
         from_direction: word(r, 8),
@@ -92,6 +97,9 @@ fn switch(context: &Context, r: &[u8]) -> Result<Switch> {
         held_back_max_bytes: long(r, 72),
         held_back_longest_ns: if held_back_pkts == 0 { i64::MISSING } else { long(r, 80) as i64 },
         full_pkts: long(r, 88),
+        copied_pkts: copies(96),
+        copied_bytes: copies(104),
+        refused: if context.setup.cures.duplicate_ns.is_none() || refused == 0 { u8::MISSING } else { refused as u8 },
     })
 }
 
@@ -190,6 +198,7 @@ fn notices(context: &Context) -> Result<()> {
 }
 
 fn orders(context: &Context) -> Result<()> {
+    let duplicates = context.setup.cures.duplicate_ns.is_some();
     let mut rows = Rows::create(&context.header)?;
     records(ORDERS, |r| {
         let protocol = word(r, 8);
@@ -208,6 +217,7 @@ fn orders(context: &Context) -> Result<()> {
             longest_ns: if waited_pkts == 0 { i64::MISSING } else { long(r, 40) as i64 },
             given_up_pkts: long(r, 48),
             late_pkts: long(r, 56),
+            eliminated_pkts: if duplicates { long(r, 64) } else { u64::MISSING },
         })
     })?;
     rows.flush()

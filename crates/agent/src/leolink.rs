@@ -4,7 +4,7 @@
 use crate::error::{Error, Result};
 use crate::netlink::{Batch, Nest, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
 use crate::tc::{share, tcmsg, Direction, Order, Say, TCA_KIND, TCA_OPTIONS};
-use leowarp_timeline::setup::{EndMarker, Forwarding, HoldFull, Numbering};
+use leowarp_timeline::setup::{EndMarker, Forwarding, HoldFull, Numbering, Ordering};
 use leowarp_timeline::tables;
 use std::net::Ipv4Addr;
 
@@ -32,6 +32,8 @@ const LEOLINK_NOTICE: u16 = 20;
 const ORDER_NUMBER: u32 = 1;
 const ORDER_RESTORE: u32 = 2;
 const ORDER_BY_FLOW: u32 = 4;
+const ORDER_ADVANCED: u32 = 8;
+const ORDER_ELIMINATE: u32 = 16;
 
 const SWITCH_MOVE: u32 = 1;
 const SWITCH_HOLD: u32 = 2;
@@ -99,11 +101,13 @@ pub fn leolink(batch: &mut Batch, ifindex: u32, d: &Direction, say: Say) {
 /// `struct leolink_order`.
 fn order_bytes(order: Order) -> [u8; 16] {
     let mut flags = if order.numbers { ORDER_NUMBER } else { 0 };
-    flags |= if order.restores { ORDER_RESTORE } else { 0 };
-    flags |= if order.resequence.by == Numbering::Flow { ORDER_BY_FLOW } else { 0 };
+    flags |= if order.restores && order.resequence.is_some() { ORDER_RESTORE } else { 0 };
+    flags |= if order.restores && order.eliminates { ORDER_ELIMINATE } else { 0 };
+    flags |= if order.resequence.is_none_or(|r| r.by == Numbering::Flow) { ORDER_BY_FLOW } else { 0 };
+    flags |= if order.resequence.is_some_and(|r| r.kind == Ordering::Advanced) { ORDER_ADVANCED } else { 0 };
     let mut bytes = [0; 16];
     bytes[..4].copy_from_slice(&flags.to_ne_bytes());
-    bytes[8..].copy_from_slice(&order.resequence.delay_ns.to_ne_bytes());
+    bytes[8..].copy_from_slice(&order.resequence.map_or(0, |r| r.delay_ns).to_ne_bytes());
     bytes
 }
 
@@ -123,6 +127,10 @@ pub struct Switch {
     /// The last packet over the direction before is a marker of this number, and of what comes over the new one it is
     /// known where it waits for it; or why not. None = there are no markers.
     pub marker: Option<std::result::Result<Merge, Refused>>,
+    /// For so long copies of what goes over the new direction go over the one before, or why not. None = there are none.
+    pub copies_ns: Option<std::result::Result<u64, Refused>>,
+    /// For so long what goes over the new direction is marked as gone a new way, if it may overtake.
+    pub new_way_ns: Option<u64>,
 }
 
 /// Why a cure that needs the old way does nothing (enum leolink_refused).
@@ -228,7 +236,7 @@ pub fn expect_markers(batch: &mut Batch, ifindex: u32) {
 
 /// Tells the leolink of the new direction (`struct leolink_switch`).
 pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
-    let mut bytes = [0; 40];
+    let mut bytes = [0; 56];
     bytes[..4].copy_from_slice(&(s.from as u32).to_ne_bytes());
     bytes[4..8].copy_from_slice(&s.destination.octets());
     bytes[8..16].copy_from_slice(&s.rest_from_ns.to_ne_bytes());
@@ -238,13 +246,14 @@ pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
         flags |= SWITCH_HOLD | if full == HoldFull::Send { SWITCH_SEND } else { 0 };
         bytes[28..32].copy_from_slice(&limit_bytes.to_ne_bytes());
     }
-    let (marker, refused) = match s.marker {
-        None => (0, 0),
-        Some(Ok(merge)) => (merge.marker, 0),
-        Some(Err(refused)) => (0, refused as u32),
-    };
+    let marker = s.marker.map_or(0, |marker| marker.map_or(0, |merge| merge.marker));
+    // markers and copies are never together
+    let refused = [s.marker.and_then(Result::err), s.copies_ns.and_then(Result::err)];
+    let refused = refused.into_iter().flatten().next().map_or(0, |refused| refused as u32);
     bytes[32..36].copy_from_slice(&marker.to_ne_bytes());
     bytes[36..40].copy_from_slice(&refused.to_ne_bytes());
+    bytes[40..48].copy_from_slice(&s.copies_ns.and_then(Result::ok).unwrap_or_default().to_ne_bytes());
+    bytes[48..].copy_from_slice(&s.new_way_ns.unwrap_or_default().to_ne_bytes());
     bytes[24..28].copy_from_slice(&flags.to_ne_bytes());
     let options = begin(batch, ifindex, 0);
     batch.attribute(LEOLINK_SWITCH, &bytes);
@@ -276,7 +285,7 @@ mod tests {
     use super::*;
     use crate::netlink::attributes;
     use crate::tc::tests::{direction, messages};
-    use leowarp_timeline::setup::{Hold, Ordering, Resequence};
+    use leowarp_timeline::setup::{Hold, Resequence};
 
     #[test]
     fn leolink_is_named_whole_once_and_then_by_its_changes() {
@@ -313,12 +322,19 @@ mod tests {
     fn a_station_s_link_numbers_one_way_and_restores_the_other() {
         let resequence = Resequence { by: Numbering::Flow, kind: Ordering::Basic, delay_ns: 0x0102_0304 };
         let bytes = |numbers, by| {
-            let order = Order { resequence: Resequence { by, ..resequence }, numbers, restores: !numbers };
-            order_bytes(order)
+            let resequence = Some(Resequence { by, ..resequence });
+            order_bytes(Order { resequence, eliminates: false, numbers, restores: !numbers })
         };
+        let eliminates = Order { resequence: None, eliminates: true, numbers: false, restores: true };
+        assert_eq!(order_bytes(eliminates)[..4], [20, 0, 0, 0]);
+        let advanced = Some(Resequence { kind: Ordering::Advanced, ..resequence });
+        assert_eq!(order_bytes(Order { resequence: advanced, ..eliminates })[..4], [30, 0, 0, 0]);
         assert_eq!(bytes(true, Numbering::Flow), [5, 0, 0, 0, 0, 0, 0, 0, 4, 3, 2, 1, 0, 0, 0, 0]);
         assert_eq!(bytes(false, Numbering::Aggregate)[..4], [2, 0, 0, 0]);
-        let ordered = Direction { order: Some(Order { resequence, numbers: true, restores: false }), ..direction() };
+        let ordered = Direction {
+            order: Some(Order { resequence: Some(resequence), eliminates: false, numbers: true, restores: false }),
+            ..direction()
+        };
         let mut batch = Batch::default();
         leolink(&mut batch, 3, &ordered, Say::All);
         assert!(options(&batch).contains(&(17, 16)));
@@ -335,14 +351,16 @@ mod tests {
             moves: true,
             hold: None,
             marker: None,
+            copies_ns: None,
+            new_way_ns: None,
         };
         switch(&mut batch, 3, &moves);
-        assert_eq!(options(&batch), [(16, 40)]);
-        let end = |batch: &Batch| batch.bytes()[batch.bytes().len() - 40..].to_vec();
+        assert_eq!(options(&batch), [(16, 56)]);
+        let end = |batch: &Batch| batch.bytes()[batch.bytes().len() - 56..].to_vec();
         #[rustfmt::skip]
         let expected = [
             6, 0, 0, 0,  10, 1, 0, 2,  6, 5, 4, 3, 2, 1, 0, 0,  7, 0, 0, 0, 0, 0, 0, 0,  1, 0, 0, 0,  0, 0, 0, 0,
-            0, 0, 0, 0,  0, 0, 0, 0,
+            0, 0, 0, 0,  0, 0, 0, 0,  0, 0, 0, 0, 0, 0, 0, 0,  0, 0, 0, 0, 0, 0, 0, 0,
         ];
         assert_eq!(end(&batch), expected);
         for (full, flags) in [(HoldFull::Drop, 3), (HoldFull::Send, 7)] {
@@ -356,8 +374,11 @@ mod tests {
         {
             let mut batch = Batch::default();
             switch(&mut batch, 3, &Switch { marker: Some(marker), ..moves });
-            assert_eq!(end(&batch)[32..], said);
+            assert_eq!(end(&batch)[32..40], said);
         }
+        let mut batch = Batch::default();
+        switch(&mut batch, 3, &Switch { copies_ns: Some(Ok(258)), new_way_ns: Some(3), ..moves });
+        assert_eq!(end(&batch)[40..], [2, 1, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
         let mut batch = Batch::default();
         super::merge(&mut batch, 3, moves.destination, &merge);
         assert_eq!(options(&batch), [(18, 32)]);
@@ -365,7 +386,7 @@ mod tests {
         let expected = [
             9, 0, 0, 0,  10, 1, 0, 2,  2, 1, 0, 0, 0, 0, 0, 0,  4, 0, 0, 0,  1, 2, 0, 0,  4, 0, 0, 0,  0, 0, 0, 0,
         ];
-        assert_eq!(end(&batch)[8..], expected);
+        assert_eq!(batch.bytes()[batch.bytes().len() - 32..], expected);
         let mut batch = Batch::default();
         expect_markers(&mut batch, 3);
         assert_eq!(options(&batch), [(19, 0)]);

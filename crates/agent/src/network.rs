@@ -575,12 +575,15 @@ fn initial_direction(setup: &Setup, d: usize) -> Direction {
 
 /// What a direction does for the order of packets: stations number what they send into space, and order what they get.
 fn order_of(setup: &Setup, d: usize) -> Option<Order> {
-    let resequence = setup.cures.resequence?;
+    let (resequence, eliminates) = (setup.cures.resequence, setup.cures.duplicate_ns.is_some());
+    if resequence.is_none() && !eliminates {
+        return None;
+    }
     let link = &setup.links[d / 2];
     let (sender, receiver) = if d % 2 == 0 { (link.a, link.b) } else { (link.b, link.a) };
     let is_station = |node: usize| setup.nodes[node].kind == NodeKind::Ground;
     let (numbers, restores) = (is_station(sender), is_station(receiver));
-    (link.kind == LinkKind::Gsl).then_some(Order { resequence, numbers, restores })
+    (link.kind == LinkKind::Gsl).then_some(Order { resequence, eliminates, numbers, restores })
 }
 
 /// The seed of a named stream: FNV-1a over seed, name and number, so that no stream depends on how many others there are.

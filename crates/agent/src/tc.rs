@@ -92,7 +92,10 @@ pub struct Jitter {
 /// What a direction of a station's link does for the order of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    pub resequence: Resequence,
+    /// What it puts in order; none = it does not.
+    pub resequence: Option<Resequence>,
+    /// Of a packet that was copied the second to come is discarded.
+    pub eliminates: bool,
     /// The station sends on it.
     pub numbers: bool,
     /// The station receives on it.

@@ -56,6 +56,9 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "reordering": ("flow", "scope", "number", "t_ns", "end_ns", "sent_pkts", "received_pkts", "lost_pkts",
                    "reordered_pkts", "density_pkts", "mean_displacement_pkts", "entropy_nats", "buffer_mean_pkts"),
     "densities": ("flow", "scope", "number", "kind", "index", "pkts"),
+    "merges": ("longest_ns",),
+    "nodetotals": ("held_max_bytes", "signals_pkts", "signals_bytes"),
+    "orders": ("longest_ns", "waiting_max_bytes"),
     "switches": ("moved_pkts", "held_back_pkts", "held_back_max_bytes", "held_back_longest_ns", "full_pkts"),
 }  # fmt: skip
 """The columns of trace tables that metrics read: a table of an older run may lack others."""
@@ -72,7 +75,7 @@ class Tables:
     Attributes
     ----------
     sockets, packets, bins, delays, links, linktotals, counters, drops : DataFrame
-    flows, acks, echoes, reordering, densities, switches : DataFrame
+    flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches : DataFrame
         `30-trace/*.parquet`; columns and units in `leowarp.trace.TABLES`.
     routes, timeline : DataFrame
         `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run; without the rows of tables.
@@ -104,6 +107,9 @@ class Tables:
     echoes: pd.DataFrame
     reordering: pd.DataFrame
     densities: pd.DataFrame
+    merges: pd.DataFrame
+    nodetotals: pd.DataFrame
+    orders: pd.DataFrame
     switches: pd.DataFrame
     routes: pd.DataFrame
     timeline: pd.DataFrame

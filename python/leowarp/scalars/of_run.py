@@ -48,11 +48,11 @@ DROPS: Section = (
     Scalar("drops_by_cause_pkts.unknown", PKTS, _PACKETS, "packets dropped, place unknown"),
 )
 
-# From the table `switches`; all null without it.
+# From the tables `switches` and `nodetotals`; all null without them.
 CURES: Section = (
     Scalar("moved_pkts", PKTS, _CHANGES,
            "packets that waited at a link when its node abandoned it for their host, and were handed to the new one; "
-           "null: without `cures.move_queue` and `cures.hold`, as of all of these",
+           "null: without `cures.move_queue`, `hold` and `duplicate`, as of the next five",
            "packets moved to the new link", "packets moved to the new link"),
     Scalar("held_back_pkts", PKTS, _CHANGES, "packets that were held back at a route change",
            "packets held back", "packets held back"),
@@ -62,6 +62,17 @@ CURES: Section = (
            "longest time held back", "  longest time"),
     Scalar("hold_full_pkts", PKTS, _CHANGES, "packets that came when the hold buffer was full",
            "came to a full hold buffer", "  came to a full buffer"),
+    Scalar("copied_bytes", BYTES, _CHANGES, "copies that went over old links (`cures.duplicate`), with their overhead"),
+    Scalar("node_held_max_bytes", BYTES, _CHANGES,
+           "most bytes that one node held back at once, before its links and behind them; null: without `[cures]`"),
+    Scalar("signals_pkts", PKTS, _CHANGES, "end markers and notices that nodes sent; null: without `[cures]`"),
+    Scalar("signals_bytes", BYTES, _CHANGES, "the same in bytes, as Ethernet frames"),
+    Scalar("merge_longest_ns", NS, _CHANGES,
+           "longest time that a packet waited for an end marker; null: without `cures.end_marker`, or none did"),
+    Scalar("order_longest_ns", NS, _CHANGES,
+           "longest time that a packet waited for its turn; null: without `cures.resequence`, or none did"),
+    Scalar("order_waiting_max_bytes", BYTES, _CHANGES,
+           "most bytes of one stream that waited for their turn at once; null: without `cures.resequence`"),
 )
 
 COSTS: Section = (

@@ -111,9 +111,9 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
     unknown = not_observed(given.get("observe") or {})
     # What the network does not do has no table, and not one without rows.
     cures = given.get("cures") or {}
-    unknown |= set() if {"move_queue", "hold"} & cures.keys() else {"switches"}
+    unknown |= set() if {"move_queue", "hold", "duplicate_ns"} & cures.keys() else {"switches"}
     unknown |= set() if "end_marker" in cures else {"merges"}
-    unknown |= set() if "resequence" in cures else {"orders"}
+    unknown |= set() if {"resequence", "duplicate_ns"} & cures.keys() else {"orders"}
     unknown |= set() if "notify" in cures else {"notices"}
     unknown |= set() if cures else {"nodetotals"}
     files, absent = [], []

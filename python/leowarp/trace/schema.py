@@ -416,7 +416,8 @@ SWITCHES = TableSchema(
     "switches",
     "Switch",
     "What `[cures]` did at route changes: each entry of a node that went over to another link while packets for the "
-    "host waited or flew before it. Only with `move_queue` or `hold`.",
+    "host waited or flew before it; with `duplicate` each that went over. Only with `move_queue`, `hold` or "
+    "`duplicate`.",
     (
         _key("t_ns", _I64, _NS, "when the entry changed"),
         _key("from_direction", _U31, "", "direction of the link before, numbered as in `links`"),
@@ -433,6 +434,17 @@ SWITCHES = TableSchema(
         Column("held_back_max_bytes", _U64, _B, "most of them at once"),
         Column("held_back_longest_ns", _I64, _NS, "longest time that one was held back; null: none was"),
         Column("full_pkts", _U64, _P, "packets that came when the hold buffer was full (`cures.hold_full`)"),
+        Column(
+            "copied_pkts", _U64, _P,
+            "packets that went over the new link and copies of which were sent over the one before; null: "
+            "`cures.duplicate` is off, or did nothing here",
+        ),
+        Column("copied_bytes", _U64, _B, "the copies in bytes, with the link's overhead"),
+        Column(
+            "refused", _U8, "",
+            "why no copies were sent: 1 the old link leads to the host no more, 2 it leads back to this node; null: "
+            "they were, or `cures.duplicate` is off", words=REFUSALS,
+        ),
     ),
 )  # fmt: skip
 
@@ -508,7 +520,8 @@ NODETOTALS = TableSchema(
 ORDERS = TableSchema(
     "orders",
     "Order",
-    "Each stream that was numbered at one station and put in order at another. Only with `cures.resequence`.",
+    "Each stream that was numbered at one station and put in order at another, or of which second copies were "
+    "discarded there. Only with `cures.resequence` or `duplicate`.",
     (
         _key("source_host", _U31, "", "number of the host that sends; the table's metadata `hosts` names them"),
         _key("destination_host", _U31, "", "number of the host that the packets are for"),
@@ -521,6 +534,7 @@ ORDERS = TableSchema(
         Column("longest_ns", _I64, _NS, "longest time that one waited; null: none did"),
         Column("given_up_pkts", _U64, _P, "packets that had not come when one behind them had waited its time"),
         Column("late_pkts", _U64, _P, "packets that came after they were given up, and passed at once, out of order"),
+        Column("eliminated_pkts", _U64, _P, "second copies that were discarded; null: `cures.duplicate` is off"),
     ),
 )
 

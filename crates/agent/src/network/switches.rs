@@ -82,14 +82,25 @@ impl Network<'_> {
             let rests = self.rests(before, host, from, to);
             let hold = cures.hold.filter(|_| rests.is_some()).map(|hold| (hold.buffer_bytes, hold.full));
             let marker = cures.end_marker.map(|end_marker| {
-                let rests = rests.as_ref().ok_or(Refused::NoOldWay)?;
+                let rests = rests.as_ref().filter(|_| !self.directions[from].down).ok_or(Refused::NoOldWay)?;
                 self.merge(node, (from, &rests.old), (to, &rests.new), end_marker)
             });
+            let copies_ns = cures.duplicate_ns.map(|copies_ns| {
+                let rests = rests.as_ref().filter(|_| !self.directions[from].down).ok_or(Refused::NoOldWay)?;
+                let returns = rests.old.iter().any(|&d| self.receiving_node(d) == node);
+                if returns {
+                    Err(Refused::SameWay)
+                } else {
+                    Ok(copies_ns)
+                }
+            });
+            let new_way_ns = cures.advanced().filter(|_| rests.is_some());
             let (rest_from_ns, rest_to_ns) = rests.map(|rests| (rests.from_ns, rests.to_ns)).unwrap_or_default();
             self.markers += u32::from(matches!(marker, Some(Ok(_))));
-            if moves || hold.is_some() || marker.is_some() {
+            if moves || hold.is_some() || marker.is_some() || copies_ns.is_some() || new_way_ns.is_some() {
                 let destination = self.setup.hosts[host].address;
-                let switch = Switch { from, destination, rest_from_ns, rest_to_ns, moves, hold, marker };
+                let switch =
+                    Switch { from, destination, rest_from_ns, rest_to_ns, moves, hold, marker, copies_ns, new_way_ns };
                 out.push(Told { to, what: What::Switch(switch) });
             }
         }

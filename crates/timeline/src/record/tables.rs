@@ -210,7 +210,7 @@ tables! {
         index: i32 ["1", "displacement in packets (late positive), occupancy in packets, n, extent in packets"],
         pkts: u64 ["pkts", "packets of that index; of n-reordering all that are n-reordered, so cumulative"],
     }
-    /// What `[cures]` did at route changes: each entry of a node that went over to another link while packets for the host waited or flew before it. Only with `move_queue` or `hold`.
+    /// What `[cures]` did at route changes: each entry of a node that went over to another link while packets for the host waited or flew before it; with `duplicate` each that went over. Only with `move_queue`, `hold` or `duplicate`.
     "switches" Switch {
         t_ns: i64 ["ns", "when the entry changed"],
         from_direction: u32 ["1", "direction of the link before, numbered as in `links`"],
@@ -224,6 +224,9 @@ tables! {
         held_back_max_bytes: u64 ["bytes", "most of them at once"],
         held_back_longest_ns: i64 ["ns", "longest time that one was held back; null: none was"],
         full_pkts: u64 ["pkts", "packets that came when the hold buffer was full (`cures.hold_full`)"],
+        copied_pkts: u64 ["pkts", "packets that went over the new link and copies of which were sent over the one before; null: `cures.duplicate` is off, or did nothing here"],
+        copied_bytes: u64 ["bytes", "the copies in bytes, with the link's overhead"],
+        refused: u8 ["1", "why no copies were sent: 1 the old link leads to the host no more, 2 it leads back to this node; null: they were, or `cures.duplicate` is off"],
     }
     /// What `cures.end_marker` did at route changes: each entry of a node that went over to another link, and the node where the old and the new way meet. Only with `end_marker`.
     "merges" Merge {
@@ -257,7 +260,7 @@ tables! {
         new_delay_ns: i64 ["ns", "delay of the new way"],
         wait_ns: i64 ["ns", "how long loss detection is to be held from the notice's arrival on: until the acknowledgement of the last packet by the old way can be back; 0: nothing is overtaken"],
     }
-    /// Each stream that was numbered at one station and put in order at another. Only with `cures.resequence`.
+    /// Each stream that was numbered at one station and put in order at another, or of which second copies were discarded there. Only with `cures.resequence` or `duplicate`.
     "orders" Order {
         source_host: u32 ["1", "number of the host that sends; the table's metadata `hosts` names them"],
         destination_host: u32 ["1", "number of the host that the packets are for"],
@@ -270,6 +273,7 @@ tables! {
         longest_ns: i64 ["ns", "longest time that one waited; null: none did"],
         given_up_pkts: u64 ["pkts", "packets that had not come when one behind them had waited its time"],
         late_pkts: u64 ["pkts", "packets that came after they were given up, and passed at once, out of order"],
+        eliminated_pkts: u64 ["pkts", "second copies that were discarded; null: `cures.duplicate` is off"],
     }
     /// What nodes that hold packets back, or send some of their own, did by the end. Only with `[cures]`.
     "nodetotals" NodeTotal {

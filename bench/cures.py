@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each cure costs in processor time: pairs of runs with and without it, one after the other.
+
+    python bench/cures.py [pairs]
+
+Madrid to Tokyo, CUBIC, 35 s with one route change. Printed is, for each cure, the median over pairs of the guest's
+processor time with it over that without it, and the smallest and the largest. Other load on the machine moves single
+pairs; "nothing" against itself says by how much.
+"""
+
+import resource
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+import leowarp as lw
+
+EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "madrid-tokyo.toml"
+PLAIN = {"run.duration": "35 s"}
+CURES = {
+    "nothing": {},
+    "move_queue": {"cures.move_queue": "kept"},
+    "hold": {"cures.hold": True},
+    "end_marker": {"cures.end_marker": True},
+    "duplicate": {"cures.duplicate": "200 ms"},
+    "resequence": {"cures.resequence": "flow", "cures.resequence_delay": "80 ms"},
+    "advanced": {
+        "cures.resequence": "flow",
+        "cures.resequence_kind": "advanced",
+        "cures.resequence_delay": "80 ms",
+    },
+    "notify": {"cures.notify": True, "cures.notify_false_interval": "1 s"},
+}
+
+
+def guest_s(keys: dict[str, object]) -> float:
+    """Processor seconds of a run's guest."""
+    with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as folder:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        lw.run(EXAMPLE, PLAIN | keys, Path(folder) / "run", report=False, progress=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main(pairs: int) -> None:
+    """Measure all cures and print a line for each."""
+    ratios: dict[str, list[float]] = {name: [] for name in CURES}
+    guest_s({})
+    for number in range(pairs):
+        for name, keys in CURES.items():
+            # which of the two is first alternates, so that a load that grows or falls favours neither
+            order = (keys, {}) if number % 2 else ({}, keys)
+            costs_s = [guest_s(each) for each in order]
+            with_s, without_s = costs_s if number % 2 else costs_s[::-1]
+            ratios[name].append(with_s / without_s)
+    for name, values in ratios.items():
+        print(f"{name:12s} {statistics.median(values):.3f}   {min(values):.3f} to {max(values):.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 9)

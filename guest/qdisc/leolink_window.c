@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What belongs to packets for a while after a switch: copies of them go over the old link (packet replication, RFC 8655,
+ * 3.2.2.2), or they are marked as gone a new way, for the station that puts them in order (RFC 9550, advanced algorithm).
+ * Both are for numbered packets alone.
+ */
+#include <linux/slab.h>
+#include "leolink.h"
+
+struct leolink_window {
+	struct leolink_window *next;
+	__be32 destination;
+	int copy_ifindex;	/* 0 = no copies */
+	bool marks;
+	u64 copy_until_ns, mark_until_ns;
+	struct leolink_switched *record;	/* of copies; NULL = none */
+};
+
+/* May sleep. */
+int leolink_window_begin(struct leolink_sched *q, const struct leolink_switch *s, int copy_ifindex, bool marks,
+			 struct leolink_switched *record)
+{
+	struct leolink_window *w = kzalloc(sizeof(*w), GFP_KERNEL);
+	u64 now = now_ns();
+
+	if (!w)
+		return -ENOMEM;
+	w->destination = s->destination;
+	w->copy_ifindex = copy_ifindex;
+	w->marks = marks;
+	w->copy_until_ns = copy_ifindex ? now + s->copy_ns : 0;
+	w->mark_until_ns = marks ? now + s->new_way_ns : 0;
+	if (copy_ifindex) {
+		w->record = record;
+		leolink_switched_open(record);
+	}
+	sch_tree_lock(q->sch);
+	/* the newest first */
+	w->next = q->windows;
+	q->windows = w;
+	leolink_set_plain(q);
+	sch_tree_unlock(q->sch);
+	return 0;
+}
+
+static void end(struct leolink_window **place)
+{
+	struct leolink_window *w = *place;
+
+	*place = w->next;
+	if (w->record)
+		leolink_switched_close(w->record);
+	kfree(w);
+}
+
+void leolink_window_end_all(struct leolink_sched *q)
+{
+	while (q->windows)
+		end(&q->windows);
+}
+
+/* The newest window for a host; those that are over go. */
+static struct leolink_window *window_of(struct leolink_sched *q, const struct sk_buff *skb, u64 now)
+{
+	struct leolink_window **place = &q->windows, *found = NULL;
+
+	while (*place) {
+		if (max((*place)->copy_until_ns, (*place)->mark_until_ns) <= now) {
+			end(place);
+			continue;
+		}
+		if (!found && leolink_is_for(skb, (*place)->destination))
+			found = *place;
+		place = &(*place)->next;
+	}
+	leolink_set_plain(q);
+	return found;
+}
+
+/*
+ * A link takes a packet: it gets its number, and what belongs to it after a switch. Returns a copy for the link of that
+ * interface, NULL = there is none; without a place for the interface's number none is made.
+ */
+struct sk_buff *leolink_window_accept(struct leolink_sched *q, struct sk_buff *skb, int *copy_ifindex, u64 now)
+{
+	struct leolink_window *w;
+	struct sk_buff *copy;
+
+	if (q->order & LEOLINK_ORDER_NUMBER)
+		leolink_order_number(q, skb);
+	if (!q->windows)
+		return NULL;
+	w = window_of(q, skb, now);
+	if (!w || !leolink_order_has_number(skb))
+		return NULL;
+	if (w->mark_until_ns > now)
+		skb->hash |= NUMBER_NEW_WAY;
+	/* one that comes back to the node is a copy itself */
+	if (w->copy_until_ns <= now || !copy_ifindex || (skb->hash & NUMBER_COPIED))
+		return NULL;
+	copy = skb_copy(skb, GFP_ATOMIC);
+	if (!copy)
+		return NULL;
+	skb->hash |= NUMBER_COPIED;
+	copy->hash |= NUMBER_COPIED;
+	w->record->copied_pkts++;
+	w->record->copied_bytes += link_bytes(q, skb);
+	*copy_ifindex = w->copy_ifindex;
+	return copy;
+}
