@@ -248,7 +248,7 @@ pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
     }
     let marker = s.marker.map_or(0, |marker| marker.map_or(0, |merge| merge.marker));
     // markers and copies are never together
-    let refused = [s.marker.and_then(Result::err), s.copies_ns.and_then(Result::err)];
+    let refused = [s.marker.and_then(std::result::Result::err), s.copies_ns.and_then(std::result::Result::err)];
     let refused = refused.into_iter().flatten().next().map_or(0, |refused| refused as u32);
     bytes[32..36].copy_from_slice(&marker.to_ne_bytes());
     bytes[36..40].copy_from_slice(&refused.to_ne_bytes());

@@ -128,7 +128,8 @@ ECHOES: Section = (
            "one-way delay, least"),
     Scalar("owd_p50_ns", NS, _DELAYS, "median one-way delay of the probes", "median one-way delay",
            "one-way delay, median"),
-    Scalar("owd_p99_ns", NS, _DELAYS, "99th percentile of the one-way delays of the probes, a value that was met"),
+    Scalar("owd_p99_ns", NS, _DELAYS, "99th percentile of the one-way delays of the probes, a value that was met",
+           "99th percentile of the one-way delay"),
     Scalar("owd_max_ns", NS, _DELAYS, "largest one-way delay of the probes", "largest one-way delay",
            "one-way delay, largest"),
 )
