@@ -162,7 +162,12 @@ export class Page {
     this.build();
     const view = readView(location.hash);
     this.lookAtPath();
-    if (this.many) this.setLoad(MEASURES[0]);
+    if (this.many) {
+      this.setLoad(MEASURES[0]);
+      // Most of many flows are short: the one that there is the most to see of.
+      const lives = this.runs[0].document.flows.map(({ start_s, end_s }) => end_s - start_s);
+      this.chooseFlow(lives.indexOf(Math.max(...lives)));
+    }
     this.clock.seek(this.firstInstant());
     this.restore(view);
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -675,7 +680,7 @@ export class Page {
       t: Number(this.clock.t_s.toFixed(4)),
       sat: this.satellite || undefined,
       link: this.link === null ? undefined : this.link.join(">"),
-      flow: this.flow || undefined,
+      flow: this.many ? this.flow : this.flow || undefined,
       load: this.measure ?? (this.many ? "paths" : undefined),
       speed: this.clock.speed === "auto" ? undefined : String(this.clock.speed),
       span: this.span_s > 0 ? Number(this.span_s.toFixed(3)) : undefined,
