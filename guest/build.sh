@@ -159,7 +159,7 @@ kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc -Wl,
 	-Wl,--wrap,ptrace $wraps $(printf "$build/leowarp/%s.o " seed rseq ptrace $(printf '%s\n' $ours | sed 's/:.*//'))" linux modules
 
 nm "$build/linux" > "$build/all-symbols.txt"
-for symbol in time_travel_time init_task cpu_tasks __wrap_getrandom __wrap_ptrace $(printf '%s\n' $ours | sed 's/.*://'); do
+for symbol in time_travel_time init_task cpu_tasks __wrap_getrandom __wrap_ptrace leowarp_calls $(printf '%s\n' $ours | sed 's/.*://'); do
 	grep -E " $symbol\$" "$build/all-symbols.txt" || fail "$symbol is not in the kernel"
 done > "$build/symbols.txt"
 cp "$build/.config" "$out/config"

@@ -60,6 +60,21 @@
 long __real_ptrace(enum __ptrace_request request, pid_t pid, void *address, void *data);
 long __wrap_ptrace(enum __ptrace_request request, ...);
 
+/* How many of the last system calls are kept */
+#define LAST_CALLS 8
+
+/*
+ * System calls of guest processes, for whoever looks at the guest from outside: what a program does that stops virtual
+ * time. python/leowarp/guest/watch.py knows the layout.
+ */
+struct leowarp_calls {
+	uint64_t count;
+	/* The newest is last[(count - 1) % LAST_CALLS] */
+	struct {
+		uint32_t pid, number;
+	} last[LAST_CALLS];
+};
+
 /* What a stopped host process has in its registers */
 struct known {
 	pid_t pid;
@@ -71,6 +86,9 @@ struct known {
 	/* The kernel's buffer that was not filled as the kernel asked. NULL: none */
 	void *owed;
 };
+
+extern struct leowarp_calls leowarp_calls;
+struct leowarp_calls leowarp_calls;
 
 static unsigned char area[AREA_BYTES];
 /* Size of the host's XSAVE area; the same for each process, since the host never changes what it offers. 0: not asked */
@@ -226,8 +244,15 @@ static long get_general(struct known *known, struct user_regs_struct *into)
 	long result = __real_ptrace(PTRACE_GETREGS, known->pid, NULL, into);
 
 	known->has_general = result == 0;
-	if (result == 0)
-		known->general = *into;
+	if (result < 0)
+		return result;
+	known->general = *into;
+	/* Negative where it has stopped for something else */
+	if ((long)into->orig_rax >= 0) {
+		leowarp_calls.last[leowarp_calls.count % LAST_CALLS].pid = (uint32_t)known->pid;
+		leowarp_calls.last[leowarp_calls.count % LAST_CALLS].number = (uint32_t)into->orig_rax;
+		leowarp_calls.count++;
+	}
 	return result;
 }
 

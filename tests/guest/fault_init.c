@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +104,11 @@ int main(void)
 		if (!fork())
 			for (;;)
 				sched_yield();
+		wait(&status);
+	} else if (!strcmp(fault, "poll-in-child")) {
+		if (!fork())
+			for (;;)
+				poll(NULL, 0, 0);
 		wait(&status);
 	} else if (!strcmp(fault, "sleep")) {
 		for (;;)

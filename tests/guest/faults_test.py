@@ -79,10 +79,19 @@ def test_a_hint_of_the_agent_is_passed_on(drive_fault):
     assert caught.value.hint == "do something else"
 
 
-@pytest.mark.parametrize("fault", ["spin", "spin-in-child"])
-def test_a_program_that_never_sleeps_is_found_and_named(drive_fault, guest_directory, fault):
-    with pytest.raises(GuestError, match=r"virtual time stopped at .* s after boot.*on its processor: init"):
+@pytest.mark.parametrize(
+    ("fault", "calls", "hint"),
+    [
+        ("spin", "it has made no system call since", "let it block"),
+        ("spin-in-child", r"its last system calls of \d{4,} since: sched_yield(, sched_yield){7}\b", "usleep(1)"),
+        ("poll-in-child", r"its last system calls of \d{4,} since: poll(, poll){7}\b", "a timeout other than 0"),
+    ],
+)
+def test_a_program_that_never_sleeps_is_found_and_named(drive_fault, guest_directory, fault, calls, hint):
+    says = r"virtual time stopped at .* s after boot.*on its processor: init; " + calls
+    with pytest.raises(GuestError, match=says) as caught:
         drive_fault(fault, patience=Patience(frozen_cpu_s=2))
+    assert hint in caught.value.hint
     assert guests_in(guest_directory) == []
 
 

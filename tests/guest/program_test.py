@@ -97,6 +97,32 @@ def test_a_program_sends_what_the_agents_own_flow_sends(tmp_path):
     assert connection["goodput_mean_bps"] == pytest.approx(own_flow["goodput_mean_bps"], rel=0.02)
 
 
+def test_the_same_bytes_take_the_same_time_by_a_program_and_by_the_agent(tmp_path):
+    client = f"{PYTHON} -S -c 'import socket; socket.create_connection((\"B\", 5201)).sendall(bytes(4000000))'"
+    server = (
+        f'{PYTHON} -S -c \'import socket; c = socket.create_server(("", 5201)).accept()[0]; '
+        "print(sum(iter(lambda: len(c.recv(65536)), 0)))'"
+    )
+    run = run_of(tmp_path, client, f"server = {json.dumps(server)}", "5 s", changes={"chain.queue": "40 pkts"})
+    of_program = run.table("flows").to_pandas().iloc[1]
+    flow = '[[flows]]\nsource = "A"\ndestination = "B"\nsize = "4 MB"\nstart = "{} ns"\n'
+    plain = CHAIN.format(duration="5 s")
+    # One flow of the agent's tells how long before its handshake ends a flow has to start; the next ends it with the
+    # program's.
+    start_ns = 500_000_000
+    for name in ("first", "own"):
+        (tmp_path / "own.toml").write_text(plain + flow.format(start_ns))
+        own = lw.run(tmp_path / "own.toml", {"chain.queue": "40 pkts"}, tmp_path / name, report=False, progress=False)
+        of_agent = own.table("flows").to_pandas().iloc[0]
+        start_ns += int(of_program["connect_ns"]) - int(of_agent["connect_ns"])
+    assert of_program["bytes"] == of_agent["bytes"] == 4_000_000
+    # The clock is read on the way, in steps of 256 ns
+    for column in ("connect_ns", "first_byte_ns", "rtt_min_ns"):
+        assert of_program[column] == pytest.approx(of_agent[column], abs=1000), column
+    # In between they read differently, and so acknowledge differently; a packet takes 0.6 ms.
+    assert of_program["last_byte_ns"] == pytest.approx(of_agent["last_byte_ns"], abs=600_000)
+
+
 def test_names_places_and_outputs_of_a_program(tmp_path):
     script = (
         "cat /etc/hosts; pwd; echo {server} {port}; sleep 0.5; echo late >&2; mkdir sub; echo kept > sub/file; cat $MY"
@@ -165,6 +191,31 @@ def test_what_is_expected_fails_nothing(tmp_path):
     run = run_of(tmp_path, "sleep 100", 'expect_exit = "stopped"\nstop = "1 s"', name="stopped")
     flow = run.summary["flows"][0]
     assert (flow["client_exit_code"], flow["client_end_ns"] // 10**6) == (None, 1000)
+
+
+@pytest.mark.parametrize("stack", ["quic-go", "quinn", "aioquic"])
+def test_every_datagram_of_another_quic_stack_is_followed(tmp_path, stack):
+    program = Path(f"/var/tmp/leowarp-programs/bin/{stack}-transfer")
+    if not program.exists():
+        pytest.skip(f"{program} is missing (sh examples/programs/build.sh {stack})")
+    run = lw.run(EXAMPLES / f"quic-{stack}.toml", (), tmp_path / "run", report=False, progress=False, trust=True)
+    flow, connection = run.summary["flows"]
+    assert said(run).startswith("2000000 bytes in ")
+    assert (flow["client_exit_code"], flow["connections"], connection["kind"]) == (0, 1, "udp")
+    # Its own headers come on top: 2.2 to 3.1 % for 2 MB (design/programs.md)
+    assert 2_000_000 < connection["bytes"] < 2_100_000
+    assert connection["sent_pkts"] == connection["delivered_pkts"] + connection["lost_pkts"]
+
+
+@needs_iperf3
+def test_several_streams_of_iperf3_are_flows_of_their_own(tmp_path):
+    run = run_of(tmp_path, "iperf3 -c {server} -t 3 -P 4 -J", 'server = "iperf3 -s -1"', "6 s")
+    end = json.loads(said(run))["end"]
+    told = {stream["sender"]["retransmits"] for stream in end["streams"]}
+    connections = [flow for flow in run.summary["flows"] if flow["kind"] == "tcp" and flow["bytes"] > 100_000]
+    assert len(connections) == len(end["streams"]) == 4
+    assert {flow["retransmissions_pkts"] for flow in connections} == told
+    assert run.summary["flows"][0]["connections"] == 5, "the fifth is iperf3's own, for control"
 
 
 @pytest.mark.slow

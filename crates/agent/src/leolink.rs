@@ -252,7 +252,7 @@ pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
     let refused = refused.into_iter().flatten().next().map_or(0, |refused| refused as u32);
     bytes[32..36].copy_from_slice(&marker.to_ne_bytes());
     bytes[36..40].copy_from_slice(&refused.to_ne_bytes());
-    bytes[40..48].copy_from_slice(&s.copies_ns.and_then(Result::ok).unwrap_or_default().to_ne_bytes());
+    bytes[40..48].copy_from_slice(&s.copies_ns.and_then(std::result::Result::ok).unwrap_or_default().to_ne_bytes());
     bytes[48..].copy_from_slice(&s.new_way_ns.unwrap_or_default().to_ne_bytes());
     bytes[24..28].copy_from_slice(&flags.to_ne_bytes());
     let options = begin(batch, ifindex, 0);

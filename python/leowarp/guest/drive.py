@@ -20,6 +20,7 @@ from leowarp.guest.image import GuestImage
 from leowarp.guest.initramfs import initramfs
 from leowarp.guest.input import MODULES
 from leowarp.guest.processor import Processor
+from leowarp.guest.system_calls import Calls, polling
 from leowarp.guest.watch import (
     CONSOLE_BYTES_PER_VIRTUAL_S,
     CONSOLE_LIMIT_BYTES,
@@ -290,6 +291,7 @@ class Watched:
     def _wait(self, child: Child, console: Console, began: float) -> Usage:
         stuck, usage = _Standstill(self._patience), Usage(child.pid)
         memory = GuestMemory(child.pid, self._image.symbols)
+        clock_ns, calls = memory.clock_ns(), memory.calls()
         # A flood of messages costs no virtual time, and would fill the disk before any clock moves.
         limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self._duration_ns // 10**9
         with closing(Processor()) as processor:
@@ -306,18 +308,19 @@ class Watched:
                 if console.size_bytes > limit_bytes:
                     message = f"the guest printed more than {limit_bytes >> 20} MiB"
                     raise GuestError(diagnose.with_last_words(message, console.text(), self._console_file))
-                if why := stuck.judge(usage.asleep_s, cpu_s, memory.clock_ns(), self.virtual_ns):
-                    raise GuestError(*self._standstill(why, memory, console.text()))
+                if (now_ns := memory.clock_ns()) != clock_ns:
+                    clock_ns, calls = now_ns, memory.calls()
+                if why := stuck.judge(usage.asleep_s, cpu_s, now_ns, self.virtual_ns):
+                    raise GuestError(*self._standstill(why, memory, calls, console.text()))
         return usage
 
-    def _standstill(self, why: str, memory: GuestMemory, console: str) -> tuple[str, str]:
+    def _standstill(self, why: str, memory: GuestMemory, calls: Calls | None, console: str) -> tuple[str, str]:
+        """Message and hint; `calls` are those until virtual time stopped."""
         program = memory.running_program()
         culprit = f"; the program on its processor: {program}" if program else ""
-        return (
-            diagnose.with_last_words(f"the guest stands still: {why}{culprit}", console, self._console_file),
-            "a program in the guest that polls without sleeping and without reading the clock stops virtual time: "
-            "let it sleep or block",
-        )
+        made, hint = polling(calls, memory.calls())
+        message = f"the guest stands still: {why}{culprit}{made}"
+        return diagnose.with_last_words(message, console, self._console_file), hint
 
     def _hear(self, console: Console) -> None:
         for message in console.messages():

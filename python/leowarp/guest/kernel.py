@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from leowarp.errors import HostError, ScenarioError
-from leowarp.guest import left_out, recipe
+from leowarp.guest import left_out, recipe, system_calls
 from leowarp.guest.cache import built_earlier, cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
 from leowarp.guest.course import Course, OnProgress
 from leowarp.guest.elf import is_static_address_program, symbols
@@ -27,7 +27,7 @@ from leowarp.progress import silent
 
 KIND = "kernel"
 # Read from outside while it runs: the clock, and what it takes to name the program that is on the processor.
-WATCHED = {"time_travel_time", "init_task", "cpu_tasks"}
+WATCHED = {"time_travel_time", "init_task", "cpu_tasks", system_calls.SYMBOL}
 SHOWN_ERRORS = 5
 # "net/ipv4/tcp.c:12:3: error: ...", "ld: tcp.o: undefined reference to ...", and what build.sh itself says
 _OF_COMPILER = re.compile(r"\b(fatal )?error: |undefined reference to|multiple definition of|No space left on device")

@@ -133,13 +133,24 @@ def _why_not(flow: Flow, command: str) -> str | None:
     except OSError as error:
         return f'"{file}" cannot be read, and the guest can read no more than you: {error.strerror}'
     if head.startswith(b"#!"):
-        return None
+        return _why_not_script(file, head)
     machine = elf.machine_of(head)
     if machine is None:
         return f'"{file}" is no program: neither ELF nor a script that begins with #!'
     if machine != elf.X86_64:
         return f'"{file}" is for another processor ({elf.machine_name(machine)}); the guest runs x86-64'
     return None
+
+
+def _why_not_script(file: Path, head: bytes) -> str | None:
+    """Why a script cannot run by its name; None: it can."""
+    words = head.splitlines()[0][2:].decode(errors="replace").split()
+    if words[:1] == ["/bin/sh"]:
+        return None
+    # The guest's kernel has no binfmt_script: with it, each random number of the guest would be another
+    # (design/programs.md). Whoever starts a program by execvp gives to /bin/sh what the kernel does not know.
+    named = " ".join(words)
+    return f'"{file}" is a script for {named}, which the guest does not start by itself: write "{named} {file}"'
 
 
 def _path_of(flow: Flow) -> str:

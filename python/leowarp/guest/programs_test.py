@@ -29,7 +29,8 @@ def root(tmp_path):
     (root / "usr/bin/script").write_text("#!/bin/sh\n")
     (root / "usr/bin/arm").write_bytes(b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HH", 2, 183) + bytes(44))
     (root / "usr/bin/text").write_text("hello")
-    for name in ("script", "arm", "text"):
+    (root / "usr/bin/snake").write_text("#!/usr/bin/env python3\nprint()\n")
+    for name in ("script", "snake", "arm", "text"):
         (root / "usr/bin" / name).chmod(0o755)
     (root / "usr/bin/data").write_text("#!/bin/sh\n")
     # As Debian has them: absolute within the root.
@@ -56,6 +57,7 @@ def test_a_program_is_looked_for_as_the_guest_does(tmp_path, root):
         ("arm", r"is for another processor \(ARM64\)"),
         ("text", "is no program: neither ELF nor a script"),
         ("data", "is not executable"),
+        ("snake", r'script for /usr/bin/env python3, .* write "/usr/bin/env python3 .*/usr/bin/snake"'),
         ("/run/mine", "lies where the guest has a directory of its own"),
     ],
 )

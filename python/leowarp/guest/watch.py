@@ -7,6 +7,7 @@ import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from leowarp.guest import system_calls
 from leowarp.guest.own_time import OwnTime, look_at
 
 CONSOLE_KEPT_BYTES = 64 * 1024
@@ -45,6 +46,13 @@ class GuestMemory:
             return None
         name = self._read(task + offset, _COMM_BYTES)
         return name.split(b"\0")[0].decode("ascii", "replace") if name else None
+
+    def calls(self) -> system_calls.Calls | None:
+        """System calls of the guest's programs since boot; None if unknown."""
+        if system_calls.SYMBOL not in self._symbols:
+            return None
+        raw = self._read(self._symbols[system_calls.SYMBOL], system_calls.SIZE_BYTES)
+        return system_calls.calls_in(raw) if raw and len(raw) == system_calls.SIZE_BYTES else None
 
     def _offset_of_name(self) -> int | None:
         # The layout of task_struct depends on the config; but the first task is called "swapper", so its name shows

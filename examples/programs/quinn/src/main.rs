@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A transfer by quinn: the client asks for bytes on a stream, and the server sends as many zeros.
+//!
+//! quinn-transfer server PORT
+//! quinn-transfer client HOST PORT BYTES
+
+use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use quinn::{ClientConfig, Endpoint, ServerConfig};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{DigitallySignedStruct, SignatureScheme};
+use std::net::{Ipv4Addr, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Instant;
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+const PROTOCOL: &[u8] = b"transfer";
+
+fn main() -> Outcome {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    // One thread: the guest has one processor
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match words[..] {
+        ["server", port] => runtime.block_on(serve(port.parse()?)),
+        ["client", host, port, bytes] => runtime.block_on(fetch(host, port.parse()?, bytes.parse()?)),
+        _ => Err("usage: quinn-transfer server PORT | client HOST PORT BYTES".into()),
+    }
+}
+
+async fn serve(port: u16) -> Outcome {
+    let own = rcgen::generate_simple_self_signed(["b".to_string()])?;
+    let key = PrivateKeyDer::try_from(own.key_pair.serialize_der())?;
+    let mut tls = rustls::ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(vec![own.cert.der().clone()], key)?;
+    tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+    let settings = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
+    let endpoint = Endpoint::server(settings, (Ipv4Addr::UNSPECIFIED, port).into())?;
+    while let Some(incoming) = endpoint.accept().await {
+        let connection = incoming.await?;
+        let (mut send, mut receive) = connection.accept_bi().await?;
+        let mut count: usize = String::from_utf8(receive.read_to_end(32).await?)?.parse()?;
+        let piece = [0; 65536];
+        while count > 0 {
+            let now = count.min(piece.len());
+            send.write_all(&piece[..now]).await?;
+            count -= now;
+        }
+        send.finish()?;
+        connection.closed().await;
+    }
+    Ok(())
+}
+
+async fn fetch(host: &str, port: u16, count: usize) -> Outcome {
+    let began = Instant::now();
+    let mut tls = rustls::ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(MadeAtStart))
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+    let mut endpoint = Endpoint::client((Ipv4Addr::UNSPECIFIED, 0).into())?;
+    endpoint.set_default_client_config(ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?)));
+    let address = (host, port).to_socket_addrs()?.next().ok_or("the host has no address")?;
+    let connection = endpoint.connect(address, "b")?.await?;
+    let (mut send, mut receive) = connection.open_bi().await?;
+    send.write_all(count.to_string().as_bytes()).await?;
+    send.finish()?;
+    let mut received = 0;
+    while let Some(piece) = receive.read_chunk(usize::MAX, true).await? {
+        received += piece.bytes.len();
+    }
+    if received != count {
+        return Err(format!("{received} bytes of {count} have arrived").into());
+    }
+    println!("{received} bytes in {:.6} s", began.elapsed().as_secs_f64());
+    connection.close(0u32.into(), b"");
+    endpoint.wait_idle().await;
+    Ok(())
+}
+
+/// The certificate is made as the server starts: there is nothing to hold it against.
+#[derive(Debug)]
+struct MadeAtStart;
+
+impl ServerCertVerifier for MadeAtStart {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        _signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        _signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        default_provider().signature_verification_algorithms.supported_schemes()
+    }
+}
