@@ -8,6 +8,8 @@
  *	leolink_drops.c		which packets were lost
  *	leolink_arrivals.c	the earliest arrival of all links
  *	leolink_schedule.c	when a packet starts, departs and arrives
+ *	leolink_links.c		all links
+ *	leolink_record.c	what was done at switches
  *	leolink_node.c		what each node holds back and sends of its own
  *	leolink_direct.c	packets go from one link straight into the next
  *	leolink_order.c		packets are numbered, and put back into that order
@@ -410,6 +412,20 @@ static inline void leolink_advance(struct leolink_sched *q, u64 now)
 	}
 }
 
+/* leolink_links.c */
+void leolink_links_join(struct leolink_sched *q);
+void leolink_links_leave(struct leolink_sched *q);
+struct leolink_sched *leolink_links_find(const struct net *net, u32 id);
+ssize_t leolink_links_read(struct file *f, char __user *to, size_t size, loff_t *pos);
+
+/* leolink_record.c */
+struct leolink_switched *leolink_switched_new(void);
+void leolink_switched_keep(struct leolink_switched *r);
+void leolink_switched_free(struct leolink_switched *r);
+void leolink_switched_open(struct leolink_switched *r);
+void leolink_switched_close(struct leolink_switched *r);
+ssize_t leolink_switches_read(struct file *f, char __user *to, size_t size, loff_t *pos);
+
 /* leolink_node.c */
 struct leolink_node *leolink_node_of(const struct net *net, u32 id, bool receives);
 void leolink_node_put(struct leolink_node *node);
@@ -455,12 +471,6 @@ void leolink_hold_release(struct leolink_sched *q, u64 now);
 void leolink_hold_flush(struct leolink_sched *q, u64 now);
 void leolink_hold_take(struct leolink_sched *q, __be32 destination, struct qdisc_skb_head *taken, u64 now);
 u64 leolink_hold_last_arrival_ns(struct leolink_sched *q, __be32 destination);
-struct leolink_switched *leolink_switched_new(void);
-void leolink_switched_keep(struct leolink_switched *r);
-void leolink_switched_free(struct leolink_switched *r);
-void leolink_switched_open(struct leolink_switched *r);
-void leolink_switched_close(struct leolink_switched *r);
-ssize_t leolink_switches_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 
 static inline bool leolink_is_for(const struct sk_buff *skb, __be32 destination)
 {
@@ -488,9 +498,6 @@ int leolink_notice_begin(struct leolink_sched *q, const struct leolink_notice *n
 ssize_t leolink_notices_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 
 /* leolink_proc.c */
-void leolink_links_join(struct leolink_sched *q);
-void leolink_links_leave(struct leolink_sched *q);
-struct leolink_sched *leolink_links_find(const struct net *net, u32 id);
 int leolink_proc_register(void);
 
 /* leolink_child.c */

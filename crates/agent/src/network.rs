@@ -12,7 +12,6 @@
 mod notices;
 mod switches;
 
-use self::switches::Before;
 use crate::aqm;
 use crate::error::{Error, Result};
 use crate::leolink;
@@ -42,6 +41,13 @@ pub struct PathChange {
 struct LinkState {
     /// Interface numbers at a and b; 0 = not made yet.
     ifindex: [u32; 2],
+}
+
+/// What was before an instant: the direction of each node and host whose entry changed, and delays that changed.
+#[derive(Default)]
+struct Before {
+    routes: BTreeMap<(usize, usize), usize>,
+    delays_ns: BTreeMap<usize, u64>,
 }
 
 /// The network of a run.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which hosts are told that their packets go another way, and what (design/cures.md, "Notice").
 
-use super::switches::{Before, Told, What};
-use super::{is_modelled, substream, Network};
+use super::switches::{Told, What};
+use super::{is_modelled, substream, Before, Network};
 use crate::error::Result;
 use crate::leolink::{Notice, NoticeCause};
 use leowarp_timeline::setup::LinkKind;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the cures have nodes do because of the routes of an instant: who is told what.
 
-use super::{is_modelled, Network};
+use super::{is_modelled, Before, Network};
 use crate::leolink::{self, Merge, Notice, Refused, Switch};
 use crate::tc::Say;
 use leowarp_timeline::setup::{Discipline, EndMarker, MoveQueue};
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 /// What the leolink of a node's new direction is told.
@@ -25,13 +24,6 @@ pub(super) struct Rests {
     new: Vec<usize>,
     pub from_ns: u64,
     pub to_ns: u64,
-}
-
-/// What was before an instant: the direction of each node and host whose entry changed, and delays that changed.
-#[derive(Default)]
-pub(super) struct Before {
-    pub routes: BTreeMap<(usize, usize), usize>,
-    pub delays_ns: BTreeMap<usize, u64>,
 }
 
 impl Network<'_> {
