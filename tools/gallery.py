@@ -3,13 +3,16 @@
 
     python tools/gallery.py [--only NAME ...]
 
-A line `<!-- picture: FILE -->` above a picture says which file of the commands before it that picture is. It is kept
-with fewer colours (a third of the bytes); `--only` writes those pictures alone, after all commands.
+A line above a picture says where it comes from: `<!-- picture: FILE -->` is a file that the commands before it write,
+`<!-- picture: PAGE.html#... WxH -->` a page of theirs in a headless Chromium whose window is so large, `<!-- picture:
+notebook WxH -->` the Python before it as the cells of a notebook. Pictures are kept with fewer colours (a third of the
+bytes); `--only` writes those pictures alone, after all commands.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import re
 import shlex
@@ -21,12 +24,20 @@ from pathlib import Path
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from support.chromium import PROGRAM, Browser  # noqa: E402
+from support.notebooks import as_page, executed  # noqa: E402
+
 PAGE = ROOT / "docs" / "gallery.md"
 COLOURS = 160
 """By maximum coverage none of the pictures is off by more than 13 of 255 anywhere. A median cut, which counts pixels,
 turns thin pink lines grey."""
+MOST_COLOURS = 256
+"""Of what a browser shows: with fewer its grey areas get a tint."""
 _COMMANDS = re.compile(r"^```\n(.*?)^```$", re.M | re.S)
-_PICTURE = re.compile(r"^<!-- picture: (\S+) -->\n!\[[^\]]*\]\((\S+)\)$", re.M)
+_PICTURE = re.compile(r"^<!-- picture: (\S+(?: \d+x\d+)?) -->\n!\[[^\]]*\]\((\S+)\)$", re.M)
+_CELLS = re.compile(r"^```python\n(.*?)^```\n+<!-- picture: notebook", re.M | re.S)
 
 
 def main() -> None:
@@ -46,7 +57,11 @@ def main() -> None:
                 env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"},
             )  # fmt: skip
         for made, kept in wanted:
-            keep(Path(place) / made, kept)
+            file, _, size = made.partition(" ")
+            if size:
+                browsed(Path(place), file, _CELLS.search(text), size, Path(place) / "picture.png")
+                file = "picture.png"
+            keep(Path(place) / file, kept, MOST_COLOURS if size else COLOURS)
             print(f"{kept.relative_to(ROOT)}: {kept.stat().st_size} bytes")
 
 
@@ -62,10 +77,56 @@ def commands(text: str) -> list[str]:
     return [line for line in typed if "view" not in shlex.split(line)[1:2]]
 
 
-def keep(made: Path, kept: Path) -> None:
+def browsed(place: Path, what: str, cells: re.Match[str] | None, size: str, out: Path) -> None:
+    """Writes what a browser shows of a page, or of a notebook with these cells.
+
+    Parameters
+    ----------
+    place : Path
+        Where the commands were typed.
+    what : str
+        A page and its fragment, or "notebook".
+    cells : match of `_CELLS`
+    size : str
+        "WIDTHxHEIGHT" of the window.
+    out : Path
+        A PNG.
+    """
+    if PROGRAM is None:
+        sys.exit("no Chromium here (Debian: apt-get install --no-install-recommends chromium)")
+    width, height = map(int, size.split("x"))
+    browser = Browser(place / "profile", (width, height))
+    try:
+        if what == "notebook":
+            assert cells is not None, "no Python before the notebook"
+            address = as_page(executed(cells_of(cells[1]), place), place / "notebook.html")
+            tab = browser.open(address, (width, height), ready="document.querySelector('iframe')")
+            tab.frame().wait("window.leowarp && leowarp.frames.count > 1")
+        else:
+            file, _, fragment = what.partition("#")
+            tab = browser.open(f"{(place / file).as_uri()}#{fragment}", (width, height))
+            tab.run("leowarp.drawNow()")
+        tab.frames(3)
+        tab.picture(out)
+    finally:
+        browser.close()
+
+
+def cells_of(text: str) -> list[str]:
+    """Python as the cells of a notebook: each ends with the expression that it shows."""
+    cells, lines, begin = [], text.splitlines(), 0
+    for statement in ast.parse(text).body:
+        if isinstance(statement, ast.Expr):
+            assert statement.end_lineno is not None
+            cells.append("\n".join(lines[begin : statement.end_lineno]).strip())
+            begin = statement.end_lineno
+    return cells
+
+
+def keep(made: Path, kept: Path, colours: int = COLOURS) -> None:
     """Writes a picture with fewer colours."""
     kept.parent.mkdir(parents=True, exist_ok=True)
-    few = Image.open(made).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few = Image.open(made).convert("RGB").quantize(colours, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     few.save(kept, optimize=True)
 
 

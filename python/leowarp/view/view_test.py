@@ -10,9 +10,10 @@ import zlib
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
-from leowarp import view
+from leowarp import layout, view
 from leowarp.ephemeris import ephemeris_of
 from leowarp.routes.links import isl_rule
 from leowarp.scenario import load, resolve
@@ -205,6 +206,21 @@ def test_the_page_names_the_licences_of_what_it_holds():
     script = built("page.js")
     for name in ("d3-geo", "d3-array", "topojson-client", "uplot", "world-atlas"):
         assert re.search(rf"^{name} [0-9.]+ \((ISC|MIT)\)$", script, re.MULTILINE), name
+
+
+def test_a_run_of_an_older_version_has_a_page(tmp_path):
+    old = write_synthetic_run(tmp_path / "old")
+    (old / layout.MANIFEST).unlink()
+    newer = {"bins": ("sent_bytes", "delivered_bytes"), "drops": ("len_bytes",)}
+    newer["linktotals"] = tuple(f"run_queue_max_{unit}{at}" for unit in ("pkts", "bytes") for at in ("", "_at_ns"))
+    for name, columns in newer.items():
+        path = old / layout.TRACE / f"{name}.parquet"
+        pq.write_table(pq.read_table(path).drop_columns(list(columns)), path)
+    found = unpacked(document([Source(old)]))["runs"][0]
+    assert found["queues"]["pkts"].tolist() == [15, 0]
+    # Bytes were not counted by flow then: how busy links were is unknown, and not 0.
+    assert (found["load"]["busy_permille"] == MISSING).all()
+    assert found["load"]["queue_pkts"].max() == 15
 
 
 def test_names_are_cut_and_made_visible():
