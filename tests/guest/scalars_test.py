@@ -43,6 +43,9 @@ cures = { move_queue = "kept", hold = true }
 """
 """For what cures cost, at the change at 30 s."""
 
+OTHER_CURES = ({"cures.end_marker": True}, {"cures.duplicate": "100 ms", "cures.resequence": "flow"})
+"""Cures that cannot go with those."""
+
 OF_TCP_ALONE = {"congestion_control", "connect_ns", "completion_ns"}
 """Null of every probe: the summary has them of all flows."""
 
@@ -53,9 +56,10 @@ def test_every_declared_scalar_is_known_of_some_run(tmp_path):
     own.write_text(TWO_TRANSFERS)
     held = tmp_path / "held.toml"
     held.write_text(f'name = "held"\nextends = "{EXAMPLES / "madrid-tokyo.toml"}"\n{HELD}')
-    todo = {EXAMPLES / f"{name}.toml": changes for name, changes in RUNS.items()} | {own: {}, held: {}}
+    todo = [(EXAMPLES / f"{name}.toml", changes) for name, changes in RUNS.items()] + [(own, {}), (held, {})]
+    todo += [(EXAMPLES / "one-change.toml", cures) for cures in OTHER_CURES]
     known: dict[str, set[str]] = {"run": set(), "tcp": set(), "probe": set()}
-    for number, (scenario, changes) in enumerate(todo.items()):
+    for number, (scenario, changes) in enumerate(todo):
         summary = lw.run(scenario, changes, tmp_path / f"run{number}", report=False, progress=False).summary
         known["run"] |= {name for name, value in scalars.flat(summary).items() if value is not None}
         for flow in summary["flows"]:
