@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from leowarp.guest.own_time import LONGEST_STEP_S, Look, OwnTime, end_patiently, everything, look_at, trees
+from leowarp.guest.own_time import LONGEST_STEP_S, Look, OwnTime, _fields, end_patiently, everything, look_at, trees
 from support.waiting import wait_until
 
 SLEEPS = [sys.executable, "-S", "-c", "input()"]
@@ -74,13 +74,20 @@ def test_states_are_those_of_the_host(spawn):
 
 
 def test_a_thread_that_works_keeps_its_process_awake(spawn):
-    text = (
-        "import threading, time; threading.Thread(target=lambda: [0 for _ in iter(int, 1)]).start(); print(flush=True)"
-    )
-    process = spawn([sys.executable, "-S", "-c", text], stdout=subprocess.PIPE)
-    process.stdout.readline()
-    # The main thread waits for the other, and neither ever stops to want a processor.
+    # sum() never gives the interpreter's lock away: from there on the main thread only waits for it, and the other one
+    # never stops to want a processor. Before that the two hand the lock over, and a look between may find both asleep.
+    text = "import threading; threading.Thread(target=lambda: sum(range(10**18))).start()"
+    process = spawn([sys.executable, "-S", "-c", text])
+    wait_until(lambda: ticks_of_others(process.pid) >= 5, process)
     assert all(look_at(process.pid).is_awake for _ in range(100))
+
+
+def ticks_of_others(pid):
+    """Processor time of a process's threads but its main one, in clock ticks."""
+    others = [
+        _fields(f"/proc/{pid}/task/{thread}/stat") for thread in os.listdir(f"/proc/{pid}/task") if int(thread) != pid
+    ]
+    return sum(int(fields[11]) + int(fields[12]) for fields in others)
 
 
 @pytest.mark.parametrize(("command", "status"), [(SLEEPS, -signal.SIGKILL), (BURNS, -signal.SIGKILL), (["true"], 0)])
