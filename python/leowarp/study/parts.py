@@ -102,6 +102,28 @@ def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str])
     return TraceError(f"no run of {', '.join(groups)} failed, but together they lack something that is judged")
 
 
+def missing(
+    claim_frames: Mapping[str, Collection[str]], frames: Collection[str], failures: Mapping[str, LeowarpError]
+) -> dict[str, LeowarpError]:
+    """Why data sets that claims name are not there, so that such a claim reads "cannot be told" and says why.
+
+    Parameters
+    ----------
+    claim_frames : mapping of str to collection of str
+        Data sets that claims name, and the groups of runs that each is made of.
+    frames : collection of str
+        Those that are there.
+    failures : mapping
+        As `made` gives them.
+
+    Returns
+    -------
+    dict of str to LeowarpError
+        By name of the data set.
+    """
+    return {name: first_failure(failures, groups) for name, groups in claim_frames.items() if name not in frames}
+
+
 def _made(
     part: Part, making: Making, *, quick: bool, scheduler: str | None
 ) -> tuple[pd.DataFrame, dict[str, LeowarpError]]:

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from leowarp.study.cures import changes as route_changes
-from leowarp.study.cures import evidence as ev
 from leowarp.study.cures import runs, scalar
 from leowarp.study.cures.changes import AFTER_S, LONGER
 from leowarp.study.cures.results import COLUMNS
@@ -25,22 +24,22 @@ order."""
 
 def frames(**changed: Any) -> dict[str, Any]:
     """All data sets, as the claims have it; `changed` replaces some."""
-    return {"around": around(), "jittered": jittered()} | changed
+    return {"around": around(), "predictors": scalar.scores(jittered())} | changed
 
 
 def around() -> pd.DataFrame:
     """Rows as `results.around_changes` gives them."""
     rows = []
-    for load, variant, tcp in itertools.product((ev.SATURATED, ev.HIGH, ev.HALF), BY_NAME, TCPS):
-        if load != ev.SATURATED and variant not in LOADED:
+    for load, variant, tcp in itertools.product(runs.LOADS, BY_NAME, TCPS):
+        if load != runs.SATURATED and variant not in LOADED:
             continue
-        each = runs.CHANGES if load == ev.SATURATED else runs.LOADED_CHANGES
+        each = runs.CHANGES if load == runs.SATURATED else runs.LOADED_CHANGES
         rows += [_row(variant, tcp, load, change) for change in route_changes.changes(each)]
     return pd.DataFrame(rows)
 
 
 def _row(variant: str, tcp: str, load: str, change: route_changes.Change) -> dict[str, Any]:
-    full, longer = load == ev.SATURATED, change.direction == LONGER
+    full, longer = load == runs.SATURATED, change.direction == LONGER
     ordered = variant in KEEP_ORDER or variant.startswith(FROZEN) or variant.startswith("resequence-1")
     late = 200.0 if full and longer else 0.0
     if ordered or (variant == "move" and longer):

@@ -30,6 +30,8 @@ AFTER_S = 5
 HOUR_S = 3600
 LONGER, SHORTER = "longer", "shorter"
 DIRECTIONS = (LONGER, SHORTER)
+IDENTITY = {"constellation.preset": "preset", "stations.0.name": "source_city", "run.start": "start"}
+"""Keys of the scenario that no two changes have in common, and their columns in the data sets."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,12 @@ class Change:
     def keys(self) -> dict[str, Any]:
         """What makes the scenario this change's."""
         return self.pair.keys() | {"run.start": f"{self.at_s - BEFORE_S} s"}
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """By which a run's values or row tell whose it is: the keys of `IDENTITY`."""
+        keys = self.keys()
+        return tuple(keys[key] for key in IDENTITY)
 
 
 @cache

@@ -6,12 +6,9 @@ from __future__ import annotations
 from leowarp.study.claim import Claim, Outcome, holds_if
 from leowarp.study.cures import changes as route_changes
 from leowarp.study.cures import evidence as ev
-from leowarp.study.cures.changes import LONGER
+from leowarp.study.cures.changes import DIRECTIONS, LONGER
 from leowarp.study.cures.evidence import Frames
 from leowarp.study.cures.variants import BOTH, NONE, SHOWN, TCP_LABELS, TCPS
-
-QUEUE_LIMIT_MS = 500 * 1514 * 8 / 100e6 * 1e3
-"""What a full queue of 500 packets takes on a link of 100 Mbit/s: 60.6 ms."""
 
 
 # Implements claim 5.9 of cures (the formulas of hold).
@@ -24,22 +21,22 @@ def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
     Returns
     -------
     Outcome
-        Numbers: `hold_ms`, `both_ms` (medians with intervals), `hold_max_ms`, `both_max_ms`.
+        Numbers: `hold_ns`, `both_ns` (medians with intervals), `hold_max_ns`, `both_max_ns`.
     """
     which = {"direction": LONGER}
     hold, both = (ev.median(frames, name, "held_ns", **which) for name in ("hold", BOTH))
-    most = {name: float(ev.rows(frames, name, **which)["held_ns"].max()) / 1e6 for name in ("hold", BOTH)}
+    most = {name: float(ev.rows(frames, name, **which)["held_ns"].max()) for name in ("hold", BOTH)}
     parts = {
         "hold alone is long": hold.median >= 10e6,
-        "hold alone is no longer than a full queue": most["hold"] <= QUEUE_LIMIT_MS,
-        "both are short": most[BOTH] < 3.0,
+        "hold alone is no longer than a full queue": most["hold"] <= ev.QUEUE_LIMIT_NS,
+        "both are short": most[BOTH] < 3e6,
     }
     return Outcome(
         holds_if(parts),
-        f"hold alone {hold.text(1e-6)} ms, at most {most['hold']:.1f}; both {both.text(1e-6, 2)} ms, at most "
-        f"{most[BOTH]:.2f}; a full queue is {QUEUE_LIMIT_MS:.1f} ms",
-        {"hold_ns": hold.numbers(), "both_ns": both.numbers(), "hold_max_ms": most["hold"], "both_max_ms": most[BOTH]},
-        "" if all(parts.values()) else "not so: " + ", ".join(name for name, good in parts.items() if not good),
+        f"hold alone {hold.text(1e-6)} ms, at most {most['hold'] / 1e6:.1f}; both {both.text(1e-6, 2)} ms, at most "
+        f"{most[BOTH] / 1e6:.2f}; a full queue is {ev.QUEUE_LIMIT_NS / 1e6:.1f} ms",
+        {"hold_ns": hold.numbers(), "both_ns": both.numbers(), "hold_max_ns": most["hold"], "both_max_ns": most[BOTH]},
+        ev.not_so(parts),
     )
 
 
@@ -57,9 +54,8 @@ def hold_needs_memory(frames: Frames) -> Outcome:
     parts = {"hold": most["hold"] > 100e3, "both": most[BOTH] < 50e3}
     return Outcome(
         holds_if(parts),
-        f"hold alone {most['hold'] / 1e3:.0f} kB, both {most[BOTH] / 1e3:.0f} kB; packets that met a full buffer of 2 "
-        f"MB: "
-        f"{sum(full.values()):.0f}",
+        f"hold alone {most['hold'] / 1e3:.0f} kB, both {most[BOTH] / 1e3:.0f} kB; packets that met a full buffer "
+        f"of 2 MB: {sum(full.values()):.0f}",
         {"held_max_bytes": most, "full_pkts": full},
         "" if all(parts.values()) else f"medians: {_medians(frames, 'held_bytes', 1e-3, 'kB')}",
     )
@@ -105,10 +101,9 @@ def duplicates_cost(frames: Frames) -> Outcome:
     return Outcome(
         holds_if(parts),
         f"bytes a change: {spent['duplicate'] / runs:.0f} with duplicates, {others / runs:.0f} with all others "
-        f"together; "
-        f"packets dropped more than without a cure: {drops.text(1, 0)}",
+        f"together; packets dropped more than without a cure: {drops.text(1, 0)}",
         {"signalling_bytes": spent, "drops_more_pkts": drops.numbers()},
-        "" if all(parts.values()) else "not so: " + ", ".join(name for name, good in parts.items() if not good),
+        ev.not_so(parts),
     )
 
 
@@ -124,8 +119,8 @@ def staying_is_cheap(frames: Frames) -> Outcome:
         Numbers by pair: `avoided_ratio`, `delay_more_ms`.
     """
     often, seldom = (route_changes.per_hour(margin).set_index("pair") for margin in ("0 %", "unlimited"))
-    count = {pair: (int(table.loc[pair, ["longer", "shorter"]].sum())) for table in (often,) for pair in table.index}
-    kept = {pair: int(seldom.loc[pair, ["longer", "shorter"]].sum()) for pair in seldom.index}
+    count, kept = ({pair: int(table.loc[pair, list(DIRECTIONS)].sum()) for pair in table.index}
+                   for table in (often, seldom))  # fmt: skip
     avoided = {pair: 1 - kept[pair] / count[pair] for pair in count}
     more = {pair: float(seldom.loc[pair, "delay_ms"] - often.loc[pair, "delay_ms"]) for pair in count}
     parts = {f"{pair}, changes": value >= 1 / 3 for pair, value in avoided.items()}
@@ -135,7 +130,7 @@ def staying_is_cheap(frames: Frames) -> Outcome:
         holds_if(parts),
         "in an hour: " + "; ".join(f"{pair} {text}" for pair, text in texts.items()),
         {"avoided_ratio": avoided, "delay_more_ms": more},
-        "" if all(parts.values()) else "not so: " + ", ".join(name for name, good in parts.items() if not good),
+        ev.not_so(parts),
     )
 
 
@@ -188,8 +183,7 @@ CLAIMS = (
     Claim(
         "5.16",
         "Keeping a path until it breaks avoids at least a third of the changes, and costs less than 1 ms of mean "
-        "one-way "
-        "delay.",
+        "one-way delay.",
         "the constellation's geometry",
         "Changes and mean delay of the first hour, all four pairs: routing.margin = unlimited against 0 %; each pair "
         "has two parts.",

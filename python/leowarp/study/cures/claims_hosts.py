@@ -81,7 +81,7 @@ def notices_in_time(frames: Frames) -> Outcome:
         f"removed: in time {removed['notify']:.1%}, 200 ms late {removed['notify-late']:.1%}, half of them lost "
         f"{removed['notify-lossy']:.1%}, of {without:.0f} spurious retransmissions",
         {"removed_ratio": removed, "spurious_without_pkts": without},
-        "" if all(parts.values()) else _by_tcp(frames, "notify"),
+        "" if all(parts.values()) else _left(frames, "notify"),
     )
 
 
@@ -105,7 +105,7 @@ def hosts_can_wait(frames: Frames) -> Outcome:
         + ev.listed({BY_NAME[name].label: f"{value:.1%}" for name, value in removed.items()})
         + f", of {without:.0f}",
         {"removed_ratio": removed, "spurious_without_pkts": without},
-        "" if all(parts.values()) else "; ".join(_by_tcp(frames, name) for name, good in parts.items() if not good),
+        "" if all(parts.values()) else "; ".join(_left(frames, name) for name, good in parts.items() if not good),
     )
 
 
@@ -133,7 +133,7 @@ def hosts_cost_nothing(frames: Frames) -> Outcome:
         f"{sum(parts.values())} of {len(parts)} keep 95 %; the least: "
         + ev.listed({name: f"{value.text(100, 1)} %" for name, value in worst}),
         {"kept_ratio": {name: value.numbers() for name, value in kept.items()}},
-        "" if all(parts.values()) else "not so: " + ", ".join(name for name, good in parts.items() if not good),
+        ev.not_so(parts),
     )
 
 
@@ -146,7 +146,7 @@ def a_scalar_predicts(frames: Frames) -> Outcome:
     Outcome
         Numbers: `best` and `explained_ratio` by TCP and outcome, with those of mean displacement and entropy.
     """
-    table = scalar.scores(frames["jittered"])
+    table = frames["predictors"]
     best = scalar.best(table)
     parts = {}
     for (tcp, outcome), row in best.iterrows():
@@ -179,10 +179,9 @@ def _sender_text(frames: Frames, variant: str) -> str:
     return f"{BY_NAME[variant].label}, against the frozen path: " + "; ".join(texts)
 
 
-def _by_tcp(frames: Frames, variant: str) -> str:
+def _left(frames: Frames, variant: str) -> str:
     """Spurious retransmissions left by TCP, for causes."""
-    left = {TCP_LABELS[tcp]: ev.total(frames, variant, "spurious_pkts", tcp=tcp) for tcp in TCPS}
-    return f"{BY_NAME[variant].label} leaves {ev.listed({name: v for name, v in left.items() if v == v}, '{:.0f}')}"
+    return f"{BY_NAME[variant].label} leaves {ev.listed(ev.sums_by_tcp(frames, variant, 'spurious_pkts'), '{:.0f}')}"
 
 
 CLAIMS = (
@@ -227,8 +226,7 @@ CLAIMS = (
         "No cure at the end host costs more than 5 % of goodput on a path that does not change.",
         "what loses is found later",
         "Goodput of the whole transfer at saturation with the path frozen, over that with the kernel's own loss "
-        "detection; "
-        "the interval of the median at 95 % or more; each cure and TCP is a part.",
+        "detection; the interval of the median at 95 % or more; each cure and TCP is a part.",
         ("around",),
         hosts_cost_nothing,
     ),
@@ -239,9 +237,8 @@ CLAIMS = (
         "torres2020, which asks for one scalar",
         "Jittered transfers, four TCPs: a monotone curve is fitted to every second jitter; share of the variance "
         "explained on the others. The best number is 5 points or more above both, and explains 80 %; each TCP and "
-        "outcome is a "
-        "part.",
-        ("jittered",),
+        "outcome is a part.",
+        ("predictors",),
         a_scalar_predicts,
     ),
 )

@@ -7,14 +7,10 @@ from leowarp.study.claim import Claim, Outcome, Verdict, holds_if
 from leowarp.study.cures import evidence as ev
 from leowarp.study.cures.changes import LONGER, SHORTER
 from leowarp.study.cures.evidence import Frames
+from leowarp.study.cures.runs import HALF, LOADS
 from leowarp.study.cures.variants import BY_NAME, KEEP_ORDER, NONE, TCP_LABELS, TCPS
 
-LINK_BPS = 100_000_000
-FRAME_BITS = 1514 * 8
-"""Rate of the links, and a full packet on them with its overhead: how many can leave in a difference of delays."""
-
 HUNDREDS_PKTS = 100
-LOADS = (ev.SATURATED, ev.HIGH, ev.HALF)
 
 
 # Implements claim 5.1 of cures (the queue left behind).
@@ -29,21 +25,20 @@ def queue_makes_late(frames: Frames) -> Outcome:
         Numbers: `late_saturated_pkts` (a median with its interval) and `late_half_pkts` (a sum), by TCP.
     """
     full = {tcp: ev.median(frames, NONE, "late_pkts", tcp=tcp, direction=LONGER) for tcp in TCPS}
-    half = {tcp: ev.total(frames, NONE, "late_pkts", tcp=tcp, load=ev.HALF, direction=LONGER) for tcp in TCPS}
+    half = {tcp: ev.total(frames, NONE, "late_pkts", tcp=tcp, load=HALF, direction=LONGER) for tcp in TCPS}
     half = {tcp: value for tcp, value in half.items() if value == value}
     parts = {f"{tcp}, saturated": value.median >= HUNDREDS_PKTS for tcp, value in full.items() if value.known}
     parts |= {f"{tcp}, 50 %": value == 0 for tcp, value in half.items()}
-    failed = [name for name, good in parts.items() if not good]
+    failed = ev.not_so(parts)
     return Outcome(
         holds_if(parts),
         f"median late packets at saturation: "
         f"{_named({tcp: value.text(1, 0) for tcp, value in full.items() if value.known})}; "
         f"at 50 %, all changes together: {_named({tcp: f'{value:.0f}' for tcp, value in half.items()})}",
         {"late_saturated_pkts": {tcp: value.numbers() for tcp, value in full.items()}, "late_half_pkts": half},
-        ""
-        if not failed
-        else f"not so: {', '.join(failed)}; what is late waits at the node that switches, so a sender "
-        "that keeps a short queue has few late packets",
+        failed
+        and f"{failed}; what is late waits at the node that switches, so a sender that keeps a short queue has "
+        "few late packets",
     )
 
 
@@ -58,8 +53,8 @@ def propagation_bounds_late(frames: Frames) -> Outcome:
     Outcome
         Numbers: `changes`, `above_bound`, `late_max_pkts`, `bound_max_pkts`.
     """
-    mine = ev.rows(frames, NONE, load=ev.HALF, direction=SHORTER)
-    bound_pkts = (-mine["step_ns"]) * LINK_BPS / FRAME_BITS / 1e9 + 1
+    mine = ev.rows(frames, NONE, load=HALF, direction=SHORTER)
+    bound_pkts = (-mine["step_ns"]) * ev.LINK_BPS / ev.FRAME_BITS / 1e9 + 1
     above = int((mine["late_pkts"] > bound_pkts).sum())
     late = float(mine["late_pkts"].max())
     verdict: Verdict = "cannot be told" if not len(mine) else ("holds" if above == 0 else "does not hold")
@@ -134,7 +129,10 @@ def resequencing_needs_time(frames: Frames) -> Outcome:
         f"late with 50 ms {late['resequence-50']:.0f}, with 150 ms {late['resequence-150']:.0f}; with 150 ms a packet "
         f"waits {longest:.1f} ms at most",
         {"late_pkts": late, "waiting_longest_ms": longest},
-        "" if all(parts.values()) else _by_tcp(frames, "resequence-150", "late_pkts"),
+        ""
+        if all(parts.values())
+        else f"{BY_NAME['resequence-150'].label}: "
+        + ev.listed(ev.sums_by_tcp(frames, "resequence-150", "late_pkts"), "{:.0f}"),
     )
 
 
@@ -150,8 +148,7 @@ def order_is_enough(frames: Frames) -> Outcome:
     counts = {f"{variant}, {TCP_LABELS[tcp]}": ev.total(frames, variant, "spurious_pkts", tcp=tcp)
               for variant in KEEP_ORDER for tcp in TCPS}  # fmt: skip
     counts = {name: value for name, value in counts.items() if value == value}
-    without = {TCP_LABELS[tcp]: ev.total(frames, NONE, "spurious_pkts", tcp=tcp) for tcp in TCPS}
-    without = {name: value for name, value in without.items() if value == value}
+    without = ev.sums_by_tcp(frames, NONE, "spurious_pkts")
     left = {name: f"{value:.0f}" for name, value in counts.items() if value}
     return Outcome(
         holds_if({name: value == 0 for name, value in counts.items()}),
@@ -164,13 +161,6 @@ def order_is_enough(frames: Frames) -> Outcome:
 
 def _named(values: dict[str, str]) -> str:
     return ev.listed({TCP_LABELS[tcp]: value for tcp, value in values.items()})
-
-
-def _by_tcp(frames: Frames, variant: str, column: str) -> str:
-    """Sums of a column by TCP, for causes."""
-    sums = {TCP_LABELS[tcp]: ev.total(frames, variant, column, tcp=tcp) for tcp in TCPS}
-    known = {name: value for name, value in sums.items() if value == value}
-    return f"{BY_NAME[variant].label}: {ev.listed(known, '{:.0f}')}"
 
 
 CLAIMS = (

@@ -89,8 +89,8 @@ def test_names_tell_variant_and_tcp():
 def row_of(**columns):
     change = route_changes.changes(runs.CHANGES)[0]
     keys = change.keys()
-    row = {"status": "ok", "name": "hold.cubic", "load": runs.SATURATED, "preset": keys["constellation.preset"],
-           "source_city": keys["stations.0.name"], "start": keys["run.start"]}  # fmt: skip
+    row = {"status": "ok", "name": "hold.cubic", "load": runs.RATES[runs.SATURATED]}
+    row |= {column: keys[key] for key, column in route_changes.IDENTITY.items()}
     return row | {column: 1.0 for name, column in results.COLUMNS.items() if name not in results.COUNTED} | columns
 
 
@@ -101,7 +101,7 @@ def test_rows_are_joined_with_their_changes_and_failed_ones_left_out():
     frame = results.around_changes(rows)
     assert len(frame) == 1
     first = route_changes.changes(runs.CHANGES)[0]
-    assert frame.iloc[0][["variant", "tcp", "load"]].tolist() == ["hold", "cubic", ev.SATURATED]
+    assert frame.iloc[0][["variant", "tcp", "load"]].tolist() == ["hold", "cubic", runs.SATURATED]
     assert frame.iloc[0]["step_ns"] == first.step_ns
     assert frame.iloc[0][["held_bytes", "held_ns", "signalling_bytes"]].tolist() == [5.0, 0.0, 63.0]
 
@@ -147,14 +147,14 @@ def is_run(variant, **columns):
     return where
 
 
-FULL = {"load": ev.SATURATED}
+FULL = {"load": runs.SATURATED}
 
 
 @pytest.mark.parametrize(
     ("number", "where", "columns", "verdict"),
     [
         ("5.1", is_run(NONE, tcp="bbr", **FULL), {"late_pkts": 3.0}, "partly"),
-        ("5.2", is_run(NONE, load=ev.HALF), {"late_pkts": 99.0}, "does not hold"),
+        ("5.2", is_run(NONE, load=runs.HALF), {"late_pkts": 99.0}, "does not hold"),
         ("5.3", is_run("move", tcp="reno", direction=LONGER, **FULL), {"late_pkts": 1.0}, "partly"),
         ("5.4", is_run("marker", tcp="reno"), {"late_pkts": 1.0}, "partly"),
         ("5.5", is_run("resequence-150", tcp="reno"), {"late_pkts": 1.0}, "partly"),
@@ -181,7 +181,7 @@ def test_a_number_that_says_nothing_does_not_predict():
     # What TCP suffers is drawn at random: nothing can predict it
     rng = np.random.default_rng(1)
     frame["spurious_ratio"], frame["lost_ratio"] = rng.random(len(frame)), rng.random(len(frame))
-    row = outcome("5.17", synthetic.frames(jittered=frame))
+    row = outcome("5.17", synthetic.frames(predictors=scalar.scores(frame)))
     assert row["verdict"] == "does not hold"
     assert row["cause"].startswith("no better by 5 points")
 

@@ -11,13 +11,17 @@ import pandas as pd
 
 from leowarp.study.cures import changes as route_changes
 from leowarp.study.cures.changes import DIRECTIONS
-from leowarp.study.cures.variants import BOTH, BY_NAME, FROZEN
+from leowarp.study.cures.runs import SATURATED
+from leowarp.study.cures.variants import BOTH, BY_NAME, FROZEN, TCP_LABELS, TCPS
 from leowarp.study.statistics import Middle, middle
 
 Frames = Mapping[str, Any]
 """The study's data sets by name; fewer if runs are missing."""
 
-SATURATED, HIGH, HALF = "saturated", "90 %", "50 %"
+LINK_BPS = 100_000_000
+FRAME_BITS = 1514 * 8
+QUEUE_LIMIT_NS = 500 * FRAME_BITS / LINK_BPS * 1e9
+"""Of the scenario: rate of the links, a full packet on them with its overhead, and what a full queue takes, 60.6 ms."""
 KEY = ["tcp", "load", "change"]
 """What two runs have in common that are compared: they are the same up to the change, but for what a cure does before
 it."""
@@ -90,8 +94,8 @@ def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str =
     Mean over the changes of each pair and direction, times how many of them the pair has in an hour with this variant's
     routes.
     """
-    margin = "unlimited" if variant == "stable" else "0 %"
-    often = route_changes.per_hour(margin).set_index("pair")
+    margin = BY_NAME[variant].routing.get("margin")
+    often = (route_changes.per_hour() if margin is None else route_changes.per_hour(margin)).set_index("pair")
     mine = rows(frames, variant, tcp=tcp, load=load)
     sums = []
     for pair, here in mine.groupby("pair"):
@@ -102,7 +106,7 @@ def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str =
         for direction in DIRECTIONS:
             if direction not in of_direction.index:
                 continue
-            share = changed[direction] if variant == "stable" else 1.0
+            share = changed[direction] if margin is not None else 1.0
             if share > 0:
                 hourly += often.loc[pair, direction] * of_direction[direction] / share
         sums.append(hourly)
@@ -112,6 +116,22 @@ def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str =
 def listed(values: Mapping[str, Any], form: str = "{}") -> str:
     """`Reno 1, CUBIC 2`."""
     return ", ".join(f"{name} {form.format(value)}" for name, value in values.items())
+
+
+def sums_by_tcp(frames: Frames, variant: str, column: str) -> dict[str, float]:
+    """Sums of a column over the changes at saturation, by label of the TCP; those without runs left out."""
+    sums = {TCP_LABELS[tcp]: total(frames, variant, column, tcp=tcp) for tcp in TCPS}
+    return {name: value for name, value in sums.items() if value == value}
+
+
+def not_so(parts: Mapping[str, bool]) -> str:
+    """Parts of a claim that do not hold, for its cause; empty if all do.
+
+    >>> not_so({"late": False, "lost": True, "long": False}), not_so({"late": True})
+    ('not so: late, long', '')
+    """
+    failed = [name for name, good in parts.items() if not good]
+    return f"not so: {', '.join(failed)}" if failed else ""
 
 
 def present(frames: Frames, names: Sequence[str], load: str = SATURATED) -> list[str]:

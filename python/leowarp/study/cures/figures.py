@@ -22,6 +22,7 @@ from leowarp.study.cures import evidence as ev
 from leowarp.study.cures import scalar
 from leowarp.study.cures.changes import BEFORE_S, LONGER, SHORTER
 from leowarp.study.cures.rules import Rules
+from leowarp.study.cures.runs import LOADS, SATURATED
 from leowarp.study.cures.variants import BY_NAME, FROZEN, NONE, SHOWN, TCP_LABELS, TCPS
 from leowarp.study.drawing import Kind
 from leowarp.study.page import DrawnFigure
@@ -44,7 +45,7 @@ def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFig
 
 def late(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """Late packets a change: a panel a load, by direction; all TCPs."""
-    loads = [load for load in (ev.SATURATED, ev.HIGH, ev.HALF) if len(ev.rows(frames, NONE, load=load))]
+    loads = [load for load in LOADS if len(ev.rows(frames, NONE, load=load))]
     names = ev.present(frames, BESIDE)
     drawn = new_figure(PAGE_IN, 0.9 + 0.155 * len(names), rules.footer("all TCPs together"))
     panels = drawn.subplots(1, len(loads), sharey=True, squeeze=False)[0]
@@ -53,7 +54,7 @@ def late(frames: Mapping[str, Any], rules: Rules) -> Figure:
             values = {name: ev.median(frames, name, "late_pkts", load=load, direction=direction) for name in names}
             _dots(axes, names, values, place, 2, f"to a {direction} path")
         _counts(axes)
-        axes.set_title(load if load == ev.SATURATED else f"{load} load", loc="left")
+        axes.set_title(load if load == SATURATED else f"{load} load", loc="left")
         axes.set_xlabel("late packets a change")
     _rows(panels[0], names)
     drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
@@ -127,7 +128,7 @@ def costs(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 def predictors(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """Share of the variance that each number explains on the runs it was not fitted to, by TCP and outcome."""
-    table = scalar.scores(frames["jittered"])
+    table = frames["predictors"]
     names = list(scalar.NUMBERS)
     drawn = new_figure(PAGE_IN, 1.1 + 0.2 * len(names), rules.footer("transfers of torres2020 over jittered paths"))
     panels = drawn.subplots(1, len(scalar.OUTCOMES), sharey=True)
@@ -190,7 +191,7 @@ KINDS: Sequence[Kind[Rules]] = (
          f"same change without a cure; {HOW}.", ("around",), costs),
     Kind("predictors", "Which number of reordering predicts what TCP suffers",
          "A rising curve is fitted to the runs of every second jitter; shown is what it explains on the others. The "
-         "last four numbers use the path's own RTT.", ("jittered",), predictors),
+         "last four numbers use the path's own RTT.", ("predictors",), predictors),
 )  # fmt: skip
 
 

@@ -26,15 +26,14 @@ TITLE = "Cures for the reordering of route changes"
 LEAD = (
     "A route change over a constellation makes packets overtake each other, and senders take that for loss. What can "
     "the network, or the end host, do about it, and at what cost? Every cure around the same changes, under four TCPs, "
-    "with a "
-    "call and a ping beside the transfer. What was expected of each was written down before its first run; a claim "
-    "that does not hold is a finding."
+    "with a call and a ping beside the transfer. What was expected of each was written down before its first run; a "
+    "claim that does not hold is a finding."
 )
 
 TABLE = "cures.csv"
 """All medians for machines, beside the page."""
 
-CLAIM_FRAMES = {"around": ("saturated", "loaded"), "jittered": runs.JITTERED}
+CLAIM_FRAMES = {"around": runs.AROUND, "predictors": runs.JITTERED}
 """Data sets that claims name in `Claim.runs`, and the groups of runs that each is made of."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
@@ -60,19 +59,16 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     frames = _frames(rows, making.folder)
     if not any(name in frames for name in CLAIM_FRAMES):
         raise study_parts.first_failure(failures, [part.name for part in runs.parts()])
-    for name, groups in CLAIM_FRAMES.items():
-        if name not in frames:
-            # So that a claim that needs it reads "cannot be told", with the first error of the runs that it is made of.
-            failures[name] = study_parts.first_failure(failures, groups)
+    failures |= study_parts.missing(CLAIM_FRAMES, frames, failures)
     view = next(iter(frames.get("close", {}).values()), None)
     around = frames.get("around")
-    saturated = 0 if around is None else around[around["load"] == "saturated"]["change"].nunique()
+    saturated = 0 if around is None else around[around["load"] == runs.SATURATED]["change"].nunique()
     rules = Rules(kernel="not recorded" if view is None else kernel_name(view.manifest), changes=saturated)
     sections = []
     if around is not None:
         tables.frame(frames).to_csv(making.folder / TABLE, index=False)
         sections.append(Section("cures", "All cures", tables.cures(frames)))
-    if "jittered" in frames:
+    if "predictors" in frames:
         sections.append(Section("predictors", "One scalar for reordering", tables.predictors(frames)))
     sections += [
         Section("hours", "How often paths change", tables.hours()),
@@ -93,13 +89,13 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
     """What claims and figures take; what would lack a run that a claim needs is left out."""
     frames: dict[str, Any] = {}
-    around = pd.concat([results.around_changes(rows[name]) for name in ("saturated", "loaded")], ignore_index=True)
+    around = pd.concat([results.around_changes(rows[name]) for name in runs.AROUND], ignore_index=True)
     # Claims add up over all changes: with one missing they would compare others than they name.
     if len(around) and results.complete(around):
         frames["around"] = around
     transfers = pd.concat([rows[name] for name in runs.JITTERED], ignore_index=True)
     if (transfers["status"] == "ok").all():
-        frames["jittered"] = scalar.jittered(transfers)
+        frames["predictors"] = scalar.scores(scalar.jittered(transfers))
     kept = rows["close"][rows["close"]["status"] == "ok"]
     frames["close"] = {
         parts_of(row["name"])[0]: RunView(folder / "close" / "runs" / row["run_id"]) for row in kept.to_dict("records")
@@ -113,8 +109,7 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
     if quick:
         sentences.append(
             f"quick: the first change of each direction over one constellation in place of {runs.CHANGES} of four "
-            f"pairs, "
-            f"and {', '.join(runs.QUICK_TCPS)} in place of four TCPs: a look at the figures and not the study"
+            f"pairs, and {', '.join(runs.QUICK_TCPS)} in place of four TCPs: a look at the figures and not the study"
         )
     return sentences + study_parts.warnings_said(rows)
 

@@ -7,8 +7,8 @@ import pandas as pd
 
 from leowarp.errors import TraceError
 from leowarp.study.cures import changes as route_changes
-from leowarp.study.cures.changes import AFTER_S, PAIRS
-from leowarp.study.cures.runs import CHANGES, LOADS
+from leowarp.study.cures.changes import AFTER_S, IDENTITY
+from leowarp.study.cures.runs import CHANGES, LOADED_CHANGES, RATES
 from leowarp.study.cures.variants import parts_of
 
 COLUMNS = {
@@ -66,14 +66,13 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
         If a column is missing: an older version made the runs.
     """
     rows = rows[rows["status"] == "ok"]
-    known = {(change.pair.preset, change.pair.source, change.keys()["run.start"]): change
-             for each in (CHANGES, 3) for change in route_changes.changes(each)}  # fmt: skip
-    keys = zip(rows["preset"], rows["source_city"], rows["start"], strict=True)
-    mine = [known[key] for key in keys]
+    known = {change.identity: change for each in (CHANGES, LOADED_CHANGES) for change in route_changes.changes(each)}
+    mine = [known[key] for key in rows[list(IDENTITY.values())].itertuples(index=False, name=None)]
+    loads = {rate: load for load, rate in RATES.items()}
     frame = pd.DataFrame({
         "variant": [parts_of(name)[0] for name in rows["name"]],
         "tcp": [parts_of(name)[1] for name in rows["name"]],
-        "load": [LOADS[text] for text in rows["load"]],
+        "load": [loads[rate] for rate in rows["load"]],
         "change": [f"{change.pair.name}-{change.at_s}" for change in mine],
         "pair": [change.pair.name for change in mine],
         "direction": [change.direction for change in mine],
@@ -101,6 +100,3 @@ def complete(frame: pd.DataFrame) -> bool:
     wanted = frame.groupby("load")["change"].nunique()
     have = frame.groupby(["load", "variant", "tcp"])["change"].nunique().reset_index()
     return bool((have["change"].to_numpy() == wanted.loc[have["load"]].to_numpy()).all())
-
-
-PAIR_NAMES = tuple(pair.name for pair in PAIRS)

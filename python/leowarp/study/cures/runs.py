@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from leowarp.study.cures import changes as route_changes
-from leowarp.study.cures.changes import LONGER, SCENARIO, Change
+from leowarp.study.cures.changes import IDENTITY, LONGER, PAIRS, SCENARIO, Change
 from leowarp.study.cures.variants import (
     BY_NAME,
     CONTROL,
@@ -27,26 +27,30 @@ from leowarp.study.cures.variants import (
 from leowarp.study.parts import Part
 from leowarp.study.torres2020.runs import parts as torres2020_parts
 
-SATURATED, HIGH, HALF = "unlimited", "86 Mbit/s", "48 Mbit/s"
-"""Payload that the transfer offers: the path carries 95.6 Mbit/s, of which these are all, 90 % and 50 %."""
-LOADS = {SATURATED: "saturated", HIGH: "90 %", HALF: "50 %"}
+SATURATED, HIGH, HALF = "saturated", "90 %", "50 %"
+LOADS = (SATURATED, HIGH, HALF)
+"""Payload that the transfer offers, as a share of the 95.6 Mbit/s that the path carries."""
+RATES = {SATURATED: "unlimited", HIGH: "86 Mbit/s", HALF: "48 Mbit/s"}
+"""The scenario's `rate` for each load."""
 
 CHANGES, LOADED_CHANGES = 5, 3
 """Of each pair of cities and direction: 20 to a longer and 20 to a shorter path at saturation, 12 and 12 below it."""
 QUICK_TCPS, QUICK_LOADED_TCPS = ("cubic", "classic"), ("cubic",)
-CLOSE = 0
-"""Number of the change of the group `close`: the first to a longer path of the first pair."""
 JITTERED = ("mechanisms-normal", "mechanisms-bic")
 """Groups of `torres2020` whose packets are followed, four TCPs by how they tell loss from reordering."""
 
 
+AROUND = ("saturated", "loaded")
+"""Groups of runs around changes."""
+
+
 def parts() -> tuple[Part, ...]:
     """All groups."""
-    everything = tuple(BY_NAME)
+    saturated, loaded = AROUND
     return (
-        _around_changes("saturated", "every cure, every TCP, the queue full", everything, CHANGES, (SATURATED,),
+        _around_changes(saturated, "every cure, every TCP, the queue full", tuple(BY_NAME), CHANGES, (SATURATED,),
                         QUICK_TCPS),
-        _around_changes("loaded", "at 90 % and 50 % of the capacity", LOADED, LOADED_CHANGES, (HIGH, HALF),
+        _around_changes(loaded, "at 90 % and 50 % of the capacity", LOADED, LOADED_CHANGES, (HIGH, HALF),
                         QUICK_LOADED_TCPS),
         _close(),
         *(part for part in torres2020_parts() if part.name in JITTERED),
@@ -59,11 +63,11 @@ def _around_changes(
     """Variants under every TCP around changes of every pair, at these loads."""
     looked_at = route_changes.changes(each)
     # A quick one has the first change of each pair and direction over the first constellation.
-    few = {change.keys()["run.start"] for change in looked_at if change.number == 0 and change.pair.name.endswith("18")}
+    few = {change.identity for change in looked_at if change.number == 0 and change.pair.preset == PAIRS[0].preset}
     content = {
         "name": name,
         "scenario": SCENARIO,
-        "parameters": {"flows.0.rate": {"label": "load", "values": list(loads)}},
+        "parameters": {"flows.0.rate": {"label": "load", "values": [RATES[load] for load in loads]}},
         "together": [_changes_together(looked_at), _variants_together(variants, tuple(TCPS))],
         "set": {"observe.packets": "none", "observe.queues": "none"},
     }
@@ -71,20 +75,16 @@ def _around_changes(
     return Part(name, why, content, runs, _quick(few, quick_tcps))
 
 
-def _quick(starts: set[str], tcps: Sequence[str]) -> Callable[[Mapping[str, Any], int], bool]:
+def _quick(identities: set[tuple[str, ...]], tcps: Sequence[str]) -> Callable[[Mapping[str, Any], int], bool]:
     """Which runs a quick one makes."""
     return lambda values, seed: (
-        values["run.start"] in starts
-        and values["constellation.preset"] == route_changes.PAIRS[0].preset
-        and parts_of(values["name"])[1] in tcps
+        tuple(values[key] for key in IDENTITY) in identities and parts_of(values["name"])[1] in tcps
     )
 
 
 def close_change() -> Change:
-    """The change of which the page shows every packet."""
-    return next(
-        change for change in route_changes.changes(CHANGES) if change.direction == LONGER and change.number == CLOSE
-    )
+    """The change of which the page shows every packet: the first to a longer path of the first pair."""
+    return next(change for change in route_changes.changes(CHANGES) if change.direction == LONGER)
 
 
 def _close() -> Part:
@@ -104,9 +104,8 @@ def _close() -> Part:
 
 def _changes_together(looked_at: Sequence[Change]) -> dict[str, Any]:
     """The keys of changes, in step; labelled so that rows can be joined with `changes`."""
-    labels = {"constellation.preset": "preset", "stations.0.name": "source_city", "run.start": "start"}
     keys = [change.keys() for change in looked_at]
-    return {key: _labelled([each[key] for each in keys], labels.get(key)) for key in keys[0]}
+    return {key: _labelled([each[key] for each in keys], IDENTITY.get(key)) for key in keys[0]}
 
 
 def _variants_together(variants: Sequence[str], tcps: Sequence[str]) -> dict[str, Any]:

@@ -11,16 +11,14 @@ import pandas as pd
 from leowarp.report import html
 from leowarp.study.cures import changes as route_changes
 from leowarp.study.cures import evidence as ev
-from leowarp.study.cures import scalar
 from leowarp.study.cures.changes import LONGER, SHORTER
 from leowarp.study.cures.variants import BY_NAME, FROZEN, NONE, SHOWN, TCP_LABELS, TCPS
 
 ROWS = (NONE, FROZEN, *SHOWN)
 QUANTITIES = (
     "late_pkts", "spurious_pkts", "lost_pkts", "dip_ratio", "recovery_ns", "recoveries", "undos", "timeouts",
-    "spike_ns",
-    "ping_p50_ns", "ping_p99_ns", "ping_max_ns", "call_p50_ns", "call_p99_ns", "call_max_ns", "held_bytes", "held_ns",
-    "signalling_bytes", "drops_pkts",
+    "spike_ns", "ping_p50_ns", "ping_p99_ns", "ping_max_ns", "call_p50_ns", "call_p99_ns", "call_max_ns",
+    "held_bytes", "held_ns", "signalling_bytes", "drops_pkts",
 )  # fmt: skip
 """Columns of the long table."""
 
@@ -53,8 +51,7 @@ def cures(frames: Mapping[str, Any]) -> str:
     caption = (
         "All cures at saturation. Medians over changes with their intervals; an hour is the mean of four pairs of "
         "cities; lost: payload missing against moving the queue and holding (of cures at the end host: against the "
-        "same "
-        "sender on a frozen path), of what the path carries in the 5 s after a change"
+        "same sender on a frozen path), of what the path carries in the 5 s after a change"
     )
     return html.table(caption, header, rows)
 
@@ -72,7 +69,7 @@ def hours() -> str:
 
 def predictors(frames: Mapping[str, Any]) -> str:
     """How well each number predicts each outcome of each TCP."""
-    table = scalar.scores(frames["jittered"])
+    table: pd.DataFrame = frames["predictors"]
     rows = [
         [row.outcome, row.tcp, row.number, f"{100 * row.explained_ratio:.1f}", f"{100 * row.error:.2f}",
          f"{row.rank_correlation:.2f}", row.runs]

@@ -63,10 +63,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     frames, view = _frames(rows, making.folder)
     if not frames:
         raise study_parts.first_failure(failures, [part.name for part in runs.parts()])
-    for name, groups in CLAIM_FRAMES.items():
-        if name not in frames:
-            # So that a claim that needs it reads "cannot be told", with the first error of the runs that it is made of.
-            failures[name] = study_parts.first_failure(failures, groups)
+    failures |= study_parts.missing(CLAIM_FRAMES, frames, failures)
     rules = Rules(
         kernel="not recorded" if view is None else kernel_name(view.manifest),
         seeds=int(frames["sessions"]["seed"].nunique()) if "sessions" in frames else 0,

@@ -55,10 +55,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     frames, shape_view = _frames(tables, making.folder)
     if not frames:
         raise study_parts.first_failure(failures, [part.name for part in runs.parts()])
-    for name, groups in CLAIM_PARTS.items():
-        if name not in frames:
-            # So that a claim that needs it reads "cannot be told", with the first error of the runs that it is made of.
-            failures[name] = study_parts.first_failure(failures, groups)
+    failures |= study_parts.missing(CLAIM_PARTS, frames, failures)
     rules = figures.Rules(
         kernel="not recorded" if shape_view is None else kernel_name(shape_view.manifest),
         seeds=int(frames["transfers"]["seed"].nunique()) if "transfers" in frames else 0,
