@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `leolink` (guest/qdisc/leolink.h) as netlink messages.
 
-use crate::error::{Error, Result};
+use crate::error::{self, Error};
 use crate::netlink::{Batch, Nest, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
 use crate::tc::{share, tcmsg, Direction, Order, Say, TCA_KIND, TCA_OPTIONS};
 use leowarp_timeline::setup::{EndMarker, Forwarding, HoldFull, Numbering, Ordering};
@@ -47,7 +47,7 @@ const FORWARDING: &str = "/proc/leolink/forwarding";
 const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
 
 /// Says how the nodes of the runs from now on pass packets on (guest/qdisc/leolink_direct.c).
-pub fn set_forwarding(forwarding: Forwarding) -> Result<()> {
+pub fn set_forwarding(forwarding: Forwarding) -> error::Result<()> {
     let word = match forwarding {
         Forwarding::Direct => "direct",
         Forwarding::Kernel => "kernel",
@@ -126,9 +126,9 @@ pub struct Switch {
     pub hold: Option<(u32, HoldFull)>,
     /// The last packet over the direction before is a marker of this number, and of what comes over the new one it is
     /// known where it waits for it; or why not. None = there are no markers.
-    pub marker: Option<std::result::Result<Merge, Refused>>,
+    pub marker: Option<Result<Merge, Refused>>,
     /// For so long copies of what goes over the new direction go over the one before, or why not. None = there are none.
-    pub copies_ns: Option<std::result::Result<u64, Refused>>,
+    pub copies_ns: Option<Result<u64, Refused>>,
     /// For so long what goes over the new direction is marked as gone a new way, if it may overtake.
     pub new_way_ns: Option<u64>,
 }
@@ -248,11 +248,11 @@ pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
     }
     let marker = s.marker.map_or(0, |marker| marker.map_or(0, |merge| merge.marker));
     // markers and copies are never together
-    let refused = [s.marker.and_then(std::result::Result::err), s.copies_ns.and_then(std::result::Result::err)];
+    let refused = [s.marker.and_then(Result::err), s.copies_ns.and_then(Result::err)];
     let refused = refused.into_iter().flatten().next().map_or(0, |refused| refused as u32);
     bytes[32..36].copy_from_slice(&marker.to_ne_bytes());
     bytes[36..40].copy_from_slice(&refused.to_ne_bytes());
-    bytes[40..48].copy_from_slice(&s.copies_ns.and_then(std::result::Result::ok).unwrap_or_default().to_ne_bytes());
+    bytes[40..48].copy_from_slice(&s.copies_ns.and_then(Result::ok).unwrap_or_default().to_ne_bytes());
     bytes[48..].copy_from_slice(&s.new_way_ns.unwrap_or_default().to_ne_bytes());
     bytes[24..28].copy_from_slice(&flags.to_ne_bytes());
     let options = begin(batch, ifindex, 0);

@@ -48,7 +48,7 @@ DROPS: Section = (
     Scalar("drops_by_cause_pkts.unknown", PKTS, _PACKETS, "packets dropped, place unknown"),
 )
 
-# From the tables `switches` and `nodetotals`; all null without them.
+# From the tables `switches`, `nodetotals`, `merges` and `orders`; null without the one that each is of.
 CURES: Section = (
     Scalar("moved_pkts", PKTS, _CHANGES,
            "packets that waited at a link when its node abandoned it for their host, and were handed to the new one; "

@@ -109,17 +109,25 @@ class Cures:
 
     def idle(self) -> tuple[str, ...]:
         """Keys without effect beside the others."""
-        given = (self.hold or self.end_marker, self.end_marker, self.resequence != "off", self.notify)
-        return tuple(key for (keys, _), is_on in zip(_NEEDS, given, strict=True) if not is_on for key in keys)
+        on = {"hold": self.hold, "end_marker": self.end_marker, "resequence": self.resequence != "off",
+              "notify": self.notify}  # fmt: skip
+        return tuple(key for keys, cures in _NEEDS if not any(on[cure] for cure in cures) for key in keys)
 
 
-# Keys that have an effect with others alone, and what to write for it.
+# Keys that have an effect with one of these cures alone.
 _NEEDS = (
-    (("hold_buffer", "hold_full"), "hold = true or end_marker = true"),
-    (("end_marker_wait",), "end_marker = true"),
-    (("resequence_kind", "resequence_delay"), 'resequence = "flow"'),
-    (("notify_delay", "notify_loss", "notify_false_interval"), "notify = true"),
+    (("hold_buffer", "hold_full"), ("hold", "end_marker")),
+    (("end_marker_wait",), ("end_marker",)),
+    (("resequence_kind", "resequence_delay"), ("resequence",)),
+    (("notify_delay", "notify_loss", "notify_false_interval"), ("notify",)),
 )
+# How one of them is switched on.
+_WRITTEN = {
+    "hold": "hold = true",
+    "end_marker": "end_marker = true",
+    "resequence": 'resequence = "flow"',
+    "notify": "notify = true",
+}
 
 # Two cures of which one takes from the other what it needs, and why.
 _APART = (
@@ -144,12 +152,13 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
     """
     section = tables["cures"]
     on = _switched_on(section)
-    given = (on["hold"] or on["end_marker"], on["end_marker"], on["resequence"], on["notify"])
-    for (keys, hint), is_on in zip(_NEEDS, given, strict=True):
-        for key in keys:
-            if section.gave(key) and not is_on:
-                rule = f"has no effect without {' or '.join(part.split(' = ')[0] for part in hint.split(' or '))}"
-                problems.add(section.where(key), f"cures.{key}", rule, f"write {hint}, too")
+    for keys, cures in _NEEDS:
+        if any(on[cure] for cure in cures):
+            continue
+        rule = f"has no effect without {' or '.join(cures)}"
+        hint = f"write {' or '.join(_WRITTEN[cure] for cure in cures)}, too"
+        for key in filter(section.gave, keys):
+            problems.add(section.where(key), f"cures.{key}", rule, hint)
     for one, other, why in _APART:
         if on[one] and on[other]:
             problems.add(section.where(one), f"cures.{one}", f"cannot be with {other}: {why}", "take one of them out")
@@ -162,7 +171,7 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
     _check_in_flight(tables, on, problems)
     # Of a packet with few bytes the kernel's memory is twice to twelve times as much.
     buffer_bytes = value_of(section, Cures, "hold_buffer_bytes")
-    if given[0] and buffer_bytes > memory_bytes // 4:
+    if (on["hold"] or on["end_marker"]) and buffer_bytes > memory_bytes // 4:
         rule = f"{units.BYTES.format(buffer_bytes)} is more than a quarter of the guest's memory"
         hint = f"at most {units.BYTES.format(memory_bytes // 4)}, or a larger guest.memory"
         problems.add(section.where("hold_buffer"), "cures.hold_buffer", rule, hint)

@@ -412,6 +412,14 @@ ACKS = TableSchema(
     ),
 )  # fmt: skip
 
+_ENTRY_CHANGE = (
+    _key("t_ns", _I64, _NS, "when the entry changed"),
+    _key("from_direction", _U31, "", "direction of the link before, numbered as in `links`"),
+    _key("to_direction", _U31, "", "direction of the link from then on"),
+    _key("host", _U31, "", "number of the host that the packets are for; the table's metadata `hosts` names them"),
+)
+"""A node's entry for a host that goes over to another link."""
+
 SWITCHES = TableSchema(
     "switches",
     "Switch",
@@ -419,10 +427,7 @@ SWITCHES = TableSchema(
     "host waited or flew before it; with `duplicate` each that went over. Only with `move_queue`, `hold` or "
     "`duplicate`.",
     (
-        _key("t_ns", _I64, _NS, "when the entry changed"),
-        _key("from_direction", _U31, "", "direction of the link before, numbered as in `links`"),
-        _key("to_direction", _U31, "", "direction of the link from then on"),
-        _key("host", _U31, "", "number of the host that the packets are for; the table's metadata `hosts` names them"),
+        *_ENTRY_CHANGE,
         Column(
             "moved_pkts", _U64, _P,
             "packets that waited at the link before and were handed to the new one: only that counts them as offered",
@@ -454,10 +459,7 @@ MERGES = TableSchema(
     "What `cures.end_marker` did at route changes: each entry of a node that went over to another link, and the node "
     "where the old and the new way meet. Only with `end_marker`.",
     (
-        _key("t_ns", _I64, _NS, "when the entry changed"),
-        _key("from_direction", _U31, "", "direction of the link before, numbered as in `links`"),
-        _key("to_direction", _U31, "", "direction of the link from then on"),
-        _key("host", _U31, "", "number of the host that the packets are for; the table's metadata `hosts` names them"),
+        *_ENTRY_CHANGE,
         Column(
             "refused", _U8, "",
             "why there is no marker: 1 the old link leads to the host no more, 2 it leads back to this node, 3 the "

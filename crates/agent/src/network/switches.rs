@@ -73,19 +73,19 @@ impl Network<'_> {
             // where nothing of before arrives, there is nothing to wait for
             let rests = self.rests(before, host, from, to);
             let hold = cures.hold.filter(|_| rests.is_some()).map(|hold| (hold.buffer_bytes, hold.full));
-            let marker = cures.end_marker.map(|end_marker| {
-                let rests = rests.as_ref().filter(|_| !self.directions[from].down).ok_or(Refused::NoOldWay)?;
-                self.merge(node, (from, &rests.old), (to, &rests.new), end_marker)
-            });
-            let copies_ns = cures.duplicate_ns.map(|copies_ns| {
-                let rests = rests.as_ref().filter(|_| !self.directions[from].down).ok_or(Refused::NoOldWay)?;
+            let open = rests.as_ref().filter(|_| !self.directions[from].down).ok_or(Refused::NoOldWay);
+            let leads_on = open.and_then(|rests| {
                 let returns = rests.old.iter().any(|&d| self.receiving_node(d) == node);
                 if returns {
                     Err(Refused::SameWay)
                 } else {
-                    Ok(copies_ns)
+                    Ok(rests)
                 }
             });
+            let marker = cures.end_marker.map(|end_marker| {
+                leads_on.and_then(|rests| self.merge((from, &rests.old), (to, &rests.new), end_marker))
+            });
+            let copies_ns = cures.duplicate_ns.map(|copies_ns| leads_on.map(|_| copies_ns));
             let new_way_ns = cures.advanced().filter(|_| rests.is_some());
             let (rest_from_ns, rest_to_ns) = rests.map(|rests| (rests.from_ns, rests.to_ns)).unwrap_or_default();
             self.markers += u32::from(matches!(marker, Some(Ok(_))));
@@ -127,7 +127,6 @@ impl Network<'_> {
     /// Where the old and the new way of a node meet, given as the node's direction and the rest of each.
     fn merge(
         &self,
-        node: usize,
         (from, old): (usize, &[usize]),
         (to, new): (usize, &[usize]),
         end_marker: EndMarker,
@@ -135,9 +134,6 @@ impl Network<'_> {
         let enters = |first: usize, rest: &[usize], at: usize| {
             std::iter::once(first).chain(rest.iter().copied()).find(|&d| self.receiving_node(d) == at)
         };
-        if enters(from, old, node).is_some() {
-            return Err(Refused::SameWay);
-        }
         let met = std::iter::once(to).chain(new.iter().copied()).find_map(|d| {
             let by_old = enters(from, old, self.receiving_node(d))?;
             Some((by_old, d))
