@@ -53,9 +53,10 @@ def _row(variant: str, tcp: str, load: str, change: route_changes.Change) -> dic
     held_ns = {"hold": 25e6, BOTH: 1e6}.get(variant, 0.0) if full else 0.0
     row: dict[str, Any] = dict.fromkeys(COLUMNS, 0.0) | {
         "variant": variant, "tcp": tcp, "load": load, "change": f"{change.pair.name}-{change.at_s}",
-        "pair": change.pair.name, "direction": change.direction, "step_ns": change.step_ns, "late_pkts": late,
-        "spurious_pkts": spurious, "bytes": 150e6 - lost_bytes, "capacity_bps": CAPACITY_BPS, "goodput_bps": 90e6,
-        "dip_ratio": 0.4 if spurious else 0.03, "recoveries": 1.0, "held_bytes": held_bytes, "held_ns": held_ns,
+        "pair": change.pair.name, "direction": change.direction, "step_ns": change.step_ns, "at_sender": longer,
+        "late_pkts": late, "spurious_pkts": spurious, "bytes": 150e6 - lost_bytes, "capacity_bps": CAPACITY_BPS,
+        "goodput_bps": 90e6, "dip_ratio": 0.4 if spurious else 0.03, "recoveries": 1.0,
+        "held_bytes": held_bytes, "held_ns": held_ns,
         "waiting_longest_ns": 70e6 if variant.startswith("resequence") else 0.0, "room_bytes": ROOM_BYTES,
         "signalling_bytes": {"duplicate": 2e6, "marker": 60.0, "notify": 60.0}.get(variant, 0.0),
         "drops_pkts": 80.0 if variant == "duplicate" else 50.0, "call_p99_ns": 70e6, "ping_p99_ns": 117e6,

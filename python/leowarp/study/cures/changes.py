@@ -7,7 +7,8 @@ spread evenly over it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -86,6 +87,9 @@ class Change:
         On the constellation's clock.
     step_ns : int
         One-way delay of the path after it less that of the one before, at this instant.
+    node_place : int
+        Of the first node whose entry changes, on the way there: 0 is the sender's own station, which takes another
+        satellite.
     """
 
     pair: Pair
@@ -93,6 +97,7 @@ class Change:
     number: int
     at_s: int
     step_ns: int
+    node_place: int
 
     @property
     def name(self) -> str:
@@ -123,14 +128,26 @@ def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns `t_ns, delay_ns, is_change, step_ns` (null where nothing changes) of the way there, by time.
+        Columns `t_ns, delay_ns, is_change, step_ns, node_place` of the way there, by time; the last two as `Change` has
+        them, null where nothing changes.
     """
     plan = resolve(load(example_file(SCENARIO), pair.keys() | {
         "run.start": "0 s", "run.duration": f"{HOUR_S} s", "routing.margin": margin}))  # fmt: skip
     table = routes_of(plan, ephemeris_of(plan)).table.to_pandas()
     mine = table[table["source"] == pair.source].sort_values("t_ns").reset_index(drop=True)
     step_ns = (mine["delay_ns"] - mine["old_delay_ns"]).where(mine["is_change"])
-    return mine[["t_ns", "delay_ns", "is_change"]].assign(step_ns=step_ns)
+    # The first update has none before it, and is no change.
+    node_place = [None] + [_node_place(*paths) for paths in itertools.pairwise(mine["path"])]
+    return mine[["t_ns", "delay_ns", "is_change"]].assign(
+        step_ns=step_ns, node_place=pd.array(node_place, dtype="Int64")
+    )
+
+
+def _node_place(old: Sequence[str], new: Sequence[str]) -> int | None:
+    """Place of the last node, from 0, up to which two paths are one; None if they are one altogether."""
+    apart = (place for place, (before, after) in enumerate(zip(old, new, strict=False)) if before != after)
+    place = next(apart, None)
+    return None if place is None else place - 1
 
 
 @cache
@@ -153,15 +170,25 @@ def changes(each: int) -> tuple[Change, ...]:
             places = np.linspace(0, len(of_sign) - 1, each).round().astype(int)
             for number, (_, row) in enumerate(of_sign.iloc[places].iterrows()):
                 at_s = int(row["t_ns"]) // 1_000_000_000
-                found.append(Change(pair, direction, number, at_s, int(row["step_ns"])))
+                found.append(Change(pair, direction, number, at_s, int(row["step_ns"]), int(row["node_place"])))
     return tuple(found)
 
 
 def per_hour(margin: str = "0 %") -> pd.DataFrame:
-    """How often each pair's path changes in an hour, and its mean delay: columns `pair, longer, shorter, delay_ms`."""
+    """How often each pair's path changes in an hour, and its mean delay.
+
+    Returns
+    -------
+    DataFrame
+        Columns `pair, longer, shorter`, `at_sender` (of both together those at which the sender's own station takes
+        another satellite), `delay_ms`.
+    """
     rows: list[Mapping[str, Any]] = []
     for pair in PAIRS:
         updates = hour(pair, margin)
         longer, shorter = int((updates["step_ns"] > 0).sum()), int((updates["step_ns"] < 0).sum())
-        rows.append({"pair": pair.name, LONGER: longer, SHORTER: shorter, "delay_ms": updates["delay_ns"].mean() / 1e6})
+        rows.append({
+            "pair": pair.name, LONGER: longer, SHORTER: shorter, "at_sender": int((updates["node_place"] == 0).sum()),
+            "delay_ms": updates["delay_ns"].mean() / 1e6,
+        })  # fmt: skip
     return pd.DataFrame(rows)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from leowarp.study.claim import Claim, Outcome, holds_if
 from leowarp.study.cures import changes as route_changes
 from leowarp.study.cures import evidence as ev
@@ -23,7 +25,7 @@ def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
     Outcome
         Numbers: `hold_ns`, `both_ns` (medians with intervals), `hold_max_ns`, `both_max_ns`.
     """
-    which = {"direction": LONGER}
+    which: dict[str, Any] = {"direction": LONGER}
     hold, both = (ev.median(frames, name, "held_ns", **which) for name in ("hold", BOTH))
     most = {name: float(ev.rows(frames, name, **which)["held_ns"].max()) for name in ("hold", BOTH)}
     parts = {

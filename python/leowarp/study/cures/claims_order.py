@@ -37,8 +37,9 @@ def queue_makes_late(frames: Frames) -> Outcome:
         f"at 50 %, all changes together: {_named({tcp: f'{value:.0f}' for tcp, value in half.items()})}",
         {"late_saturated_pkts": {tcp: value.numbers() for tcp, value in full.items()}, "late_half_pkts": half},
         failed
-        and f"{failed}; what is late waits at the node that switches, so a sender that keeps a short queue has "
-        "few late packets",
+        and f"{failed}; what is late waits at the node that switches, and the queue stands at the sender's own "
+        f"station: where that takes another satellite the median is {_late(frames, at_sender=True)}, where the path "
+        f"changes behind it {_late(frames, at_sender=False)}; a sender that keeps a short queue has few late packets",
     )
 
 
@@ -157,6 +158,11 @@ def order_is_enough(frames: Frames) -> Outcome:
         {"spurious_pkts": counts, "spurious_without_pkts": without},
         "" if not left else f"spurious: {ev.listed(left)}",
     )
+
+
+def _late(frames: Frames, *, at_sender: bool) -> str:
+    """Median of late packets at saturation without a cure, all TCPs and both directions, for causes."""
+    return ev.median(frames, NONE, "late_pkts", at_sender=at_sender).text(1, 0)
 
 
 def _named(values: dict[str, str]) -> str:

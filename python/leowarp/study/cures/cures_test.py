@@ -50,6 +50,19 @@ def test_changes_are_of_both_directions_and_of_the_first_hour():
     assert len({(change.pair.name, change.at_s) for change in found}) == len(found)
 
 
+def test_the_node_that_switches_is_where_the_paths_part():
+    path = ["Madrid", "s-00-05", "s-01-06", "s-06-07", "Tokyo"]
+    assert route_changes._node_place(path, path) is None
+    assert route_changes._node_place(path, ["Madrid", "s-00-04", *path[2:]]) == 0
+    assert route_changes._node_place(path, [*path[:3], "s-07-07", "Tokyo"]) == 2
+
+
+def test_changes_of_the_senders_satellite_are_among_those_of_both_directions():
+    often = route_changes.per_hour()
+    assert (often["at_sender"] > 0).all()
+    assert (often["at_sender"] < often[LONGER] + often[SHORTER]).all()
+
+
 def test_more_changes_than_an_hour_has_are_refused():
     with pytest.raises(ValueError, match="has 21 changes to a longer path in an hour, not 30"):
         route_changes.changes.__wrapped__(30)
@@ -189,11 +202,11 @@ def test_a_number_that_says_nothing_does_not_predict():
 # --- The evidence
 
 
-def test_an_hour_counts_changes_of_both_directions():
+def test_an_hour_counts_the_changes_of_the_senders_satellite_and_the_others_apart():
     frames = synthetic.frames()
     often = route_changes.per_hour()
-    # 200 late packets at each change to a longer path, none at the others
-    assert ev.per_hour(frames, NONE, "late_pkts", tcp="cubic") == pytest.approx(200 * often[LONGER].mean())
+    # 200 late packets at each change of the made-up sender's satellite, none at the others
+    assert ev.per_hour(frames, NONE, "late_pkts", tcp="cubic") == pytest.approx(200 * often["at_sender"].mean())
     assert ev.per_hour(frames, BOTH, "late_pkts", tcp="cubic") == 0
 
 

@@ -28,12 +28,14 @@ it."""
 
 
 def rows(
-    frames: Frames, variant: str, *, tcp: str | None = None, load: str | None = SATURATED, direction: str | None = None
-) -> pd.DataFrame:
+    frames: Frames, variant: str, *, tcp: str | None = None, load: str | None = SATURATED,
+    direction: str | None = None, at_sender: bool | None = None,
+) -> pd.DataFrame:  # fmt: skip
     """Runs of a variant, a row a TCP, load and change; of these alone, or of all where None is given."""
     frame: pd.DataFrame = frames["around"]
     mine = frame["variant"] == variant
-    for column, value in (("tcp", tcp), ("load", load), ("direction", direction)):
+    given = {"tcp": tcp, "load": load, "direction": direction, "at_sender": at_sender}
+    for column, value in given.items():
         if value is not None:
             mine &= frame[column] == value
     return frame[mine]
@@ -91,24 +93,23 @@ def reference_of(variant: str) -> str:
 def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str = SATURATED) -> float:
     """A count an hour, mean over the pairs of cities.
 
-    Mean over the changes of each pair and direction, times how many of them the pair has in an hour with this variant's
-    routes.
+    Mean over the changes of each pair, times how many of them the pair has in an hour with this variant's routes:
+    those at which the sender's own station takes another satellite, where its queue stands, and the others apart.
     """
     margin = BY_NAME[variant].routing.get("margin")
     often = (route_changes.per_hour() if margin is None else route_changes.per_hour(margin)).set_index("pair")
     mine = rows(frames, variant, tcp=tcp, load=load)
     sums = []
     for pair, here in mine.groupby("pair"):
-        of_direction = here.groupby("direction")[column].mean()
+        at_sender = often.loc[pair, "at_sender"]
+        changes = {True: at_sender, False: often.loc[pair, list(DIRECTIONS)].sum() - at_sender}
         # With a margin only the changes happen at which a path breaks, and these runs had theirs or none.
-        changed = here.groupby("direction")["route_changes"].mean()
+        happened = here.groupby("at_sender")["route_changes"].mean()
         hourly = 0.0
-        for direction in DIRECTIONS:
-            if direction not in of_direction.index:
-                continue
-            share = changed[direction] if margin is not None else 1.0
+        for place, mean in here.groupby("at_sender")[column].mean().items():
+            share = happened[place] if margin is not None else 1.0
             if share > 0:
-                hourly += often.loc[pair, direction] * of_direction[direction] / share
+                hourly += changes[bool(place)] * mean / share
         sums.append(hourly)
     return float(pd.Series(sums).mean()) if sums else float("nan")
 

@@ -20,7 +20,7 @@ from leowarp.report.style import AFTER, BAD, BEFORE, OKABE_ITO, PAGE_IN, new_fig
 from leowarp.study import drawing
 from leowarp.study.cures import evidence as ev
 from leowarp.study.cures import scalar
-from leowarp.study.cures.changes import BEFORE_S, LONGER, SHORTER
+from leowarp.study.cures.changes import BEFORE_S
 from leowarp.study.cures.rules import Rules
 from leowarp.study.cures.runs import LOADS, SATURATED
 from leowarp.study.cures.variants import BY_NAME, FROZEN, NONE, SHOWN, TCP_LABELS, TCPS
@@ -34,6 +34,8 @@ STYLES: tuple[dict[str, Any], ...] = (
     {"color": OKABE_ITO[2], "marker": "^"}, {"color": BAD, "marker": "D", "markerfacecolor": "white"},
 )  # fmt: skip
 """Shapes besides colours: a grey printer tells them apart."""
+PLACES = {True: "the sender's satellite changes", False: "other changes"}
+"""Where the path changes: a full path's queue stands at the sender's own station."""
 BESIDE = (NONE, *SHOWN)
 """Rows of the figures: no cure, then each cure."""
 
@@ -44,15 +46,15 @@ def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFig
 
 
 def late(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Late packets a change: a panel a load, by direction; all TCPs."""
+    """Late packets a change: a panel a load, by whether the sender's own satellite changes; all TCPs."""
     loads = [load for load in LOADS if len(ev.rows(frames, NONE, load=load))]
     names = ev.present(frames, BESIDE)
     drawn = new_figure(PAGE_IN, 0.9 + 0.155 * len(names), rules.footer("all TCPs together"))
     panels = drawn.subplots(1, len(loads), sharey=True, squeeze=False)[0]
     for axes, load in zip(panels, loads, strict=True):
-        for place, direction in enumerate((LONGER, SHORTER)):
-            values = {name: ev.median(frames, name, "late_pkts", load=load, direction=direction) for name in names}
-            _dots(axes, names, values, place, 2, f"to a {direction} path")
+        for place, (at_sender, label) in enumerate(PLACES.items()):
+            values = {name: ev.median(frames, name, "late_pkts", load=load, at_sender=at_sender) for name in names}
+            _dots(axes, names, values, place, len(PLACES), label)
         _counts(axes)
         axes.set_title(load if load == SATURATED else f"{load} load", loc="left")
         axes.set_xlabel("late packets a change")
@@ -62,9 +64,10 @@ def late(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def senders(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Spurious retransmissions, payload lost against the oracle, and the dip, by TCP; changes to a longer path."""
+    """Spurious retransmissions, payload lost against the oracle, and the dip, by TCP; the sender's satellite
+    changes."""
     names = ev.present(frames, BESIDE)
-    which = {"direction": LONGER}
+    which = {"at_sender": True}
     quantities = (
         (
             "spurious retransmissions a change",
@@ -78,7 +81,7 @@ def senders(frames: Mapping[str, Any], rules: Rules) -> Figure:
         ),
         ("depth of the dip, %", lambda name, tcp: ev.median(frames, name, "dip_ratio", tcp=tcp, **which), 100.0),
     )
-    drawn = new_figure(PAGE_IN, 0.9 + 0.22 * len(names), rules.footer("saturated", "changes to a longer path"))
+    drawn = new_figure(PAGE_IN, 0.9 + 0.22 * len(names), rules.footer("saturated", PLACES[True]))
     panels = drawn.subplots(1, len(quantities), sharey=True)
     for axes, (label, value, scale) in zip(panels, quantities, strict=True):
         tcps = [tcp for tcp in TCPS if len(ev.rows(frames, NONE, tcp=tcp))]
@@ -94,7 +97,7 @@ def senders(frames: Mapping[str, Any], rules: Rules) -> Figure:
 def costs(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """What is added to a call and to a ping, what is kept back, what is sent besides."""
     names = [name for name in ev.present(frames, SHOWN)]
-    which = {"direction": LONGER}
+    which = {"at_sender": True}
     quantities = (
         (
             "added to the\ncall's p99, ms",
@@ -113,9 +116,7 @@ def costs(frames: Mapping[str, Any], rules: Rules) -> Figure:
             1e-3,
         ),
     )
-    drawn = new_figure(
-        PAGE_IN, 0.8 + 0.155 * len(names), rules.footer("saturated", "changes to a longer path", "all TCPs")
-    )
+    drawn = new_figure(PAGE_IN, 0.8 + 0.155 * len(names), rules.footer("saturated", PLACES[True], "all TCPs"))
     panels = drawn.subplots(1, len(quantities), sharey=True)
     for axes, (label, value, scale) in zip(panels, quantities, strict=True):
         _dots(axes, names, {name: value(name) for name in names}, 0, 1, "", scale)

@@ -56,9 +56,10 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns `variant, tcp, load` (as in `runs.LOADS`), `change` (its name), `pair, direction, step_ns`, and those of
-        `COLUMNS`; `held_bytes` and `held_ns`, most bytes at a node and longest time that the network kept packets back,
-        by whatever cure, 0 without any; `signalling_bytes`, of markers, notices and copies.
+        Columns `variant, tcp, load` (as in `runs.LOADS`), `change` (its name), `pair, direction, step_ns`,
+        `at_sender` (whether the sender's own station takes another satellite), and those of `COLUMNS`; `held_bytes` and
+        `held_ns`, most bytes at a node and longest time that the network kept packets back, by whatever cure, 0 without
+        any; `signalling_bytes`, of markers, notices and copies.
 
     Raises
     ------
@@ -77,6 +78,7 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
         "pair": [change.pair.name for change in mine],
         "direction": [change.direction for change in mine],
         "step_ns": [change.step_ns for change in mine],
+        "at_sender": [change.node_place == 0 for change in mine],
     })  # fmt: skip
     for name, column in COLUMNS.items():
         if column in rows:

@@ -11,7 +11,6 @@ import pandas as pd
 from leowarp.report import html
 from leowarp.study.cures import changes as route_changes
 from leowarp.study.cures import evidence as ev
-from leowarp.study.cures.changes import LONGER, SHORTER
 from leowarp.study.cures.variants import BY_NAME, FROZEN, NONE, SHOWN, TCP_LABELS, TCPS
 
 ROWS = (NONE, FROZEN, *SHOWN)
@@ -28,7 +27,7 @@ def cures(frames: Mapping[str, Any]) -> str:
     tcps = [tcp for tcp in TCPS if len(ev.rows(frames, NONE, tcp=tcp))]
     rows = []
     for name in ev.present(frames, ROWS):
-        late = [ev.median(frames, name, "late_pkts", direction=direction) for direction in (LONGER, SHORTER)]
+        late = [ev.median(frames, name, "late_pkts", at_sender=at_sender) for at_sender in (True, False)]
         hourly = "cubic" if "cubic" in tcps else tcps[0]
         rows.append([
             BY_NAME[name].label,
@@ -43,7 +42,7 @@ def cures(frames: Mapping[str, Any]) -> str:
             _number(float(ev.rows(frames, name)["signalling_bytes"].mean())),
         ])  # fmt: skip
     header = [
-        "", "late, to a longer path", "late, to a shorter path", "late an hour (CUBIC)",
+        "", "late, the sender's satellite changes", "late, other changes", "late an hour (CUBIC)",
         *(f"spurious an hour, {TCP_LABELS[tcp]}" for tcp in tcps),
         *(f"lost in 5 s, %, {TCP_LABELS[tcp]}" for tcp in tcps),
         "call p99, ms more", "ping p99, ms more", "kept back, kB at most", "ms at most", "signalling, bytes a change",
@@ -61,8 +60,8 @@ def hours() -> str:
     rows = []
     for margin, how in (("0 %", "shortest"), ("unlimited", "kept until it breaks")):
         for row in route_changes.per_hour(margin).itertuples():
-            rows.append([row.pair, how, row.longer, row.shorter, f"{row.delay_ms:.3f}"])
-    header = ["pair", "path", "to a longer path", "to a shorter path", "delay, ms"]
+            rows.append([row.pair, how, row.longer, row.shorter, row.at_sender, f"{row.delay_ms:.3f}"])
+    header = ["pair", "path", "to a longer path", "to a shorter path", "of both the sender's satellite", "delay, ms"]
     caption = "Route changes in the first hour, and the mean one-way delay"
     return html.table(caption, header, rows, left=frozenset((0, 1)))
 
