@@ -166,17 +166,20 @@ def a_scalar_predicts(frames: Frames) -> Outcome:
 
 
 def _sender_text(frames: Frames, variant: str) -> str:
-    """What senders did because of changes: recoveries and undos beyond those on the frozen path, for causes."""
+    """What senders did where their satellite changed, beyond what they did on the frozen path; for causes."""
     texts = []
     for tcp in TCPS:
         more = {
-            column: ev.added(frames, variant, FROZEN, column, tcp=tcp) for column in ("recoveries", "undos", "timeouts")
+            column: ev.added(frames, variant, FROZEN, column, tcp=tcp, at_sender=True)
+            for column in ("recoveries", "undos", "timeouts", "drops_pkts")
         }
         if more["recoveries"].known:
             texts.append(
                 f"{TCP_LABELS[tcp]} " + ", ".join(f"{column} {value.median:+.0f}" for column, value in more.items())
             )
-    return f"{BY_NAME[variant].label}, against the frozen path: " + "; ".join(texts)
+    return f"{BY_NAME[variant].label}, where the sender's satellite changes, against the frozen path: " + "; ".join(
+        texts
+    )
 
 
 def _left(frames: Frames, variant: str) -> str:
