@@ -137,9 +137,10 @@ def _bytes(
         return
     together = [
         each.link_bytes[group]
-        for each, wait in zip(sizes, waits, strict=True) if each is not None
+        for each, wait in zip(sizes, waits, strict=True)
+        if each is not None
         for group in wait.together
-    ]  # fmt: skip
+    ]
     most_bytes = sum(int(group.sum()) for group in together) if is_all else _ANY
     least_bytes = max((int(group.sum() - group.max()) for group in together), default=0)
     found.within(where, "waiting_max_bytes", rows["waiting_max_bytes"].max(), least_bytes, most_bytes)
