@@ -60,6 +60,7 @@ _REFUSALS = {
     "no_old_way": "the link before leads there no more",
     "same_way": "the link before leads back to this node",
     "no_time": "the ways meet behind a link without delay and rate",
+    "in_flight": "some fly over the link before, and the new way is shorter",
 }
 _PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP"}
 
@@ -82,18 +83,21 @@ def _switches(view: RunView) -> str:
     cures = view.document.get("cures", {})
     copies = cures.get("duplicate", "off") != "off"
     columns = _COPIED if copies else _SWITCHED
+    # A table of an older version lacks the reasons.
+    told = "refused" in frame and (copies or bool(frame["refused"].notna().any()))
     rows = [
-        [*_entry(view, row), *_numbers(row, columns), *([_refusal(row.refused)] if copies else [])]
+        [*_entry(view, row), *_numbers(row, columns), *([_refusal(row.refused)] if told else [])]
         for row in frame.head(MOST_ROWS).itertuples(index=False)
     ]
-    header = [*_ENTRY, *_titles(columns), *(["no copies because"] if copies else [])]
+    because = "no copies because" if copies else "not all moved because"
+    header = [*_ENTRY, *_titles(columns), *([because] if told else [])]
     said = (
         "Copied: packets that went over the new link, and copies of which went over the one before."
         if copies
         else "Moved: packets that waited at the link before and were handed to the new one. Held back: until those "
         "that left before would have arrived first."
     )
-    left = frozenset(range(1, len(_ENTRY))) | ({len(header) - 1} if copies else set())
+    left = frozenset(range(1, len(_ENTRY))) | ({len(header) - 1} if told else set())
     return _table(f"Entries of nodes that went over to another link. {said}", header, rows, left, len(frame), "entries")
 
 

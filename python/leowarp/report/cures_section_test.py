@@ -55,6 +55,12 @@ def test_an_entry_names_its_links_and_what_became_of_the_packets(cured):
     assert "<details" not in found
 
 
+def test_why_not_all_was_moved_is_told_where_that_is_so(cured):
+    assert "not all moved because" not in cured(switches=[SWITCH])
+    # a reason that has no word yet is told as its number
+    assert {"not all moved because", "9"} <= set(cells(cured(switches=[SWITCH | {"refused": 9}, SWITCH])))
+
+
 def test_many_entries_are_folded_and_told_in_part(cured):
     assert "<summary>13 entries</summary>" in cured(switches=[SWITCH | {"t_ns": t} for t in range(13)])
     assert "<summary>300 of 301 entries</summary>" in cured(switches=[SWITCH | {"t_ns": t} for t in range(301)])
