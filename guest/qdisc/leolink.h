@@ -160,12 +160,13 @@ struct leolink_switch {
 #define LEOLINK_SWITCH_HOLD	2	/* what goes over this one waits until it arrives behind the last over the other */
 #define LEOLINK_SWITCH_SEND	4	/* a full hold buffer sends its oldest packet instead of refusing the newest */
 
-/* Why a cure that needs the old way does nothing at a switch. The agent finds it, and reads it again. */
+/* Why a cure does nothing, or not all. The agent finds it, leolink the last, and the agent reads it again. */
 enum leolink_refused {
 	REFUSED_NOT,
 	REFUSED_NO_OLD_WAY,	/* the old link leads to the host no more */
 	REFUSED_SAME_WAY,	/* it leads back to this node */
 	REFUSED_NO_TIME,	/* the ways meet behind a link without delay and rate */
+	REFUSED_IN_FLIGHT,	/* what flies over the old link is not moved, and is late */
 };
 
 /* A switch of another node: packets for a host that arrive over this direction wait for the marker of the old way. */

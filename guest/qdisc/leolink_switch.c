@@ -171,6 +171,10 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 	} else {
 		leolink_hold_free(hold);
 	}
+	/* what flies cannot be moved, and is late where the new way is shorter; without rests nothing of it arrives */
+	if (s->flags == LEOLINK_SWITCH_MOVE && !r->marker && !r->refused && !s->copy_ns &&
+	    (s->rest_from_ns || s->rest_to_ns) && last_ns + s->rest_from_ns > now + rest_ns)
+		r->refused = REFUSED_IN_FLIGHT;
 	leolink_is_moving = true;
 	while ((skb = __qdisc_dequeue_head(&moved)))
 		err = leolink_hand_over(skb, qdisc_dev(sch)) ?: err;

@@ -39,10 +39,21 @@ def test_each_packet_arrives_when_the_model_says_and_the_node_did_what_it_says(t
     assert late_pkts(arrival_ns) == 0
 
 
-def test_where_nothing_waits_there_is_nothing_to_move(tmp_path):
+def test_where_nothing_waits_there_is_nothing_to_move_and_why_packets_are_late_is_said(tmp_path):
     plain, moved = (made(tmp_path / name, AT_A_SATELLITE, CURES.get(name, {})) for name in ("plain", "move"))
-    assert len(moved.switches()) == 0
     assert moved.echoes().equals(plain.echoes())
+    assert late_pkts(received(moved)) > 0
+    [row] = moved.table("switches").to_pylist()
+    # 4: in flight
+    assert (row["host"], row["moved_pkts"], row["hold_ns"], row["refused"]) == (1, 0, None, 4)
+
+
+def test_a_hold_leaves_nothing_in_flight_to_be_late_and_so_no_reason(tmp_path):
+    run = made(tmp_path, AT_A_SATELLITE, CURES["both"])
+    [row] = run.table("switches").to_pylist()
+    assert row["hold_ns"] > 0
+    assert row["refused"] is None
+    assert late_pkts(received(run)) == 0
 
 
 @pytest.mark.parametrize("change", [AT_A_SATELLITE, AT_THE_STATION])

@@ -3,11 +3,9 @@
 
 import pytest
 
-import leowarp as lw
 from support.route_changes import (
     AT_A_SATELLITE,
     AT_THE_STATION,
-    EXAMPLES,
     HEADERS_BYTES,
     MS,
     PAYLOAD_BYTES,
@@ -72,16 +70,3 @@ def test_with_ordering_packets_of_both_ways_leave_in_order(tmp_path):
     assert [arrival_ns[n] for n in range(40)] == sorted(arrival_ns.values())
     [order] = run.orders().itertuples(index=False)
     assert order.eliminated_pkts == switch_of(run).copied_pkts > 0
-
-
-def test_where_nothing_changes_nothing_is_copied(tmp_path):
-    folders = [tmp_path / "plain", tmp_path / "both"]
-    for folder, more in zip(folders, ({}, {"cures.duplicate": "200 ms"}), strict=True):
-        lw.run(EXAMPLES / "madrid-tokyo.toml", {"run.duration": "3 s"} | more, folder, report=False, progress=False)
-    before, after = ({p.name: p.read_bytes() for p in (folder / "30-trace").glob("*.parquet")} for folder in folders)
-    run = lw.open(folders[1])
-    assert len(run.switches()) == len(run.nodetotals()) == 0
-    assert set(run.orders().eliminated_pkts) == {0}
-    for name in ("switches.parquet", "orders.parquet", "nodetotals.parquet"):
-        after.pop(name)
-    assert after == before

@@ -4,11 +4,9 @@
 import pandas as pd
 import pytest
 
-import leowarp as lw
 from support.route_changes import (
     AT_A_SATELLITE,
     AT_THE_STATION,
-    EXAMPLES,
     HEADERS_BYTES,
     MS,
     PAYLOAD_BYTES,
@@ -114,17 +112,3 @@ def test_a_full_buffer_refuses_what_comes_or_sends_its_oldest(tmp_path, full):
     else:
         assert (row.waited_pkts, len(drops)) == (row.full_pkts + 3, 0)
         assert late_pkts(received(run)) > 0
-
-
-def test_where_nothing_changes_no_marker_is_sent(tmp_path):
-    plain, marked = (tmp_path / name for name in ("plain", "marked"))
-    for folder, more in ((plain, {}), (marked, {"cures.end_marker": True})):
-        lw.run(EXAMPLES / "madrid-tokyo.toml", {"run.duration": "3 s"} | more, folder, report=False, progress=False)
-    before, after = (
-        {p.name: p.read_bytes() for p in (folder / "30-trace").glob("*.parquet")} for folder in (plain, marked)
-    )
-    result = lw.open(marked)
-    assert len(result.merges()) == len(result.nodetotals()) == 0
-    for name in ("merges.parquet", "nodetotals.parquet"):
-        after.pop(name)
-    assert after == before

@@ -120,6 +120,14 @@ def test_the_sender_hears_of_a_change_when_the_links_have_carried_the_notice(tmp
     assert (totals.signals_pkts.sum(), totals.signals_bytes.sum()) == (2, 2 * FRAME_BYTES)
 
 
+def test_hosts_are_told_of_a_change_at_which_the_old_way_is_lost_too_and_that_nothing_is_late(tmp_path):
+    run = made(tmp_path, AT_THE_STATION, {"notify": True}, **{"routing.in_flight": "drop"})
+    notices = run.notices()
+    assert sorted(notices.told_host) == [0, 1]
+    assert (notices.wait_ns == 0).all()
+    assert (notices.old_delay_ns != notices.new_delay_ns).all()
+
+
 def test_lost_notices_are_recorded_and_never_arrive(tmp_path):
     keys = {"notify": True, "notify_loss": "100 %"}
     run = made(tmp_path, AT_THE_STATION, keys, **{"observe.pcap": "both"})
@@ -143,15 +151,3 @@ def test_false_notices_say_that_the_way_in_force_changes_to_itself(tmp_path):
     # the way back is the way there
     assert (notices.wait_ns == 2 * notices.new_delay_ns).all()
     assert set(notices.number) == {notice.number for end in ("source", "destination") for notice in heard(run, end)}
-
-
-def test_where_nothing_changes_nobody_is_told(tmp_path):
-    folders = [tmp_path / "plain", tmp_path / "told"]
-    for folder, more in zip(folders, ({}, {"cures.notify": True}), strict=True):
-        lw.run(EXAMPLES / "madrid-tokyo.toml", {"run.duration": "3 s"} | more, folder, report=False, progress=False)
-    before, after = ({p.name: p.read_bytes() for p in (folder / "30-trace").glob("*.parquet")} for folder in folders)
-    run = lw.open(folders[1])
-    assert len(run.notices()) == len(run.nodetotals()) == 0
-    for name in ("notices.parquet", "nodetotals.parquet"):
-        after.pop(name)
-    assert after == before

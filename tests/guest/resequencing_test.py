@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
-from pathlib import Path
 
 import pytest
 
-import leowarp as lw
 from support.route_changes import (
     AT_A_SATELLITE,
     AT_THE_STATION,
-    EXAMPLES,
     MS,
     expected,
     late_pkts,
@@ -140,14 +137,3 @@ def test_what_a_full_queue_refuses_was_never_numbered(tmp_path):
     order = run.orders().iloc[0]
     assert order.numbered_pkts == 40 - dropped
     assert order.given_up_pkts == 0
-
-
-def test_where_nothing_changes_nothing_waits(tmp_path):
-    keys = {"run.duration": "3 s"}
-    folders: list[Path] = [tmp_path / "plain", tmp_path / "ordered"]
-    for folder, more in zip(folders, ({}, {"cures.resequence": "aggregate"}), strict=True):
-        lw.run(EXAMPLES / "madrid-tokyo.toml", keys | more, folder, report=False, progress=False)
-    tables = [{p.name: p.read_bytes() for p in (folder / "30-trace").glob("*.parquet")} for folder in folders]
-    for name in ("orders.parquet", "nodetotals.parquet"):
-        tables[1].pop(name)
-    assert tables[0] == tables[1]

@@ -22,6 +22,8 @@ const NODES: (&str, usize) = ("/proc/leolink/nodes", 64);
 /// struct leolink_noticed.
 const NOTICES: (&str, usize) = ("/proc/leolink/notices", 64);
 const BUFFER_RECORDS: usize = 256;
+/// REFUSED_IN_FLIGHT.
+const IN_FLIGHT: u32 = 4;
 
 /// Writes the tables that the cures have: `switches`, `merges`, `orders`, `nodetotals`.
 pub fn write_rows(context: &Context) -> Result<()> {
@@ -68,7 +70,9 @@ fn switches(context: &Context) -> Result<()> {
             marked.push(&merge(context, &row, word(r, 24), merges.get(&word(r, 20))))?;
         }
         match &mut rows {
-            Some(rows) if moved_pkts > 0 || hold_ns > 0 || cures.duplicate_ns.is_some() => rows.push(&row),
+            Some(rows) if moved_pkts > 0 || hold_ns > 0 || cures.duplicate_ns.is_some() || word(r, 24) == IN_FLIGHT => {
+                rows.push(&row)
+            }
             _ => Ok(()),
         }
     })?;
@@ -99,7 +103,12 @@ fn switch(context: &Context, r: &[u8]) -> Result<Switch> {
         full_pkts: long(r, 88),
         copied_pkts: copies(96),
         copied_bytes: copies(104),
-        refused: if context.setup.cures.duplicate_ns.is_none() || refused == 0 { u8::MISSING } else { refused as u8 },
+        // why there is no marker is said of the merge
+        refused: match refused {
+            IN_FLIGHT => refused as u8,
+            _ if context.setup.cures.duplicate_ns.is_none() || refused == 0 => u8::MISSING,
+            _ => refused as u8,
+        },
     })
 }
 
@@ -113,7 +122,7 @@ fn merge(context: &Context, switch: &Switch, refused: u32, record: Option<&[u8; 
         from_direction: switch.from_direction,
         to_direction: switch.to_direction,
         host: switch.host,
-        refused: if refused == 0 { u8::MISSING } else { refused as u8 },
+        refused: if refused == 0 || refused == IN_FLIGHT { u8::MISSING } else { refused as u8 },
         marker: number(8),
         old_direction: number(12),
         new_direction: number(16),

@@ -43,7 +43,7 @@ struct LinkState {
     ifindex: [u32; 2],
 }
 
-/// What was before an instant: the direction of each node and host whose entry changed, and delays that changed.
+/// What was before an instant: the direction of each node and host whose entry changed or went, and delays that changed.
 #[derive(Default)]
 struct Before {
     routes: BTreeMap<(usize, usize), usize>,
@@ -400,7 +400,11 @@ impl<'a> Network<'a> {
             }
         }
         if goes {
-            self.routes.remove(&(node, host));
+            // the way of before led over it, whether the node has another now or none
+            let before = self.routes.remove(&(node, host));
+            if let Some(before) = before.filter(|_| self.setup.cures.at_switches()) {
+                self.before.routes.entry((node, host)).or_insert(before);
+            }
             message::no_route(self.changing(node), address, 0);
         }
     }

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `[cures]` did, on a run's page: entries of nodes that went over to another link, streams put in order."""
+"""What `[cures]` did, on a run's page: each of its tables once, with units; words for reasons and events."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from leowarp.metrics.tables import Tables
+from leowarp import layout
 from leowarp.nodes import station_of
 from leowarp.report import html
 from leowarp.report.view import RunView
 
 MOST_ROWS = 300
-"""Rows of a table; more would make a page of megabytes. The tables `switches` and `orders` have all."""
+"""Rows of a table; more would make a page of megabytes. The run's own tables have all."""
 MOST_OPEN = 12
 """Rows that stand open."""
 
+_AT = {"t_ns": ("at, s", 1e9)}
 _SWITCHED = {
     "moved_pkts": ("moved", 1),
     "hold_ns": ("a packet at once held, ms", 1e6),
@@ -25,59 +27,180 @@ _SWITCHED = {
     "held_back_longest_ns": ("longest, ms", 1e6),
     "full_pkts": ("came to a full buffer", 1),
 }
+_COPIED = {"copied_pkts": ("copied", 1), "copied_bytes": ("copies, kB", 1e3)}
+_MERGED = {
+    "marker_ns": ("marker came, s", 1e9),
+    "ended_ns": ("wait ended, s", 1e9),
+    "waited_pkts": ("waited", 1),
+    "waiting_max_bytes": ("most at once, kB", 1e3),
+    "longest_ns": ("longest, ms", 1e6),
+    "full_pkts": ("came to a full buffer", 1),
+}
+_NOTICED = {
+    "old_delay_ns": ("delay before, ms", 1e6),
+    "new_delay_ns": ("delay from then on, ms", 1e6),
+    "wait_ns": ("wait that it names, ms", 1e6),
+    "sent_ns": ("sent, s", 1e9),
+}
 _ORDERED = {
-    "numbered_pkts": ("numbered", 1),
     "waited_pkts": ("waited for their turn", 1),
     "waiting_max_bytes": ("most at once, kB", 1e3),
     "longest_ns": ("longest, ms", 1e6),
     "given_up_pkts": ("given up", 1),
     "late_pkts": ("came after that", 1),
 }
+_NODES = {
+    "held_max_bytes": ("held at once at most, kB", 1e3),
+    "held_max_at_ns": ("first at, s", 1e9),
+    "held_pkts": ("held at the end", 1),
+    "signals_pkts": ("sent of its own", 1),
+    "signals_bytes": ("these, bytes", 1),
+}
+_REFUSALS = {
+    "no_old_way": "the link before leads there no more",
+    "same_way": "the link before leads back to this node",
+    "no_time": "the ways meet behind a link without delay and rate",
+    "in_flight": "some fly over the link before, and the new way is shorter",
+}
 _PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP"}
 
 
 def cures_section(view: RunView) -> str:
     """HTML of the section; "" of a run whose network does nothing about route changes."""
-    tables = view.run.tables
-    return _switches(tables) + _orders(view)
+    return _switches(view) + _merges(view) + _notices(view) + _orders(view) + _nodes(view)
 
 
-def _switches(tables: Tables) -> str:
-    if not tables.has("switches"):
+def _has(view: RunView, table: str) -> bool:
+    return (view.path / layout.TRACE / f"{table}.parquet").exists()
+
+
+def _switches(view: RunView) -> str:
+    if not _has(view, "switches"):
         return ""
-    frame = tables.switches
+    frame = view.run.switches()
     if len(frame) == 0:
         return "<p>No entry of a node went over to another link while packets waited or flew before it.</p>"
+    cures = view.document.get("cures", {})
+    copies = cures.get("duplicate", "off") != "off"
+    columns = _COPIED if copies else _SWITCHED
+    # A table of an older version lacks the reasons.
+    told = "refused" in frame and (copies or bool(frame["refused"].notna().any()))
     rows = [
-        [f"{row.t_ns / 1e9:g}", tables.directions[row.from_direction][0],
-         tables.directions[row.from_direction][1], tables.directions[row.to_direction][1],
-         _station(tables, row.host), *_numbers(row, _SWITCHED)]
+        [*_entry(view, row), *_numbers(row, columns), *([_refusal(row.refused)] if told else [])]
+        for row in frame.head(MOST_ROWS).itertuples(index=False)
+    ]
+    because = "no copies because" if copies else "not all moved because"
+    header = [*_ENTRY, *_titles(columns), *([because] if told else [])]
+    said = (
+        "Copied: packets that went over the new link, and copies of which went over the one before."
+        if copies
+        else "Moved: packets that waited at the link before and were handed to the new one. Held back: until those "
+        "that left before would have arrived first."
+    )
+    left = frozenset(range(1, len(_ENTRY))) | ({len(header) - 1} if told else set())
+    return _table(f"Entries of nodes that went over to another link. {said}", header, rows, left, len(frame), "entries")
+
+
+def _merges(view: RunView) -> str:
+    if not _has(view, "merges"):
+        return ""
+    frame = view.run.merges()
+    if len(frame) == 0:
+        return "<p>No entry of a node went over to another link, so that no marker was sent.</p>"
+    rows = [
+        [*_entry(view, row), _end(view, row.new_direction, 1), *_numbers(row, _MERGED), _refusal(row.refused)]
+        for row in frame.head(MOST_ROWS).itertuples(index=False)
+    ]
+    header = [*_ENTRY, "ways meet at", *_titles(_MERGED), "no marker because"]
+    caption = (
+        "Markers behind the last packet by the link before, and the node where both ways meet: there packets by the "
+        "new way wait for the marker."
+    )
+    left = frozenset((*range(1, len(_ENTRY) + 1), len(header) - 1))
+    return _table(caption, header, rows, left, len(frame), "markers")
+
+
+def _notices(view: RunView) -> str:
+    if not _has(view, "notices"):
+        return ""
+    frame = view.run.notices()
+    if len(frame) == 0:
+        return "<p>No host was told of a route change.</p>"
+    rows = [
+        [html.number(row.t_ns, 1e9), _end(view, row.to_direction, 0), _station(view, row.told_host),
+         _station(view, row.destination_host), _what(row), *_numbers(row, _NOTICED)]
         for row in frame.head(MOST_ROWS).itertuples(index=False)
     ]  # fmt: skip
-    header = ["at, s", "node", "link before, to", "link after, to", "for packets to", *_titles(_SWITCHED)]
+    header = [_AT["t_ns"][0], "told by", "told", "of the way to", "what", *_titles(_NOTICED)]
     caption = (
-        "Entries of nodes that went over to another link. Moved: packets that waited at the link before and were "
-        "handed to the new one. Held back: until those that left before would have arrived first."
+        "Notices of route changes. Delays are those of the links from host to host; the wait is how long loss "
+        "detection is to be held, 0: nothing is late."
     )
-    return _folded(html.table(caption, header, rows, left=frozenset(range(5)), long=True), len(frame), "entries")
+    return _table(caption, header, rows, frozenset(range(1, 5)), len(frame), "notices")
 
 
 def _orders(view: RunView) -> str:
-    if view.document.get("cures", {}).get("resequence", "off") == "off":
+    if not _has(view, "orders"):
         return ""
-    frame = view.run.table("orders").to_pandas()
-    tables = view.run.tables
+    cures, frame = view.document.get("cures", {}), view.run.orders()
+    orders, copies = (cures.get(key, "off") != "off" for key in ("resequence", "duplicate"))
+    columns: dict[str, tuple[str, float]] = {"numbered_pkts": ("numbered", 1)}
+    columns |= _ORDERED if orders else {}
+    columns |= {"eliminated_pkts": ("second copies discarded", 1)} if copies else {}
     rows = [
-        [_station(tables, row.source_host), _station(tables, row.destination_host), _stream(row),
-         *_numbers(row, _ORDERED)]
+        [_station(view, row.source_host), _station(view, row.destination_host), _stream(row), *_numbers(row, columns)]
         for row in frame.head(MOST_ROWS).itertuples(index=False)
-    ]  # fmt: skip
-    header = ["numbered at", "put in order at", "stream", *_titles(_ORDERED)]
-    caption = (
-        "Streams that one station numbered and another put in order (RFC 9550). Given up: it had not come when one "
-        "behind it had waited its time."
+    ]
+    header = ["numbered at", "received at", "stream", *_titles(columns)]
+    caption = "Streams of packets that one station numbered." + (
+        " Another put them in order (RFC 9550). Given up: it had not come when one behind it had waited its time."
+        if orders
+        else ""
     )
-    return _folded(html.table(caption, header, rows, left=frozenset(range(3)), long=True), len(frame), "streams")
+    return _table(caption, header, rows, frozenset(range(3)), len(frame), "streams")
+
+
+def _nodes(view: RunView) -> str:
+    if not _has(view, "nodetotals"):
+        return ""
+    frame = view.run.nodetotals()
+    if len(frame) == 0:
+        return ""
+    rows = [[row.node, *_numbers(row, _NODES)] for row in frame.head(MOST_ROWS).itertuples(index=False)]
+    caption = (
+        "What nodes held back, before and behind all their links together, and the markers and notices that they sent, "
+        "as Ethernet frames."
+    )
+    return _table(caption, ["node", *_titles(_NODES)], rows, frozenset((0,)), len(frame), "nodes")
+
+
+_ENTRY = (_AT["t_ns"][0], "node", "link before, to", "link after, to", "for packets to")
+
+
+def _entry(view: RunView, row: Any) -> list[object]:
+    """When an entry of a node changed, from which link to which, and for which station's packets."""
+    before, after = row.from_direction, row.to_direction
+    ends = (_end(view, before, 0), _end(view, before, 1), _end(view, after, 1))
+    return [html.number(row.t_ns, 1e9), *ends, _station(view, row.host)]
+
+
+def _end(view: RunView, direction: Any, side: int) -> str | None:
+    """The node at one end of a direction: 0 sends, 1 receives; None: there is no such direction."""
+    return None if pd.isna(direction) else view.run.tables.directions[int(direction)][side]
+
+
+def _refusal(refused: Any) -> str | None:
+    # A reason of a newer version has no sentence here.
+    return None if pd.isna(refused) else _REFUSALS.get(str(refused), str(refused))
+
+
+def _what(row: Any) -> str:
+    what = "a change that there is not" if row.is_false else "a change"
+    return f"{what}, lost" if row.is_lost else what
+
+
+def _table(caption: str, header: list[str], rows: list[list[Any]], left: frozenset[int], count: int, what: str) -> str:
+    return _folded(html.table(caption, header, rows, left=left, long=True), count, what)
 
 
 def _folded(table: str, count: int, what: str) -> str:
@@ -87,16 +210,18 @@ def _folded(table: str, count: int, what: str) -> str:
     return f"<details><summary>{shown}</summary>{table}</details>"
 
 
-def _numbers(row: Any, columns: dict[str, tuple[str, float]]) -> list[float | int | None]:
-    return [html.number(getattr(row, name), unit) for name, (_, unit) in columns.items()]
+def _numbers(row: Any, columns: Mapping[str, tuple[str, float]]) -> list[float | int | None]:
+    # A table of an older version lacks the newest columns.
+    known = set(row._fields)
+    return [html.number(getattr(row, name), unit) if name in known else None for name, (_, unit) in columns.items()]
 
 
-def _titles(columns: dict[str, tuple[str, float]]) -> list[str]:
+def _titles(columns: Mapping[str, tuple[str, float]]) -> list[str]:
     return [title for title, _ in columns.values()]
 
 
-def _station(tables: Tables, host: int) -> str:
-    return station_of(tables.hosts[host])
+def _station(view: RunView, host: int) -> str:
+    return station_of(view.run.tables.hosts[host])
 
 
 def _stream(row: Any) -> str:

@@ -87,7 +87,18 @@ def test_what_cannot_be_is_refused_with_what_to_write(tmp_path, keys, key, said)
     assert said in f"{problem.rule} {problem.hint}"
 
 
-def test_a_path_that_never_changes_has_nothing_to_cure(tmp_path):
-    chain = 'name = "c"\n[chain]\n[cures]\nhold = true\n[[flows]]\nsource = "A"\ndestination = "B"\n'
+@pytest.mark.parametrize(
+    "cure",
+    [
+        "move_queue = 'kept'",
+        "hold = true",
+        "end_marker = true",
+        "duplicate = '1 s'",
+        "resequence = 'flow'",
+        "notify = true",
+    ],
+)
+def test_a_path_that_never_changes_has_nothing_to_cure(tmp_path, cure):
+    chain = f'name = "c"\n[chain]\n[cures]\n{cure}\n[[flows]]\nsource = "A"\ndestination = "B"\n'
     [problem] = problems_of(write(tmp_path, chain))
-    assert (problem.key, "[chain]" in problem.rule) == ("cures.hold", True)
+    assert (problem.key, "[chain]" in problem.rule) == (f"cures.{cure.split()[0]}", True)

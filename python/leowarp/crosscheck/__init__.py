@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tables of `[cures]` say, against plan, timeline and stored packets: worked out anew, without the guest.
+
+`leowarp verify` asks both: whether the same plan gives the same bytes, and whether what they say can be. A fault of the
+guest that repeats passes the first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leowarp.crosscheck.changes import changes
+from leowarp.crosscheck.findings import Findings as Findings
+from leowarp.crosscheck.nodes import nodes
+from leowarp.crosscheck.records import Judge
+from leowarp.crosscheck.stations import Stations
+from leowarp.crosscheck.streams import orders
+from leowarp.layout import TRACE
+from leowarp.trace import TABLES
+
+if TYPE_CHECKING:
+    from leowarp.result import Run
+
+
+def crosscheck(run: Run) -> dict[str, Findings]:
+    """What was compared of a run's cures, by table; empty of a run whose network does nothing about route changes.
+
+    Raises
+    ------
+    TraceError
+        If a table cannot be read.
+    """
+    tables = run.tables
+    names = [name for name in ("switches", "merges", "notices", "orders", "nodetotals") if _has(run, name)]
+    if not names:
+        return {}
+    older = [name for name in names if set(TABLES[name].names) - set(run.table(name).schema.names)]
+    if older:
+        return {name: Findings(unknown=["it is of another version of leowarp"]) for name in older}
+    expected = changes(run)
+    # Which packets are stored is a choice; only of all of them it is known who was sent over a link.
+    stations = Stations(run) if run.plan.observe.packets == "all" and tables.has("packets") else None
+    judge = Judge(run, expected, stations)
+    made = {
+        "switches": judge.switches,
+        "merges": judge.merges,
+        "notices": judge.notices,
+        "orders": lambda: orders(run, expected, stations),
+        "nodetotals": lambda: nodes(run),
+    }
+    return {name: made[name]() for name in names}
+
+
+def _has(run: Run, table: str) -> bool:
+    return (run.path / TRACE / f"{table}.parquet").exists()

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `[cures]` has to do at each route change, worked out from plan and timeline alone (docs/concepts/cures.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from leowarp.crosscheck.network import Instant, Link, State, instants, station_of_host, talking
+from leowarp.nodes import host_node
+from leowarp.streams import stream
+
+if TYPE_CHECKING:
+    from leowarp.result import Run
+    from leowarp.scenario import Plan
+
+
+@dataclass(frozen=True)
+class Rests:
+    """What packets take from the other end of a node's old link, and of its new one, to the station of the host.
+
+    Attributes
+    ----------
+    old_ns, new_ns : int
+        The longest by the old way, with a full packet on each link and the larger of two delays where one changes at
+        this instant; the shortest by the new one.
+    old, new : tuple of (node, node)
+        The links.
+    """
+
+    old_ns: int
+    new_ns: int
+    old: tuple[Link, ...]
+    new: tuple[Link, ...]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A node's entry that goes over to another link.
+
+    Attributes
+    ----------
+    t_ns : int
+    old, new : (node, node)
+        The links, from the node on.
+    host : str
+        The host's node.
+    rests : Rests or None
+        None: what left over the old link does not arrive.
+    copies_refused, marker_refused : str or None
+        Why there are no copies and no marker, as in the column `refused`; None: there are.
+    met : ((node, node), (node, node)) or None
+        The links by which the old and the new way enter the node where they meet; None: there is no marker.
+    old_delay_ns, new_delay_ns : int
+        Of the node's two links, from this instant on.
+    """
+
+    t_ns: int
+    old: Link
+    new: Link
+    host: str
+    rests: Rests | None
+    copies_refused: str | None
+    marker_refused: str | None
+    met: tuple[Link, Link] | None
+    old_delay_ns: int
+    new_delay_ns: int
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What a host is to be told.
+
+    Attributes
+    ----------
+    t_ns : int
+    told, destination : str
+        Nodes of hosts.
+    link : (node, node)
+        The new link of the node that tells.
+    is_false : bool
+    old_delay_ns, new_delay_ns : int
+    wait_ns : int or None
+        Of a false one; None: `switch` and `answer_ns` give it.
+    switch : Switch or None
+        Of a true one.
+    answer_ns : int or None
+        From the destination back to the host, less what the notice takes there; None: there is no way.
+    """
+
+    t_ns: int
+    told: str
+    destination: str
+    link: Link
+    is_false: bool
+    old_delay_ns: int
+    new_delay_ns: int
+    wait_ns: int | None
+    switch: Switch | None
+    answer_ns: int | None
+
+
+@dataclass(frozen=True)
+class Changes:
+    """All of a run, in order of time."""
+
+    switches: tuple[Switch, ...]
+    notices: tuple[Notice, ...]
+
+
+def changes(run: Run) -> Changes:
+    """What the cures of a run have to do, and when, from its plan and timeline."""
+    plan, pairs = run.plan, talking(run)
+    switches: list[Switch] = []
+    notices: list[Notice] = []
+    untrue = _false_instants(plan, run.tables.hosts, pairs)
+    overhead_bytes = {
+        frozenset((row.a, row.b)): 0 if pd.isna(row.overhead_bytes) else int(row.overhead_bytes)
+        for row in run.timeline().query("event == 'link' and up").itertuples(index=False)
+    }
+    full_bytes = {link: plan.network.mtu_bytes + bytes_ for link, bytes_ in overhead_bytes.items()}
+    former: State | None = None
+    for instant in instants(run.timeline()):
+        # the state is changed in place: what was before this instant has to be said before it is looked at
+        while former is not None and untrue and untrue[0][0] < instant.t_ns:
+            notices += _false_notice(former, *untrue.pop(0))
+        if untrue:
+            former = State(dict(instant.state.entries), dict(instant.state.delays_ns))
+        if instant.t_ns > run.end_ns:
+            break
+        mine = [_switch(instant, entry, old, full_bytes) for entry, old in sorted(instant.switched.items())]
+        switches += mine
+        notices += _true_notices(instant, pairs, mine)
+    while former is not None and untrue:
+        notices += _false_notice(former, *untrue.pop(0))
+    notices = [each for each in notices if each.t_ns <= run.end_ns]
+    return Changes(tuple(switches), tuple(sorted(notices, key=lambda each: each.t_ns)))
+
+
+def _switch(instant: Instant, entry: tuple[str, str], before: str, full_bytes: dict[frozenset[str], int]) -> Switch:
+    node, host = entry
+    state = instant.state
+    old, new = (node, before), (node, state.entries[entry])
+    rests = _rests(instant, old, new, host, full_bytes)
+    copies_refused = marker_refused = None
+    met = None
+    if rests is None or old in state.down:
+        copies_refused = marker_refused = "no_old_way"
+    elif any(b == node for _, b in rests.old):
+        copies_refused = marker_refused = "same_way"
+    else:
+        by_old, by_new = (old, *rests.old), (new, *rests.new)
+        enters = {link[1]: link for link in reversed(by_old)}
+        met = next(((enters[link[1]], link) for link in by_new if link[1] in enters), None)
+        if met is None:
+            marker_refused = "no_old_way"
+        elif not all(state.delays_ns.get(link, 0) > 0 or link in state.rates_bps for link in met):
+            met, marker_refused = None, "no_time"
+    return Switch(
+        instant.t_ns, old, new, host, rests, copies_refused, marker_refused, met,
+        state.delays_ns.get(old, 0), state.delays_ns.get(new, 0),
+    )  # fmt: skip
+
+
+def _rests(instant: Instant, old: Link, new: Link, host: str, full_bytes: dict[frozenset[str], int]) -> Rests | None:
+    state = instant.state
+    by_old, by_new = state.way(old[1], host), state.way(new[1], host)
+    if by_old is None or by_new is None or old in state.lost:
+        return None
+
+    def longest_ns(link: Link) -> int:
+        now_ns = state.delays_ns.get(link, 0)
+        rate_bps = state.rates_bps.get(link)
+        full_ns = 0 if rate_bps is None else full_bytes[frozenset(link)] * 8 * 1_000_000_000 // rate_bps + 1
+        return max(now_ns, instant.former_ns.get(link, 0)) + full_ns
+
+    return Rests(sum(map(longest_ns, by_old)), state.delay_ns(by_new), tuple(by_old), tuple(by_new))
+
+
+def _true_notices(instant: Instant, pairs: list[tuple[str, str]], switches: list[Switch]) -> Iterator[Notice]:
+    state = instant.state
+    of_entry = {(switch.old[0], switch.host): switch for switch in switches}
+    for told, destination in pairs:
+        station = station_of_host(state, told)
+        old = station and instant.old_way(station, destination)
+        first = next((link[0] for link in old or () if (link[0], destination) in of_entry), None)
+        new = station and state.way(station, destination)
+        if station is None or not old or not new or first is None:
+            continue
+        switch = of_entry[first, destination]
+        yield Notice(
+            instant.t_ns, told, destination, switch.new, False, instant.old_delay_ns(old), state.delay_ns(new), None,
+            switch, _answer_ns(state, first, told, destination),
+        )  # fmt: skip
+
+
+def _answer_ns(state: State, node: str, told: str, destination: str) -> int | None:
+    far = station_of_host(state, destination)
+    back = far and state.way(far, told)
+    notice = state.way(node, told)
+    return None if not back or notice is None else state.delay_ns(back) - state.delay_ns(notice)
+
+
+def _false_notice(state: State, t_ns: int, told: str, destination: str) -> Iterator[Notice]:
+    station, far = station_of_host(state, told), station_of_host(state, destination)
+    there = station and state.way(station, destination)
+    back = far and state.way(far, told)
+    if there and back:
+        there_ns = state.delay_ns(there)
+        yield Notice(
+            t_ns, told, destination, there[0], True, there_ns, there_ns, there_ns + state.delay_ns(back), None, None
+        )
+
+
+def _false_instants(plan: Plan, hosts: tuple[str, ...], pairs: list[tuple[str, str]]) -> list[tuple[int, str, str]]:
+    """When false notices are due: of each pair a Poisson process of its own stream."""
+    mean_ns = plan.cures.notify_false_interval_ns if plan.cures.notify else None
+    out: list[tuple[int, str, str]] = []
+    if mean_ns is None:
+        return out
+    for told, destination in pairs:
+        rng = stream(plan.run.seed, "cures.notices", hosts.index(told), hosts.index(destination))
+        t_ns = 0
+        while (t_ns := t_ns + round(rng.exponential(mean_ns))) < plan.run.duration_ns:
+            out.append((t_ns, told, destination))
+    return sorted(out)
+
+
+def hosts_of_flow(plan: Plan, flow: int, direction: int) -> tuple[str, str]:
+    """Nodes of the host that sends in a direction of a flow (0 data, 1 back), and of the one that packets are for."""
+    ends = host_node(plan.flows[flow].source), host_node(plan.flows[flow].destination)
+    return ends if direction == 0 else ends[::-1]

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was compared, and what differs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+
+@dataclass
+class Findings:
+    """What was looked at of one cure, and what is not as it has to be.
+
+    Attributes
+    ----------
+    checked : int
+        Values that were compared.
+    wrong : list of str
+        A sentence for each that differs.
+    unknown : list of str
+        What could not be compared, and why.
+    """
+
+    checked: int = 0
+    wrong: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+    def compare(self, where: str, name: str, found: Any, expected: Any) -> None:
+        """Notes a difference; a missing value equals None."""
+        self.checked += 1
+        found = None if pd.isna(found) else found
+        if found != expected:
+            self.wrong.append(f"{where}: {name} is {found}, and has to be {expected}")
+
+    def within(self, where: str, name: str, found: Any, low: int, high: int) -> None:
+        """Notes a value, 0 if it is missing, that is out of bounds."""
+        self.checked += 1
+        found = 0 if pd.isna(found) else int(found)
+        if not low <= found <= high:
+            self.wrong.append(f"{where}: {name} is {found}, and has to be {low} to {high}")

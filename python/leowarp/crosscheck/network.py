@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The network as a run's timeline has it, instant by instant: entries of nodes, delays, links that are down."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from leowarp.nodes import host_node
+
+if TYPE_CHECKING:
+    from leowarp.result import Run
+
+Link = tuple[str, str]
+"""A direction of a link: the node that sends and the one that receives."""
+Entry = tuple[str, str]
+"""A node, and the node of the host that packets are for."""
+
+
+@dataclass
+class State:
+    """What is in force.
+
+    Attributes
+    ----------
+    entries : dict of (node, host) to node
+        Where a node sends packets for a host.
+    delays_ns, rates_bps : dict of (node, node) to int
+        Of each direction; a rate that is missing is not limited.
+    down, lost : set of (node, node)
+        Directions that are down; of these, those that lost at this instant what they held.
+    """
+
+    entries: dict[Entry, str] = field(default_factory=dict)
+    delays_ns: dict[Link, int] = field(default_factory=dict)
+    rates_bps: dict[Link, int] = field(default_factory=dict)
+    down: set[Link] = field(default_factory=set)
+    lost: set[Link] = field(default_factory=set)
+
+    def way(self, node: str, host: str, entries: Mapping[Entry, str] | None = None) -> list[Link] | None:
+        """Directions from a node to a host's station, without the wire; None: packets do not come there."""
+        entries = self.entries if entries is None else entries
+        way: list[Link] = []
+        # A walk that is longer than there are entries goes in circles.
+        while len(way) <= len(entries):
+            following = entries.get((node, host))
+            if following is None:
+                return None
+            if following == host:
+                return way
+            way.append((node, following))
+            node = following
+        return None
+
+    def delay_ns(self, way: list[Link]) -> int:
+        """The delays of a way's links, added up; a link without one delays by nothing."""
+        return sum(self.delays_ns.get(link, 0) for link in way)
+
+
+@dataclass(frozen=True)
+class Instant:
+    """An instant at which something changed.
+
+    Attributes
+    ----------
+    t_ns : int
+    state : State
+        From then on; the next instant changes it.
+    former : dict of (node, host) to node
+        Entries that changed or went at this instant, as they were before.
+    former_ns : dict of (node, node) to int
+        Delays of just before, of the directions whose delay changed.
+    """
+
+    t_ns: int
+    state: State
+    former: dict[Entry, str]
+    former_ns: dict[Link, int]
+
+    @property
+    def switched(self) -> dict[Entry, str]:
+        """Entries that went over to another neighbour, with the one before."""
+        return {entry: old for entry, old in self.former.items() if self.state.entries.get(entry) not in (None, old)}
+
+    def old_way(self, node: str, host: str) -> list[Link] | None:
+        """The way that packets took to a host before this instant."""
+        return self.state.way(node, host, self.state.entries | self.former)
+
+    def old_delay_ns(self, way: list[Link]) -> int:
+        """The delays of a way's links just before."""
+        return sum(self.former_ns.get(link, self.state.delays_ns.get(link, 0)) for link in way)
+
+
+def instants(timeline: pd.DataFrame) -> Iterator[Instant]:
+    """The instants of a timeline, in order, each with the state from then on.
+
+    Parameters
+    ----------
+    timeline : DataFrame
+        As `20-timeline.parquet` has it.
+    """
+    state = State()
+    wanted = timeline[timeline["event"].isin(("link", "rate", "delay", "route"))]
+    for t_ns, rows in itertools.groupby(wanted.itertuples(index=False), key=lambda row: int(row.t_ns)):
+        before: dict[Entry, str | None] = {}
+        former_ns: dict[Link, int] = {}
+        state.lost.clear()
+        for row in rows:
+            _play(state, row, before, former_ns)
+        yield Instant(t_ns, state, {entry: old for entry, old in before.items() if old is not None}, former_ns)
+
+
+def _play(state: State, row: Any, before: dict[Entry, str | None], former_ns: dict[Link, int]) -> None:
+    if row.event == "route":
+        entry = (row.node, row.destination)
+        before.setdefault(entry, state.entries.get(entry))
+        if pd.isna(row.next_hop):
+            state.entries.pop(entry, None)
+        else:
+            state.entries[entry] = row.next_hop
+        return
+    link = (row.a, row.b)
+    if row.event == "delay":
+        if link in state.delays_ns:
+            former_ns.setdefault(link, state.delays_ns[link])
+        state.delays_ns[link] = int(row.delay_ns)
+    elif row.event == "rate":
+        state.rates_bps.pop(link, None)
+        if not pd.isna(row.rate_bps):
+            state.rates_bps[link] = int(row.rate_bps)
+    else:
+        both = {link, link[::-1]}
+        if row.up:
+            state.down -= both
+        else:
+            state.down |= both
+            state.lost |= both if row.on_down == "drop" else set()
+
+
+def talking(run: Run) -> list[tuple[str, str]]:
+    """Pairs of hosts' nodes of which the first has packets for the second: data, or acknowledgements and replies."""
+    ends = [(host_node(flow.source), host_node(flow.destination)) for flow in run.plan.flows]
+    return sorted({pair for a, b in ends for pair in ((a, b), (b, a))})
+
+
+def station_of_host(state: State, host: str) -> str | None:
+    """The node at the other end of a host's wire."""
+    return next((node for (node, to), following in state.entries.items() if to == following == host), None)

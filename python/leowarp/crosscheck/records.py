@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tables of `[cures]` say of route changes, against what plan, timeline and stored packets imply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pandas as pd
+
+from leowarp.crosscheck.changes import Changes, Notice, Switch
+from leowarp.crosscheck.findings import Findings
+from leowarp.crosscheck.network import Link
+from leowarp.crosscheck.stations import Queue, Stations, queue_at
+from leowarp.nodes import host_node
+
+if TYPE_CHECKING:
+    from leowarp.result import Run
+
+CARRIED_OUT_WITHIN_NS = 1_000_000
+"""An event of the timeline is carried out so soon: the agent's clock goes on by 512 ns each time that it is read."""
+
+# design/cures.md: IPv4, ICMP, magic and number.
+_MARKER_IP_BYTES = 32
+
+T = TypeVar("T", Switch, Notice)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A run with what its cures had to do.
+
+    Attributes
+    ----------
+    run : Run
+    changes : Changes
+    stations : Stations or None
+        None: not all packets are stored.
+    """
+
+    run: Run
+    changes: Changes
+    stations: Stations | None
+
+    def notices(self) -> Findings:
+        """Each host is told of each change, and of those that there are not; of what, and when."""
+        found, cures = Findings(), self.run.plan.cures
+        hosts = self.run.tables.hosts
+        rows = list(self.run.notices().itertuples(index=False))
+        for number, row in enumerate(rows, 1):
+            found.compare(f"notice {row.number}", "number", row.number, number)
+        keys = [
+            (hosts[row.told_host], hosts[row.destination_host], self._link(row.to_direction), bool(row.is_false))
+            for row in rows
+        ]
+        wanted = [(each.told, each.destination, each.link, each.is_false) for each in self.changes.notices]
+        for row, expected in self._matched(rows, keys, self.changes.notices, wanted, found, "notices"):
+            where = f"notice {row.number}"
+            found.compare(where, "old_delay_ns", row.old_delay_ns, expected.old_delay_ns)
+            found.compare(where, "new_delay_ns", row.new_delay_ns, expected.new_delay_ns)
+            delay_ns = 0 if expected.is_false else cures.notify_delay_ns
+            late = row.t_ns + delay_ns > self.run.end_ns
+            if not (late and pd.isna(row.sent_ns)):
+                found.compare(where, "sent_ns", row.sent_ns, None if row.is_lost else row.t_ns + delay_ns)
+            if cures.notify_loss_ratio in (0, 1):
+                found.compare(where, "is_lost", bool(row.is_lost), cures.notify_loss_ratio == 1)
+            wait_ns = self._wait_ns(int(row.t_ns), expected)
+            if wait_ns is None:
+                found.unknown.append(f"{where}: wait_ns")
+            else:
+                found.compare(where, "wait_ns", row.wait_ns, wait_ns)
+        return found
+
+    def switches(self) -> Findings:
+        """What each switch moved, held back and copied."""
+        found, cures = Findings(), self.run.plan.cures
+        rows = list(self.run.switches().itertuples(index=False))
+        # Without copies only those at which something was moved or held back are recorded.
+        expected = self.changes.switches
+        pairs = self._matched(
+            rows, [self._switch_key(row) for row in rows], expected, [(e.old, e.new, e.host) for e in expected], found,
+            "switches", all_wanted=cures.duplicate_ns is not None,
+        )  # fmt: skip
+        for row, switch in pairs:
+            where = f"switch of {switch.old[0]} for {switch.host} at {row.t_ns} ns"
+            if cures.duplicate_ns is not None:
+                found.compare(where, "refused", row.refused, switch.copies_refused)
+                self._copies(where, row, switch, found)
+            queue = self._queue(int(row.t_ns), switch)
+            if queue is None:
+                if cures.move_queue != "off" or cures.hold:
+                    found.unknown.append(f"{where}: moved_pkts, hold_ns")
+                continue
+            moves = cures.move_queue == "kept" or (cures.move_queue == "lost" and switch.rests is not None)
+            found.compare(where, "moved_pkts", row.moved_pkts, queue.waiting_pkts if moves else 0)
+            found.compare(where, "moved_bytes", row.moved_bytes, queue.waiting_bytes if moves else 0)
+            hold_ns = self._ahead_ns(int(row.t_ns), switch, queue) if cures.hold else 0
+            found.compare(where, "hold_ns", row.hold_ns, max(hold_ns, 0) or None)
+            found.within(where, "held_back_longest_ns", row.held_back_longest_ns, 0, max(hold_ns, 0))
+        return found
+
+    def merges(self) -> Findings:
+        """Where each marker ended the old way, and how long packets waited for it."""
+        found, cures = Findings(), self.run.plan.cures
+        rows = list(self.run.merges().itertuples(index=False))
+        expected = self.changes.switches
+        pairs = self._matched(
+            rows, [self._switch_key(row) for row in rows], expected, [(e.old, e.new, e.host) for e in expected], found,
+            "merges",
+        )  # fmt: skip
+        for row, switch in pairs:
+            where = f"merge of {switch.old[0]} for {switch.host} at {row.t_ns} ns"
+            found.compare(where, "refused", row.refused, switch.marker_refused)
+            if switch.met is None or switch.rests is None:
+                continue
+            found.compare(where, "old_direction", row.old_direction, self._direction(switch.met[0]))
+            found.compare(where, "new_direction", row.new_direction, self._direction(switch.met[1]))
+            found.within(where, "longest_ns", row.longest_ns, 0, cures.end_marker_wait_ns)
+            found.within(where, "waiting_max_bytes", row.waiting_max_bytes, 0, int(row.waited_bytes))
+            if not pd.isna(row.marker_ns):
+                to_there = switch.rests.old[: switch.rests.old.index(switch.met[0]) + 1] if switch.met[0] in (
+                    switch.rests.old
+                ) else ()  # fmt: skip
+                fastest_ns = int(row.t_ns) + switch.old_delay_ns + sum(self._least_delay_ns(link) for link in to_there)
+                found.within(where, "marker_ns", row.marker_ns, fastest_ns, 1 << 62)
+        return found
+
+    def _copies(self, where: str, row: Any, switch: Switch, found: Findings) -> None:
+        if switch.copies_refused is not None:
+            found.compare(where, "copied_pkts", row.copied_pkts, None)
+            return
+        until_ns = int(row.t_ns) + (self.run.plan.cures.duplicate_ns or 0)
+        node, host = switch.old[0], switch.host
+        # At the next switch packets leave this link.
+        others = [each for each in self.changes.switches if (each.old[0], each.host) == (node, host)]
+        end_ns = min((each.t_ns for each in others if each.t_ns > switch.t_ns), default=self.run.end_ns)
+        if self.stations is None or not self._is_station(node) or min(end_ns, self.run.end_ns) < until_ns:
+            found.unknown.append(f"{where}: copied_pkts")
+            return
+        sent = self.stations.sent(switch.new, switch.host, int(row.t_ns), until_ns)
+        found.compare(where, "copied_pkts", row.copied_pkts, len(sent))
+        on_link = self.stations.on_link(sent)
+        if on_link is not None and (sent["len_bytes"] > 0).all():
+            found.compare(where, "copied_bytes", row.copied_bytes, int(on_link.link_bytes.sum()))
+
+    def _wait_ns(self, t_ns: int, notice: Notice) -> int | None:
+        """Until the acknowledgement of the last packet by the old way can be back; None: it is not known here."""
+        if notice.is_false or notice.switch is None:
+            return notice.wait_ns
+        if notice.switch.rests is None or notice.answer_ns is None:
+            return 0
+        queue = self._queue(t_ns, notice.switch)
+        if queue is None:
+            return None
+        ahead_ns = self._ahead_ns(t_ns, notice.switch, queue)
+        until_ns = notice.switch.rests.old_ns + notice.answer_ns + self._left(queue)[1] - t_ns
+        return until_ns if ahead_ns > 0 and until_ns > 0 else 0
+
+    def _left(self, queue: Queue) -> tuple[int, int]:
+        """Packets that stay at the old link, and when the last of them arrives at its other end."""
+        if self.run.plan.cures.move_queue != "off":
+            return 0, queue.begun_arrived_ns
+        return queue.waiting_pkts, queue.all_arrived_ns
+
+    def _ahead_ns(self, t_ns: int, switch: Switch, queue: Queue) -> int:
+        """How much later the last packet by the old way would arrive than the first by the new one."""
+        if switch.rests is None:
+            return 0
+        return self._left(queue)[1] + switch.rests.old_ns - (t_ns + switch.new_delay_ns + switch.rests.new_ns)
+
+    def _queue(self, t_ns: int, switch: Switch) -> Queue | None:
+        """What was before the node at a switch; None: it is not known."""
+        node, host = switch.old[0], switch.host
+        earlier = [each for each in self.changes.switches if each.old[0] == node and each.t_ns < switch.t_ns]
+        # Of another node than a station it is not recorded who came when; nor of a link that held packets back.
+        if self.stations is None or not self._is_station(node) or (self.run.plan.cures.hold and earlier):
+            return None
+        if {other for a, other in self._targets(node) if a == host_node(node)} != {host}:
+            return None
+        since_ns = max((each.t_ns for each in earlier), default=0)
+        sent = self.stations.on_link(self.stations.sent(switch.old, host, since_ns, t_ns))
+        if sent is None:
+            return None
+        former_ns = self._delay_before_ns(switch)
+        return queue_at(
+            sent, t_ns, self._rate_bps(switch.old), switch.old_delay_ns, former_ns, self._marker_bytes(t_ns, switch)
+        )
+
+    def _marker_bytes(self, t_ns: int, switch: Switch) -> int | None:
+        """What the marker of a switch takes of the old link; None: there is none, or the queue refused it."""
+        drops = self.run.tables.drops
+        refused = (drops["t_ns"] == t_ns) & (drops["direction"] == self._direction(switch.old)) & drops["flow"].isna()
+        if not self.run.plan.cures.end_marker or switch.met is None or refused.any():
+            return None
+        return _MARKER_IP_BYTES + self.run.plan.ground.overhead_bytes
+
+    def _targets(self, node: str) -> list[tuple[str, str]]:
+        packets = self.stations.packets if self.stations is not None else pd.DataFrame({"source": [], "target": []})
+        return [pair for pair in dict.fromkeys(zip(packets["source"], packets["target"], strict=True))]
+
+    def _is_station(self, node: str) -> bool:
+        return any(station.name == node for station in self.run.plan.stations)
+
+    def _events(self, link: Link, event: str) -> pd.DataFrame:
+        timeline = self.run.tables.timeline
+        return timeline[(timeline["event"] == event) & (timeline["a"] == link[0]) & (timeline["b"] == link[1])]
+
+    def _rate_bps(self, link: Link) -> int | None:
+        rates = self._events(link, "rate")["rate_bps"].dropna()
+        return int(rates.iloc[-1]) if len(rates) else None
+
+    def _delay_before_ns(self, switch: Switch) -> int:
+        delays = self._events(switch.old, "delay")
+        return int(delays[delays["t_ns"] < switch.t_ns]["delay_ns"].iloc[-1])
+
+    def _least_delay_ns(self, link: Link) -> int:
+        delays = self._events(link, "delay")["delay_ns"]
+        return int(delays.min()) if len(delays) else 0
+
+    def _link(self, direction: int) -> Link:
+        a, b, _ = self.run.tables.directions[int(direction)]
+        return a, b
+
+    def _direction(self, link: Link) -> int | None:
+        return self.run.tables.direction_of(*link)
+
+    def _switch_key(self, row: Any) -> tuple[Link, Link, str]:
+        return self._link(row.from_direction), self._link(row.to_direction), self.run.tables.hosts[row.host]
+
+    def _matched(
+        self, rows: Sequence[Any], keys: Sequence[Any], expected: Sequence[T], wanted: Sequence[Any],
+        found: Findings, table: str, *, all_wanted: bool = True,
+    ) -> Iterator[tuple[Any, T]]:  # fmt: skip
+        """Rows with what they have to say; what one side has and the other has not is noted."""
+        left = list(zip(wanted, expected, strict=True))
+        for row, key in zip(rows, keys, strict=True):
+            found.checked += 1
+            at = next(
+                (place for place, (name, each) in enumerate(left)
+                 if name == key and each.t_ns <= row.t_ns < each.t_ns + CARRIED_OUT_WITHIN_NS), None,
+            )  # fmt: skip
+            if at is None:
+                found.wrong.append(f"{table}: a row of {key} at {row.t_ns} ns, and the timeline has no such change")
+                continue
+            yield row, left.pop(at)[1]
+        if all_wanted:
+            found.wrong += [
+                f"{table}: none of {name} at {each.t_ns} ns, and the timeline has it" for name, each in left
+            ]

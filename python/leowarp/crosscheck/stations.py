@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stored packets say of a station's link: who was sent over it, and when the last of them arrives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from leowarp.crosscheck.changes import hosts_of_flow
+from leowarp.crosscheck.network import Link
+from leowarp.metrics.tables import CAUSES, DATA
+from leowarp.nodes import host_node
+
+if TYPE_CHECKING:
+    from leowarp.result import Run
+
+_QUEUE = next(number for number, cause in CAUSES.items() if cause == "queue")
+# IPv4 without options, and UDP or ICMP.
+_IP_BYTES, _UDP_BYTES, _ICMP_BYTES = 20, 8, 8
+_TCP_BYTES, _TIMESTAMP_BYTES = 20, 12
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Packets that a link's queue took, in order: when, in ns, and bytes on the link."""
+
+    sent_ns: np.ndarray
+    link_bytes: np.ndarray
+
+
+class Stations:
+    """Stored packets, by the station at which they entered the network.
+
+    Parameters
+    ----------
+    run : Run
+        One that stored all packets (`observe.packets = "all"`).
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._plan = run.observed_plan
+        self._tables = run.tables
+
+    @cached_property
+    def packets(self) -> pd.DataFrame:
+        """The table `packets` with the nodes of the hosts at both ends (`source`, `target`), in order of sending."""
+        packets = self._tables.packets.copy()
+        keys = list(zip(packets["flow"], packets["direction"], strict=True))
+        ends = {key: hosts_of_flow(self._plan, int(key[0]), int(key[1])) for key in set(keys)}
+        packets["source"] = [ends[key][0] for key in keys]
+        packets["target"] = [ends[key][1] for key in keys]
+        return packets.sort_values("sent_ns", kind="stable")
+
+    def refused(self, packets: pd.DataFrame, link: Link) -> np.ndarray:
+        """Of packets, which the queue of a link refused."""
+        at_link = packets["drop_direction"] == self._tables.direction_of(*link)
+        return (at_link & (packets["drop_cause"] == _QUEUE)).to_numpy()
+
+    def sent(self, link: Link, host: str, from_ns: int, until_ns: int) -> pd.DataFrame:
+        """Packets for a host that a station got to send from one instant on and before another, and its link took."""
+        packets = self.packets
+        sent_ns = packets["sent_ns"].to_numpy()
+        at_station = (packets["source"] == host_node(link[0])).to_numpy() & (packets["target"] == host).to_numpy()
+        mine = packets[at_station & (sent_ns >= from_ns) & (sent_ns < until_ns)]
+        return mine[~self.refused(mine, link)]
+
+    def on_link(self, sent: pd.DataFrame) -> Sent | None:
+        """Packets with their bytes on a ground link; None: of some they are not known."""
+        headers = {key: self._header_bytes(*key) for key in set(zip(sent["flow"], sent["direction"], strict=True))}
+        known = {key: header for key, header in headers.items() if header is not None}
+        if len(known) < len(headers):
+            return None
+        header_bytes = [known[key] for key in zip(sent["flow"], sent["direction"], strict=True)]
+        link_bytes = sent["len_bytes"].to_numpy(dtype="int64") + np.array(header_bytes, dtype="int64")
+        return Sent(sent["sent_ns"].to_numpy(dtype="int64"), link_bytes)
+
+    def _header_bytes(self, flow: int, direction: int) -> int | None:
+        planned = self._plan.flows[flow]
+        below_bytes = self._plan.ground.overhead_bytes + _IP_BYTES
+        if planned.kind == "udp":
+            return below_bytes + _UDP_BYTES
+        if planned.kind == "ping":
+            return below_bytes + _ICMP_BYTES
+        # Acknowledgements have options of many lengths.
+        if planned.kind != "tcp" or direction != DATA:
+            return None
+        sysctl = next(host.sysctl for host in self._plan.hosts if host.name == planned.source)
+        stamped = sysctl["net.ipv4.tcp_timestamps"] != "0"
+        return below_bytes + _TCP_BYTES + (_TIMESTAMP_BYTES if stamped else 0)
+
+
+@dataclass(frozen=True)
+class Queue:
+    """What became of packets at a link that was abandoned: a FIFO, a rate, a delay.
+
+    Attributes
+    ----------
+    waiting_pkts, waiting_bytes : int
+        Those that had not begun to be sent at that instant, with the link's overhead.
+    all_arrived_ns, begun_arrived_ns : int
+        When the last of all arrives at the link's other end, and the last of those that had begun; 0: there is none.
+    """
+
+    waiting_pkts: int
+    waiting_bytes: int
+    all_arrived_ns: int
+    begun_arrived_ns: int
+
+
+def queue_at(
+    sent: Sent, at_ns: int, rate_bps: int | None, delay_ns: int, former_ns: int, marker_bytes: int | None = None
+) -> Queue:
+    """The queue of a link that gets nothing more from an instant on.
+
+    Parameters
+    ----------
+    at_ns : int
+        The instant.
+    rate_bps : int or None
+        None: a packet takes no time to be sent.
+    delay_ns, former_ns : int
+        From this instant on, and before: what departs has the delay of that moment, and nothing overtakes.
+    marker_bytes : int or None
+        Of a marker that is the last packet on the link; it counts in both arrivals. None: there is none.
+    """
+
+    def sent_ns_of(link_bytes: int) -> int:
+        # To the nearest ns.
+        return 0 if rate_bps is None else (link_bytes * 8_000_000_000 + rate_bps // 2) // rate_bps
+
+    busy_ns = arrived_ns = begun_ns = begun_arrived_ns = waiting_pkts = waiting_bytes = 0
+    for sent_ns, link_bytes in zip(sent.sent_ns.tolist(), sent.link_bytes.tolist(), strict=True):
+        start_ns = max(sent_ns, busy_ns)
+        busy_ns = start_ns + sent_ns_of(link_bytes)
+        arrived_ns = max(arrived_ns, busy_ns + (former_ns if busy_ns <= at_ns else delay_ns))
+        if start_ns <= at_ns:
+            begun_ns, begun_arrived_ns = busy_ns, arrived_ns
+        else:
+            waiting_pkts += 1
+            waiting_bytes += link_bytes
+    if marker_bytes is not None:
+        marker_ns = sent_ns_of(marker_bytes) + delay_ns
+        arrived_ns = max(arrived_ns, max(busy_ns, at_ns) + marker_ns)
+        begun_arrived_ns = max(begun_arrived_ns, max(begun_ns, at_ns) + marker_ns)
+    return Queue(waiting_pkts, waiting_bytes, arrived_ns, begun_arrived_ns)
