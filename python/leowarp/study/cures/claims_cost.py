@@ -121,8 +121,9 @@ def staying_is_cheap(frames: Frames) -> Outcome:
         Numbers by pair: `avoided_ratio`, `delay_more_ms`.
     """
     often, seldom = (route_changes.per_hour(margin).set_index("pair") for margin in ("0 %", "unlimited"))
-    count, kept = ({pair: int(table.loc[pair, list(DIRECTIONS)].sum()) for pair in table.index}
-                   for table in (often, seldom))  # fmt: skip
+    count, kept = (
+        {pair: int(table.loc[pair, list(DIRECTIONS)].sum()) for pair in table.index} for table in (often, seldom)
+    )
     avoided = {pair: 1 - kept[pair] / count[pair] for pair in count}
     more = {pair: float(seldom.loc[pair, "delay_ms"] - often.loc[pair, "delay_ms"]) for pair in count}
     parts = {f"{pair}, changes": value >= 1 / 3 for pair, value in avoided.items()}
