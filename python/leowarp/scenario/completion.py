@@ -9,7 +9,7 @@ from leowarp import units
 from leowarp.scenario import sections
 from leowarp.scenario.chain import Chain
 from leowarp.scenario.constellation import Constellation, FollowsConstellation
-from leowarp.scenario.cures import check_cures
+from leowarp.scenario.cures import check_cures, check_waits
 from leowarp.scenario.decoding import Section, decode, value_of
 from leowarp.scenario.draft import Draft
 from leowarp.scenario.flows import complete_flows, station_names
@@ -66,6 +66,9 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
     _check_network(draft, problems)
     _check_observe(draft, problems)
     check_cures(draft.sections, value_of(draft.sections["guest"], sections.Guest, "memory_bytes"), problems)
+    check_waits(
+        draft.sections["cures"], (draft.sections["tcp"], *draft.hosts.values(), *draft.pinned.values()), problems
+    )
     _check_hosts(draft, problems)
     check_loss_detection(draft, problems)
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from leowarp import units
@@ -114,6 +114,9 @@ class Cures:
         return tuple(key for keys, cures in _NEEDS if not any(on[cure] for cure in cures) for key in keys)
 
 
+RTO_MIN = "net.ipv4.tcp_rto_min_us"
+"""The sysctl of a host's least retransmission timeout; 200 ms without it."""
+
 # Keys that have an effect with one of these cures alone.
 _NEEDS = (
     (("hold_buffer", "hold_full"), ("hold", "end_marker")),
@@ -175,6 +178,32 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
         rule = f"{units.BYTES.format(buffer_bytes)} is more than a quarter of the guest's memory"
         hint = f"at most {units.BYTES.format(memory_bytes // 4)}, or a larger guest.memory"
         problems.add(section.where("hold_buffer"), "cures.hold_buffer", rule, hint)
+
+
+def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) -> None:
+    """Nothing waits in the network for as long as the retransmission timeout of a sender, if that was made shorter.
+
+    Parameters
+    ----------
+    section : Section
+        `[cures]`.
+    hosts : iterable of Section
+        `[tcp]` and what replaces it for single hosts.
+    problems : Problems
+        Gets each rule that is broken.
+    """
+    on = _switched_on(section)
+    least_us = [str(host.values.get("sysctl", {}).get(RTO_MIN)) for host in hosts]
+    # Linux refuses what is no number when the run begins; here it says nothing about time.
+    least_ns = min((1000 * int(text) for text in least_us if text.isdecimal()), default=None)
+    if least_ns is None:
+        return
+    for cure, key in (("resequence", "resequence_delay"), ("end_marker", "end_marker_wait")):
+        wait_ns = value_of(section, Cures, f"{key}_ns")
+        if on[cure] and wait_ns >= least_ns:
+            rule = f"{units.TIME.format(wait_ns)} is not below the least retransmission timeout of a host, "
+            rule += f"{units.TIME.format(least_ns)} ({RTO_MIN}): its sender would time out meanwhile"
+            problems.add(section.where(key), f"cures.{key}", rule, "write a shorter one, or a longer timeout")
 
 
 def _switched_on(section: Section) -> dict[str, bool]:

@@ -134,8 +134,8 @@ DIRECTIONS = {0: "data", 1: "back"}
 CAUSES = {1: "queue", 2: "loss", 3: "link_down", 4: "no_route", 5: "unknown"}
 """Why a packet was lost."""
 
-REFUSALS = {1: "no_old_way", 2: "same_way", 3: "no_time"}
-"""Why a cure that needs the old way did nothing at a route change."""
+REFUSALS = {1: "no_old_way", 2: "same_way", 3: "no_time", 4: "in_flight"}
+"""Why a cure that needs the old way did nothing at a route change, or not all."""
 
 CA_STATES = {0: "Open", 1: "Disorder", 2: "CWR", 3: "Recovery", 4: "Loss"}
 """Of the sender's congestion control, as the kernel calls them (`enum tcp_ca_state` of linux/tcp.h)."""
@@ -424,8 +424,8 @@ SWITCHES = TableSchema(
     "switches",
     "Switch",
     "What `[cures]` did at route changes: each entry of a node that went over to another link while packets for the "
-    "host waited or flew before it; with `duplicate` each that went over. Only with `move_queue`, `hold` or "
-    "`duplicate`.",
+    "host waited or flew before it, or may have; with `duplicate` each that went over. Only with `move_queue`, `hold` "
+    "or `duplicate`.",
     (
         *_ENTRY_CHANGE,
         Column(
@@ -447,8 +447,9 @@ SWITCHES = TableSchema(
         Column("copied_bytes", _U64, _B, "the copies in bytes, with the link's overhead"),
         Column(
             "refused", _U8, "",
-            "why no copies were sent: 1 the old link leads to the host no more, 2 it leads back to this node; null: "
-            "they were, or `cures.duplicate` is off", words=REFUSALS,
+            "why no copies were sent: 1 the old link leads to the host no more, 2 it leads back to this node; with "
+            "`move_queue` and no `hold` 4: what flies over the old link may arrive after what leaves over the new one; "
+            "null: none of these", words=REFUSALS,
         ),
     ),
 )  # fmt: skip

@@ -210,7 +210,7 @@ tables! {
         index: i32 ["1", "displacement in packets (late positive), occupancy in packets, n, extent in packets"],
         pkts: u64 ["pkts", "packets of that index; of n-reordering all that are n-reordered, so cumulative"],
     }
-    /// What `[cures]` did at route changes: each entry of a node that went over to another link while packets for the host waited or flew before it; with `duplicate` each that went over. Only with `move_queue`, `hold` or `duplicate`.
+    /// What `[cures]` did at route changes: each entry of a node that went over to another link while packets for the host waited or flew before it, or may have; with `duplicate` each that went over. Only with `move_queue`, `hold` or `duplicate`.
     "switches" Switch {
         t_ns: i64 ["ns", "when the entry changed"],
         from_direction: u32 ["1", "direction of the link before, numbered as in `links`"],
@@ -226,7 +226,7 @@ tables! {
         full_pkts: u64 ["pkts", "packets that came when the hold buffer was full (`cures.hold_full`)"],
         copied_pkts: u64 ["pkts", "packets that went over the new link and copies of which were sent over the one before; null: `cures.duplicate` is off, or did nothing here"],
         copied_bytes: u64 ["bytes", "the copies in bytes, with the link's overhead"],
-        refused: u8 ["1", "why no copies were sent: 1 the old link leads to the host no more, 2 it leads back to this node; null: they were, or `cures.duplicate` is off"],
+        refused: u8 ["1", "why no copies were sent: 1 the old link leads to the host no more, 2 it leads back to this node; with `move_queue` and no `hold` 4: what flies over the old link may arrive after what leaves over the new one; null: none of these"],
     }
     /// What `cures.end_marker` did at route changes: each entry of a node that went over to another link, and the node where the old and the new way meet. Only with `end_marker`.
     "merges" Merge {
