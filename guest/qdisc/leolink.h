@@ -255,6 +255,7 @@ struct leolink_table {
 	struct leolink_row *rows;
 	u32 count, room;
 	u32 at;			/* where the last search ended; searches go forward in time */
+	u64 least, most;	/* of the rows' values; without rows 0 */
 };
 
 /* A packet that waits, of a link on which packets overtake: there the list is in order of arrival. */
@@ -270,6 +271,7 @@ struct leolink_sched {
 	/* what every packet touches, together */
 	u32 place;		/* in the heap of arrivals, from 1; 0 = no arrival is due */
 	bool down;
+	bool only_tables;	/* it has tables, and would be plain without */
 	bool plain;		/* no tables, child, holds or numbers, nothing overtakes: all below `all` is at rest */
 	s32 overhead_bytes;
 	u32 last_bytes, last_serialise_ns;

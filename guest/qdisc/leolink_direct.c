@@ -7,14 +7,14 @@
  * a packet of a node that only forwards it is done here, in the same order of packets, so that both ways give the same
  * run to the byte. Whatever is not plain goes the kernel's way: local delivery, options, fragments, the end of the time
  * to live, packets longer than the MTU, a node with a capture (as of the last change of its routes), addresses that only
- * the kernel judges, no route, routes through a gateway, links without a rate, a next link that is not plain
- * (leolink_set_plain) or without delay.
+ * the kernel judges, no route, routes through a gateway, links without a rate, a next link that asks somebody or without
+ * delay (takes_at_once).
  *
  * The order. What arrives at one instant over several links is first taken off all of them, then forwarded packet by
  * packet, as the backlog would have it. Once one packet of an instant goes the kernel's way, those behind it do too.
  *
  * Between a host's wire and a link, and where a packet of a link does not go the direct way, the backlog stays, and with
- * it the order; what follows it up to dev_queue_xmit is done here at once (receive).
+ * it the order; what follows it up to the next link's queue, or the wire's other end, is done here at once (receive).
  *
  * What a node would count of such packets (/proc/net/snmp, interfaces) it does not count: leolink does.
  */
@@ -52,6 +52,7 @@ struct way {
 	u8 headroom;		/* that the kernel wants before a frame */
 	struct net_device *dev;	/* over which they leave; NULL = the kernel knows */
 	struct leolink_sched *next;	/* its link, if it is one */
+	bool is_wire;		/* of a host, and has no queue */
 };
 
 /*
@@ -112,12 +113,34 @@ static u32 stamp_of(const struct leolink_ways *ways)
 	return (u32)atomic_read(ways->routes_changed) + links_changed;
 }
 
-/* The plain link that a node's packets to `dev` queue at; NULL = there is none. */
+/* The link that a node's packets to `dev` queue at; NULL = there is none. */
 static struct leolink_sched *link_of(const struct net_device *dev)
 {
 	struct Qdisc *sch = dev->real_num_tx_queues == 1 ? rcu_dereference(netdev_get_tx_queue(dev, 0)->qdisc) : NULL;
 
 	return sch && sch->enqueue == enqueue ? qdisc_priv(sch) : NULL;
+}
+
+/* Whether what is sent over `dev` is at its other end at once: a wire, which has no queue. */
+static bool is_wire(const struct net_device *dev)
+{
+	const struct Qdisc *sch = dev->real_num_tx_queues == 1 ? rcu_dereference(netdev_get_tx_queue(dev, 0)->qdisc) : NULL;
+
+	return sch && !sch->enqueue && dev->netdev_ops->ndo_get_peer_dev;
+}
+
+/* Whether packets come over a link one after the other. */
+static bool is_shaped(const struct leolink_sched *q)
+{
+	return q->rate_bps || (q->capacity.count && q->capacity.most != LEOLINK_UNSHAPED);
+}
+
+/* Whether a link needs nobody to be asked when a packet is queued, and no packet arrives at the instant at which it is. */
+static bool takes_at_once(const struct leolink_sched *q)
+{
+	if (likely(q->plain))
+		return q->r.delay_ns && q->rate_bps;
+	return q->only_tables && is_shaped(q) && (q->channel.count ? q->channel.least : q->r.delay_ns);
 }
 
 /* Addresses of which the kernel wants to know more than a route. */
@@ -165,6 +188,7 @@ static void find(struct way *w, const struct leolink_ways *ways, const struct ip
 	w->stamp = stamp_of(ways);
 	w->dev = NULL;
 	w->next = NULL;
+	w->is_wire = false;
 	if (!in || !IN_DEV_FORWARD(in) || IN_DEV_RPFILTER(in) || fib4_has_custom_rules(net) ||
 	    !READ_ONCE(net->ipv4.sysctl_ip_fwd_update_priority) || is_odd(ip->saddr) || is_odd(ip->daddr) ||
 	    net->ipv4.fib_has_custom_local_routes || inet_lookup_ifaddr_rcu(net, ip->saddr))
@@ -186,7 +210,8 @@ static void find(struct way *w, const struct leolink_ways *ways, const struct ip
 	w->headroom = LL_RESERVED_SPACE(dev) - ETH_HLEN;
 	w->dev = dev;
 	w->next = link_of(dev);
-	/* a wire: packets come back over it */
+	w->is_wire = is_wire(dev);
+	/* packets come back over it */
 	if (!w->next)
 		ways_of(dev);
 }
@@ -231,6 +256,37 @@ static void rewrite(struct sk_buff *skb, const struct way *w)
 	skb->dev = w->dev;
 }
 
+/* Puts a packet into the queue of a link that takes it at once. */
+static void queue(struct sk_buff *skb, struct leolink_sched *next)
+{
+	struct sk_buff *dropped = NULL;
+
+	qdisc_skb_cb(skb)->pkt_len = skb->len;
+	enqueue(skb, next->sch, &dropped);
+	while (unlikely(dropped)) {
+		skb = dropped;
+		dropped = skb->next;
+		skb_mark_not_on_list(skb);
+		dev_kfree_skb_any(skb);
+	}
+}
+
+/*
+ * Softirq: a packet leaves the node. To a host's wire it goes as veth_xmit would send it: into the backlog once more. The
+ * backlog's turns have 64 packets each, processes may get theirs in between, and so each pass of it has to stay.
+ */
+static void send(struct sk_buff *skb, const struct way *w)
+{
+	struct net_device *host = w->is_wire ? w->dev->netdev_ops->ndo_get_peer_dev(w->dev) : NULL;
+
+	if (w->next && takes_at_once(w->next))
+		queue(skb, w->next);
+	else if (host)
+		dev_forward_skb(host, skb);
+	else
+		dev_queue_xmit(skb);
+}
+
 /* Softirq: the backlog has come to a packet, which ip_rcv would get next. */
 static rx_handler_result_t receive(struct sk_buff **pskb)
 {
@@ -248,7 +304,7 @@ static rx_handler_result_t receive(struct sk_buff **pskb)
 			if (!skb_cow(skb, w->headroom)) {
 				skb->transport_header = skb->network_header + sizeof(struct iphdr);
 				rewrite(skb, w);
-				dev_queue_xmit(skb);
+				send(skb, w);
 				return RX_HANDLER_CONSUMED;
 			}
 		}
@@ -296,26 +352,17 @@ static struct notifier_block device_notifier = { .notifier_call = device_changes
 /* Forwards a packet if it can, and consumes it then. */
 static bool forward(struct sk_buff *skb)
 {
-	struct leolink_sched *from = *brought_by(skb), *next;
-	struct sk_buff *dropped = NULL;
+	struct leolink_sched *from = *brought_by(skb);
 	struct way *w;
 
 	if (!is_plain(skb))
 		return false;
 	w = way_of(from->ways, (struct iphdr *)(skb->data + ETH_HLEN));
-	next = w->next;
-	if (!next || !next->plain || !next->r.delay_ns || !next->rate_bps || !from->rate_bps ||
-	    skb->len > w->max_bytes || skb_cow(skb, w->headroom))
+	if (!w->next || !takes_at_once(w->next) || !is_shaped(from) || skb->len > w->max_bytes ||
+	    skb_cow(skb, w->headroom))
 		return false;
 	rewrite(skb, w);
-	qdisc_skb_cb(skb)->pkt_len = skb->len;
-	enqueue(skb, next->sch, &dropped);
-	while (unlikely(dropped)) {
-		skb = dropped;
-		dropped = skb->next;
-		skb_mark_not_on_list(skb);
-		dev_kfree_skb_any(skb);
-	}
+	queue(skb, w->next);
 	return true;
 }
 

@@ -27,8 +27,10 @@ void leolink_advance_any(struct leolink_sched *q, u64 now)
 /* Whether the short way through the queue, which nearly every packet of nearly every link takes, is open. */
 void leolink_set_plain(struct leolink_sched *q)
 {
-	q->plain = !leolink_has_table(q) && !q->overtakes && !q->child && !q->holds && !q->windows &&
-		   !(q->order & LEOLINK_ORDER_NUMBER);
+	bool special = q->child || q->holds || q->windows || (q->order & LEOLINK_ORDER_NUMBER);
+
+	q->plain = !leolink_has_table(q) && !q->overtakes && !special;
+	q->only_tables = leolink_has_table(q) && !special;
 }
 
 /* Of a link without a child: has it looked at when its first packet arrives or the first of its holds ends. */

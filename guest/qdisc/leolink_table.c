@@ -81,8 +81,13 @@ void leolink_table_append(struct leolink_table *t, u64 origin_ns, const struct n
 {
 	u32 i;
 
-	for (i = 0; i < rows_of(attr); i++)
-		t->rows[t->count++] = row_of(attr, i, origin_ns);
+	for (i = 0; i < rows_of(attr); i++) {
+		struct leolink_row row = row_of(attr, i, origin_ns);
+
+		t->least = t->count ? min(t->least, row.value) : row.value;
+		t->most = max(t->most, row.value);
+		t->rows[t->count++] = row;
+	}
 }
 
 void leolink_table_free(struct leolink_table *t)
