@@ -269,7 +269,8 @@ struct leolink_waiting {
 
 struct leolink_sched {
 	/* what every packet touches, together */
-	u32 place;		/* in the heap of arrivals, from 1; 0 = no arrival is due */
+	u32 slot;		/* the link's, in the table of places in the heap of arrivals */
+	bool is_due;		/* an arrival is in the heap */
 	bool down;
 	bool only_tables;	/* it has tables, and would be plain without */
 	bool plain;		/* no tables, child, holds or numbers, nothing overtakes: all below `all` is at rest */
@@ -392,8 +393,8 @@ int leolink_drops_register(void);
 /* leolink_arrivals.c */
 void leolink_arm(struct leolink_sched *q, u64 at_ns, u64 now);
 void leolink_disarm(struct leolink_sched *q);
-int leolink_arrivals_join(void);
-void leolink_arrivals_leave(void);
+int leolink_arrivals_join(struct leolink_sched *q);
+void leolink_arrivals_leave(struct leolink_sched *q);
 void leolink_arrivals_register(u64 (*deliver)(struct leolink_sched *q, u64 now), void (*forward)(void));
 
 /* leolink_schedule.c */

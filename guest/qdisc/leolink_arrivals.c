@@ -8,17 +8,25 @@
 #include "leolink.h"
 
 /*
- * Arrivals that are due, one for each link that holds packets: a binary heap in an array, with room for every link.
- * Equal instants come in the order in which they were entered, so that runs repeat.
+ * Arrivals that are due, one for each link that holds packets: a heap in an array, with room for every link, each entry
+ * with up to four below it. Equal instants come in the order in which they were entered, so that runs repeat.
+ *
+ * Memory is the price: an entry that moves writes its new place into a table of 4 bytes a link and not into the link,
+ * and a heap of a thousand links is five entries deep and not ten.
  */
 struct arrival {
 	u64 at_ns;
 	u64 order;
 	struct leolink_sched *q;
+	u32 slot;		/* of the link */
 };
 
+#define BELOW	4
+
 static struct arrival *heap;	/* from 1 on */
-static u32 heap_count, heap_room, links;
+static u32 *places;		/* by slot: where in the heap, 0 = no arrival is due */
+static u32 heap_count, room, links;
+static u32 *free_slots;		/* those not in use, `room - links` of them */
 static u64 arrivals_entered;
 static struct time_travel_event next_arrival;
 static u64 (*deliver)(struct leolink_sched *q, u64 now);
@@ -30,30 +38,31 @@ static bool before(const struct arrival *a, const struct arrival *b)
 	return a->at_ns < b->at_ns || (a->at_ns == b->at_ns && a->order < b->order);
 }
 
-static void put(u32 place, struct arrival a)
+static void put(u32 place, const struct arrival *a)
 {
-	heap[place] = a;
-	a.q->place = place;
+	heap[place] = *a;
+	places[a->slot] = place;
 }
 
 /* Puts `a` where it belongs, from the hole at `place`. */
-static void settle(u32 place, struct arrival a)
+static void settle(u32 place, const struct arrival *a)
 {
-	while (place > 1 && before(&a, &heap[place / 2])) {
-		put(place, heap[place / 2]);
-		place /= 2;
+	while (place > 1 && before(a, &heap[(place + BELOW - 2) / BELOW])) {
+		put(place, &heap[(place + BELOW - 2) / BELOW]);
+		place = (place + BELOW - 2) / BELOW;
 	}
 	for (;;) {
-		u32 child = 2 * place;
+		u32 first = BELOW * (place - 1) + 2, end = min(first + BELOW, heap_count + 1), least = first, i;
 
-		if (child > heap_count)
+		if (first > heap_count)
 			break;
-		if (child < heap_count && before(&heap[child + 1], &heap[child]))
-			child++;
-		if (!before(&heap[child], &a))
+		for (i = first + 1; i < end; i++)
+			if (before(&heap[i], &heap[least]))
+				least = i;
+		if (!before(&heap[least], a))
 			break;
-		put(place, heap[child]);
-		place = child;
+		put(place, &heap[least]);
+		place = least;
 	}
 	put(place, a);
 }
@@ -69,20 +78,24 @@ static void set_next_arrival(u64 now)
 
 static void enter(struct leolink_sched *q, u64 at_ns)
 {
-	if (!q->place)
-		q->place = ++heap_count;
+	const struct arrival a = { at_ns, ++arrivals_entered, q, q->slot };
+
+	if (!q->is_due) {
+		q->is_due = true;
+		places[q->slot] = ++heap_count;
+	}
 	q->due_ns = at_ns;
-	settle(q->place, (struct arrival){ at_ns, ++arrivals_entered, q });
+	settle(places[q->slot], &a);
 }
 
 static void leave(struct leolink_sched *q)
 {
-	u32 place = q->place;
-	struct arrival last = heap[heap_count--];
+	const struct arrival last = heap[heap_count--];
+	u32 place = places[q->slot];
 
-	q->place = 0;
+	q->is_due = false;
 	if (last.q != q)
-		settle(place, last);
+		settle(place, &last);
 }
 
 /*
@@ -132,7 +145,7 @@ void leolink_arm(struct leolink_sched *q, u64 at_ns, u64 now)
 {
 	unsigned long flags;
 
-	if (q->place && q->due_ns == at_ns)
+	if (q->is_due && q->due_ns == at_ns)
 		return;
 	local_irq_save(flags);
 	enter(q, at_ns);
@@ -144,7 +157,7 @@ void leolink_disarm(struct leolink_sched *q)
 {
 	unsigned long flags;
 
-	if (!q->place)
+	if (!q->is_due)
 		return;
 	local_irq_save(flags);
 	leave(q);
@@ -152,30 +165,54 @@ void leolink_disarm(struct leolink_sched *q)
 	local_irq_restore(flags);
 }
 
-/* Room for the arrival of one more link. May sleep. */
-int leolink_arrivals_join(void)
+/* Room for so many links. May sleep. */
+static int make_room(u32 wanted)
 {
-	if (links == heap_room) {
-		u32 room = max(64u, 2 * heap_room);
-		struct arrival *more = kvmalloc_array(room + 1, sizeof(*more), GFP_KERNEL), *old = heap;
-		unsigned long flags;
+	struct arrival *more = kvmalloc_array(wanted + 1, sizeof(*more), GFP_KERNEL), *old = heap;
+	u32 *more_places = kvmalloc_array(wanted, sizeof(*places), GFP_KERNEL), *old_places = places;
+	u32 *more_slots = kvmalloc_array(wanted, sizeof(*free_slots), GFP_KERNEL), *old_slots = free_slots, i;
+	unsigned long flags;
 
-		if (!more)
-			return -ENOMEM;
-		local_irq_save(flags);
-		if (old)
-			memcpy(more, old, (heap_count + 1) * sizeof(*more));
-		heap = more;
-		heap_room = room;
-		local_irq_restore(flags);
-		kvfree(old);
+	if (!more || !more_places || !more_slots) {
+		kvfree(more);
+		kvfree(more_places);
+		kvfree(more_slots);
+		return -ENOMEM;
 	}
-	links++;
+	local_irq_save(flags);
+	if (old) {
+		memcpy(more, old, (heap_count + 1) * sizeof(*more));
+		memcpy(more_places, old_places, room * sizeof(*places));
+	}
+	/* all slots are in use; the first of the new ones is to be taken first */
+	for (i = 0; i < wanted - room; i++)
+		more_slots[i] = wanted - 1 - i;
+	heap = more;
+	places = more_places;
+	free_slots = more_slots;
+	room = wanted;
+	local_irq_restore(flags);
+	kvfree(old);
+	kvfree(old_places);
+	kvfree(old_slots);
 	return 0;
 }
 
-void leolink_arrivals_leave(void)
+/* Room for the arrival of one more link. May sleep; under RTNL. */
+int leolink_arrivals_join(struct leolink_sched *q)
 {
+	int err = links == room ? make_room(max(64u, 2 * room)) : 0;
+
+	if (err)
+		return err;
+	links++;
+	q->slot = free_slots[room - links];
+	return 0;
+}
+
+void leolink_arrivals_leave(struct leolink_sched *q)
+{
+	free_slots[room - links] = q->slot;
 	links--;
 }
 

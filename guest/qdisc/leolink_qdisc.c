@@ -100,7 +100,7 @@ static int enqueue_special(struct leolink_sched *q, struct sk_buff *skb, struct 
 		return refuse(q, skb, CAUSE_QUEUE, now, to_free);
 	copy = leolink_window_accept(q, skb, &ifindex, now);
 	leolink_transmit(q, skb, now);
-	if (!q->place || q->overtakes || q->holds)
+	if (!q->is_due || q->overtakes || q->holds)
 		leolink_arm_next(q, now);
 	if (copy)
 		send_copy(q, copy, ifindex);
@@ -125,7 +125,7 @@ static int leolink_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buf
 	if (start > now && leolink_has_no_room(q, bytes))
 		return refuse(q, skb, CAUSE_QUEUE, now, to_free);
 	leolink_transmit_plain(q, skb, start, now);
-	if (!q->place)
+	if (!q->is_due)
 		leolink_arm(q, cb(sch->q.head)->arrive_ns, now);
 	return NET_XMIT_SUCCESS;
 }
@@ -183,7 +183,7 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 	struct sk_buff *skb;
 
 	/* called after each enqueue too, when nothing has arrived: without a look at the head, which is out of the cache */
-	if (q->place && q->due_ns > now)
+	if (q->is_due && q->due_ns > now)
 		return NULL;
 	if (unlikely(!q->plain) && q->child) {
 		leolink_child_pull(q, now);
@@ -255,7 +255,7 @@ static int leolink_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ex
 		NL_SET_ERR_MSG_MOD(extack, "needs time-travel=inf-cpu");
 		return -EOPNOTSUPP;
 	}
-	err = leolink_arrivals_join();
+	err = leolink_arrivals_join(q);
 	if (err)
 		return err;
 	q->sch = sch;
@@ -294,7 +294,7 @@ static void leolink_destroy(struct Qdisc *sch)
 	/* core calls destroy after a failed init too, and init may have failed before the list was joined */
 	if (q->sch) {
 		leolink_links_leave(q);
-		leolink_arrivals_leave();
+		leolink_arrivals_leave(q);
 	}
 }
 
