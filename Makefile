@@ -52,6 +52,7 @@ check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dep
 bench: kernel ## speed and memory, as the table of docs/performance.md
 	@$(PYTHON) bench/bench.py
 	@$(PYTHON) bench/study.py
+	@$(PYTHON) bench/size.py
 
 wheel: kernel ## dist/leowarp-*.whl: package, native library, agent and kernel in one file
 	@$(PYTHON) tools/wheel.py
