@@ -43,6 +43,11 @@ impl Clock {
         real_ns - self.real_less_monotonic_ns - self.start_ns
     }
 
+    /// A run time on the real-time clock.
+    pub fn real_ns(&self, t_ns: i64) -> i64 {
+        t_ns + self.start_ns + self.real_less_monotonic_ns
+    }
+
     /// Run time of a time stamp of the monotonic clock.
     pub fn of_monotonic_ns(&self, monotonic_ns: i64) -> i64 {
         monotonic_ns - self.start_ns

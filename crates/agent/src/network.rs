@@ -18,6 +18,7 @@ use crate::leolink;
 use crate::message::{self, Hop, Interface};
 use crate::netlink::Batch;
 use crate::netns::{self, Namespace};
+use crate::router_addresses;
 use crate::tags::Tags;
 use crate::tc::{self, Direction, Jitter, Order, Say};
 use leowarp_timeline::event::Change;
@@ -166,6 +167,9 @@ impl<'a> Network<'a> {
                 NodeKind::Host => message::up(network.changing(i), 1),
                 // what has no route is discarded without an ICMP answer; the guest's in_no_route counts it
                 _ => message::discard_by_default(network.changing(i)),
+            }
+            if setup.shell.is_some() && node.kind != NodeKind::Host {
+                router_addresses::set(network.changing(i), i);
             }
         }
         network.flush(0)?;

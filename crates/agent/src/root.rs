@@ -63,6 +63,14 @@ impl Root {
         Ok(Self { path })
     }
 
+    /// Adds the terminal to its devices: the console `number`, and /dev/tty for whoever has it as controlling terminal.
+    pub fn add_terminal(&self, number: u32) -> Result<()> {
+        const TTY_MAJOR: u32 = 4;
+        let devices = self.path.join("dev");
+        make_device(&devices.join("tty"), libc::makedev(5, 0))?;
+        make_device(&devices.join(format!("tty{number}")), libc::makedev(TTY_MAJOR, number))
+    }
+
     /// What the program wrote, as the agent sees it.
     pub fn written(&self) -> PathBuf {
         self.path.join(WRITABLE.trim_start_matches('/'))
@@ -136,7 +144,8 @@ fn bind(from: &Path, to: &Path) -> Result<()> {
     check(result, &format!("bind {from:?} to {to:?}")).map(|_| ())
 }
 
-fn make_device(path: &Path, device: libc::dev_t) -> Result<()> {
+/// A character device that all may open.
+pub fn make_device(path: &Path, device: libc::dev_t) -> Result<()> {
     let path = c_path(path)?;
     // SAFETY: the string lives through the calls. chmod, since mknod is subject to the umask.
     unsafe {

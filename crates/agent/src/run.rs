@@ -12,6 +12,7 @@ use crate::outcome::{self, Outcome};
 use crate::play::Player;
 use crate::queue::with_maxima_of;
 use crate::sample::LostBetweenLinks;
+use crate::shell::Shell;
 use crate::{cures, modules, netns};
 use leowarp_timeline::record::LinkTotal;
 use leowarp_timeline::setup::{Discipline, LinkKind, Setup};
@@ -35,6 +36,7 @@ pub fn run(boot_dir: &Path, input_dir: &Path, output_dir: &Path) -> Result<()> {
     let has_programs = setup.flows.iter().any(|f| f.program.is_some());
     disable_segmentation_offload(setup, &network, has_programs)?;
     let flows = Flows::open(&network, setup)?;
+    let shell = Shell::open(&network, setup, boot_dir)?;
 
     // The same instants of the virtual clock in every run: what reads it or sleeps from here on is part of the result.
     let clock = Clock::begin();
@@ -47,7 +49,13 @@ pub fn run(boot_dir: &Path, input_dir: &Path, output_dir: &Path) -> Result<()> {
     player.mark(&paths)?;
     let capture = capture.map(Capture::start).transpose()?;
     player.start_flows()?;
+    if let Some(shell) = &shell {
+        shell.start(clock)?;
+    }
     player.play(first)?;
+    if let Some(shell) = &shell {
+        return shell.end_with_run(clock);
+    }
 
     let end_ns = context.ending.end_ns();
     clock.sleep_until(end_ns)?;

@@ -21,6 +21,7 @@ from leowarp.cli import (
     reorder_verb,
     result_verbs,
     run_verbs,
+    shell_verb,
     study_verbs,
     timeline_verbs,
     view_verb,
@@ -67,6 +68,7 @@ _RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel n
 # These take minutes, and whoever ends them must know what stays.
 for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, run_verbs.verify):
     app.command(rich_help_panel=_RUN)(interruptible(_verb))
+app.command(rich_help_panel=_RUN)(shell_verb.shell)
 # Not by `interruptible`: the verb `study run` says itself what stays.
 app.add_typer(study_verbs.study_app, name="study", rich_help_panel=_RUN)
 app.command(rich_help_panel=_RUN)(example_verbs.examples)

@@ -16,6 +16,7 @@ from leowarp.guest.input import write_input
 from leowarp.guest.left_out import check_fits
 from leowarp.guest.modules import compile_modules, put_modules
 from leowarp.guest.programs import check_programs, keep_outputs, put_roots
+from leowarp.guest.shell import Shell, check_shell, run_shell
 from leowarp.guest.trust import demand as demand_trust
 from leowarp.layout import CONSOLE, GUEST
 
@@ -29,9 +30,11 @@ __all__ = [
     "GuestProgress",
     "GuestResult",
     "Patience",
+    "Shell",
     "check",
     "check_fits",
     "check_programs",
+    "check_shell",
     "compile_modules",
     "demand_trust",
     "drive",
@@ -39,6 +42,7 @@ __all__ = [
     "keep_outputs",
     "run",
     "run_batch",
+    "run_shell",
     "write_input",
 ]
 

@@ -33,6 +33,8 @@ class Child:
         All of its environment.
     output : Path
         File for all that it prints.
+    descriptors : mapping of int to int
+        Descriptors of this process that it gets beside the standard ones, each with its number there.
 
     Attributes
     ----------
@@ -49,7 +51,14 @@ class Child:
         If the host lets no such process be made.
     """
 
-    def __init__(self, command: Sequence[str], directory: Path, environment: Mapping[str, str], output: Path) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        directory: Path,
+        environment: Mapping[str, str],
+        output: Path,
+        descriptors: Mapping[int, int] | None = None,
+    ) -> None:
         self.returncode: int | None = None
         self.rusage: resource.struct_rusage | None = None
         self._ended: int | None = None
@@ -57,7 +66,7 @@ class Child:
         answer, pipe = os.pipe()
         told = b""
         try:
-            started = _launched(command, directory, environment, output, pipe)
+            started = _launched(command, directory, environment, output, pipe, descriptors or {})
             try:
                 while piece := os.read(answer, 64):
                     told += piece
@@ -123,7 +132,12 @@ class Child:
 
 
 def _launched(
-    command: Sequence[str], directory: Path, environment: Mapping[str, str], output: Path, pipe: int
+    command: Sequence[str],
+    directory: Path,
+    environment: Mapping[str, str],
+    output: Path,
+    pipe: int,
+    descriptors: Mapping[int, int],
 ) -> subprocess.Popen[bytes]:
     """The launcher, started; the writing end of the pipe is closed here, so that reading ends when the child has
     written.
@@ -131,12 +145,13 @@ def _launched(
     launcher = Path(__file__).with_name("launch.py")
     # -I and -S: no site-packages, no user's settings. The launcher stays small, and its size is what peak memory begins
     # at.
-    words = [sys.executable, "-I", "-S", str(launcher), str(os.getpid()), str(pipe), *command]
+    pairs = ",".join(f"{own}:{number}" for own, number in descriptors.items())
+    words = [sys.executable, "-I", "-S", str(launcher), str(os.getpid()), str(pipe), pairs, *command]
     try:
         with output.open("wb") as file:
             return subprocess.Popen(
                 words, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=file,
-                stderr=subprocess.STDOUT, pass_fds=[pipe], start_new_session=True,
+                stderr=subprocess.STDOUT, pass_fds=[pipe, *descriptors], start_new_session=True,
             )  # fmt: skip
     finally:
         os.close(pipe)

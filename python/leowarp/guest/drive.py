@@ -8,7 +8,7 @@ the names of its files are constants, and its directory is `/proc/self/cwd` (a r
 import json
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from pathlib import Path
 from leowarp.errors import GuestError, LeowarpError
 from leowarp.guest import diagnose, host
 from leowarp.guest.child import Child
+from leowarp.guest.consoles import Consoles
 from leowarp.guest.image import GuestImage
 from leowarp.guest.initramfs import initramfs
 from leowarp.guest.input import MODULES
@@ -129,6 +130,7 @@ def drive(
     memory_bytes: int,
     on_progress: Callable[[GuestProgress], None] = lambda progress: None,
     patience: Patience | None = None,
+    consoles: Consoles | None = None,
 ) -> GuestResult:
     """Boot `image` on the input in `directory`/in and wait for its end.
 
@@ -147,6 +149,8 @@ def drive(
         Called a few times a second.
     patience : Patience, optional
         When the guest counts as stuck.
+    consoles : Consoles, optional
+        What stands behind the guest's consoles but the first; nothing if not given.
 
     Raises
     ------
@@ -156,7 +160,7 @@ def drive(
         If the guest panics, runs out of memory, stands still, or ends without `end.json`.
     """
     directory = prepared(image, directory, memory_bytes)
-    watched = Watched(image, directory, console.resolve(), duration_ns, on_progress, patience or Patience())
+    watched = Watched(image, directory, console.resolve(), duration_ns, on_progress, patience or Patience(), consoles)
     spent = watched.run(seed, memory_bytes)
     end = watched.ending(spent)
     return GuestResult(directory / "out", end, spent.cpu_s, spent.wall_s, spent.peak_memory_bytes)
@@ -181,10 +185,11 @@ def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
     return directory
 
 
-def command_line(memory_bytes: int, modules: bool = False) -> list[str]:
+def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[str] = ()) -> list[str]:
     """The guest's kernel command line: the same on every machine for the same plan.
 
-    With `modules` of the user's own the kernel says on the console where a fault is, in names.
+    With `modules` of the user's own the kernel says on the console where a fault is, in names. `consoles` are words for
+    consoles that lead somewhere.
     """
     memory_mib = -(-memory_bytes // host.MIB)
     return [
@@ -201,6 +206,7 @@ def command_line(memory_bytes: int, modules: bool = False) -> list[str]:
         # The default of each console but the first is an xterm (CON_CHAN, arch/um/drivers/Kconfig).
         "con=null",
         "con0=null,fd:1",
+        *consoles,
         "loglevel=7" if modules else "quiet",
         "panic=-1",
         *TABLE_SIZES.split(),
@@ -241,7 +247,9 @@ class Watched:
         duration_ns: int,
         on_progress: Callable[[GuestProgress], None],
         patience: Patience,
+        consoles: Consoles | None = None,
     ) -> None:
+        self._consoles = consoles or Consoles()
         self._image = image
         self._work = work
         self._console_file = console_file
@@ -262,11 +270,13 @@ class Watched:
             If it had to be ended, because it stood still or printed without end.
         """
         began = time.monotonic()
-        with self._boot(seed, memory_bytes) as child, closing(Console(self._console_file)) as console:
+        with self._consoles, self._boot(seed, memory_bytes) as child, closing(Console(self._console_file)) as console:
+            self._consoles.attach()
             usage = self._wait(child, console, began)
             rusage = child.reap()
             self._hear(console)
             self._console_text = console.text()
+        self._consoles.check()
         assert child.returncode is not None
         # The kernel program to the last tick from wait4, its processes as last seen.
         cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s) + sum(usage.children_s.values())
@@ -285,8 +295,9 @@ class Watched:
             # host would kill each guest process that no longer has its memory.
             "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
         }
-        words = command_line(memory_bytes, (self._work / "in" / MODULES).is_dir())
-        return Child([str(self._image.kernel), *words], self._work, environment, self._console_file)
+        words = command_line(memory_bytes, (self._work / "in" / MODULES).is_dir(), self._consoles.words)
+        descriptors = self._consoles.descriptors
+        return Child([str(self._image.kernel), *words], self._work, environment, self._console_file, descriptors)
 
     def _wait(self, child: Child, console: Console, began: float) -> Usage:
         stuck, usage = _Standstill(self._patience), Usage(child.pid)
@@ -300,8 +311,13 @@ class Watched:
             # A short guest is looked at while it grows, too: wait4 does not count its processes.
             while not child.has_ended(0.03 if time.monotonic() - began < 0.5 else 0.1):
                 self._hear(console)
+                self._consoles.check()
                 now = time.monotonic()
                 cpu_s = usage.sample()
+                if self._consoles.is_still:
+                    # It waits for its user, who may take all day.
+                    stuck = _Standstill(self._patience)
+                    continue
                 if processor.starved(now, cpu_s):
                     processor.keep(members_of_session(child.pid))
                 self._on_progress(GuestProgress(self.virtual_ns, cpu_s, now - began))

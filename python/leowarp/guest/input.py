@@ -6,6 +6,7 @@ A timeline of millions of events stays in columns.
 
 import json
 import shlex
+from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +54,10 @@ PROGRAMS_ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
 }
 """All variables that programs have unless a flow says more: the same on every machine."""
+OfShell = Callable[[dict[str, int]], dict[str, Any]]
 
 
-def write_input(plan: "Plan", timeline: pa.Table, directory: Path) -> None:
+def write_input(plan: "Plan", timeline: pa.Table, directory: Path, shell: OfShell | None = None) -> None:
     """Write `setup.json`, `events.bin` and `tables.bin` into `directory`, which is made if it is not there.
 
     Without tables there is no `tables.bin`. Modules of one's own are named, not put there: see `modules`.
@@ -68,6 +70,8 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path) -> None:
         Columns of `timeline.schema`, sorted by time.
     directory : Path
         The guest's `in/`, or one of several in it.
+    shell : callable, optional
+        Gets the numbers of hosts by their nodes' names; gives what the user runs by hand, as `setup.json` has it.
 
     Raises
     ------
@@ -76,12 +80,12 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path) -> None:
     """
     network = Network.of_timeline(timeline)
     directions = Directions.of_timeline(timeline, network)
+    written = setup(plan, timeline, network, directions)
+    if shell is not None:
+        written["shell"] = shell(network.host_numbers)
     directory.mkdir(parents=True, exist_ok=True)
     # One line a key: json's indenting encoder is slow, and a jitter table would take a line a value
-    entries = (
-        f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
-        for key, value in setup(plan, timeline, network, directions).items()
-    )
+    entries = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in written.items())
     (directory / "setup.json").write_text("{\n" + ",\n".join(entries) + "\n}\n", encoding="utf-8")
     with (directory / "events.bin").open("wb") as file:
         events(timeline, network).tofile(file)

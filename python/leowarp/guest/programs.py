@@ -11,9 +11,9 @@ import os
 import shlex
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from leowarp.errors import HostError
 from leowarp.guest import elf
@@ -48,6 +48,34 @@ def check_programs(plan: Plan) -> None:
         )
 
 
+class Surroundings(Protocol):
+    """What decides where a program is looked for: a flow has it, and a shell."""
+
+    @property
+    def rootfs(self) -> str | None:
+        """A directory in place of this machine's root."""
+
+    @property
+    def directory(self) -> str | None:
+        """Working directory."""
+
+    @property
+    def environment(self) -> Mapping[str, str] | None:
+        """Variables beside those that all programs have."""
+
+
+def check_program(command: str, surroundings: Surroundings) -> None:
+    """Whether the program of one command line is there and is one for this processor.
+
+    Raises
+    ------
+    HostError
+        If not.
+    """
+    if (why := _why_not(surroundings, command)) is not None:
+        raise HostError(f"`{command}` cannot run: {why}", hint="install what is missing, or name it by its path")
+
+
 def put_roots(plan: Plan, directory: Path) -> None:
     """Makes, in the guest's `in/`, a link to the root of each flow's programs."""
     for number, flow in enumerate(plan.flows):
@@ -75,12 +103,12 @@ def keep_outputs(out: Path, run_dir: Path) -> None:
         shutil.move(out / "programs", target)
 
 
-def root_of(flow: Flow) -> Path:
+def root_of(flow: Surroundings) -> Path:
     """The directory of this machine that is the root of a flow's programs."""
     return Path(flow.rootfs or "/")
 
 
-def program_file(flow: Flow, command: str) -> Path | None:
+def program_file(flow: Surroundings, command: str) -> Path | None:
     """The file of this machine that a command line runs, as far as the host can tell; None: there is none.
 
     Looked for as the guest does: in the directories of its PATH, below the flow's root.
@@ -114,7 +142,7 @@ def _wrong(flow: Flow) -> Iterator[str]:
             yield f"{key}: {why}"
 
 
-def _why_not(flow: Flow, command: str) -> str | None:
+def _why_not(flow: Surroundings, command: str) -> str | None:
     """Why a command's program cannot run; None: it can, or the host cannot tell."""
     name = shlex.split(command)[0]
     if name.startswith("{run_dir}"):
@@ -153,7 +181,7 @@ def _why_not_script(file: Path, head: bytes) -> str | None:
     return f'"{file}" is a script for {named}, which the guest does not start by itself: write "{named} {file}"'
 
 
-def _path_of(flow: Flow) -> str:
+def _path_of(flow: Surroundings) -> str:
     return (flow.environment or {}).get("PATH", PROGRAMS_PATH)
 
 

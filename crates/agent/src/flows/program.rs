@@ -2,23 +2,22 @@
 //! Programs of the user's own, a client at one host of the flow and a server at the other: started, listened to, ended,
 //! and judged by how they ended.
 //!
-//! What they may do is little: their root is read-only ([`crate::root`]), and of root's capabilities they keep those that
-//! a server needs in its own network namespace and on files. What they write is copied to the run's output.
+//! What they may do is little ([`crate::place`]). What they write is copied to the run's output.
 
 use crate::clock::{self, Clock};
 use crate::ending::Ending;
 use crate::error::{check, Error, Result};
 use crate::network::Network;
-use crate::root::{Root, WRITABLE};
+use crate::place::{self, Place, Wanted};
 use leowarp_timeline::setup::Setup;
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How long a program has to end by itself after SIGTERM before it gets SIGKILL.
@@ -28,15 +27,10 @@ pub const GRACE_NS: i64 = 1_000_000_000;
 const PROCESSES_MAX: usize = 500;
 const PROCESSES_REFUSED: usize = 520;
 const PIECE_BYTES: usize = 64 * 1024;
-const OPEN_FILES_MAX: libc::rlim_t = 4096;
 /// After a program's end: whoever listens to it is woken before any time goes by.
 const LISTENERS_NS: i64 = 1000;
 const LAST_LINES: usize = 6;
 const LONGEST_LINE: usize = 300;
-/// Of any Linux (init/init_task.c); the agent's own is 1 ns, and a thread inherits it.
-const TIMER_SLACK_NS: libc::c_ulong = 50_000;
-/// linux/capability.h: chown, dac_override, dac_read_search, fowner, kill, setgid, setuid, net_bind_service, net_raw.
-const CAPABILITIES: u64 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 13;
 
 /// Both programs of a flow.
 pub struct Program {
@@ -52,9 +46,7 @@ struct Role {
     command: Vec<String>,
     start_ns: i64,
     environment: BTreeMap<String, String>,
-    directory: String,
-    root: Root,
-    namespace: OwnedFd,
+    place: Place,
     storage_bytes: u64,
     /// Code that it may exit with; none = any, and it need not exit.
     expect_exit: Option<i32>,
@@ -83,23 +75,20 @@ impl Program {
         let mut roles = Vec::new();
         for (name, command, host, start_ns) in [server, client] {
             let Some(command) = command else { continue };
-            let node = setup.hosts[host].node;
-            let namespace = network.inside(node, || {
-                // As on a host whose programs are root: ports below 1024, and ping without CAP_NET_RAW.
-                crate::netns::set_sysctl("net.ipv4.ip_unprivileged_port_start", "0")?;
-                crate::netns::set_sysctl("net.ipv4.ping_group_range", "0 2147483647")?;
-                File::open("/proc/thread-self/ns/net").map(OwnedFd::from).map_err(|e| kernel("open a namespace", e))
-            })?;
-            let root = Root::make(&format!("{flow}-{name}"), &program.root, program.storage_bytes, &hosts(setup))?;
+            let wanted = Wanted {
+                name: &format!("{flow}-{name}"),
+                host_dir: &program.root,
+                storage_bytes: program.storage_bytes,
+                directory: program.directory.as_ref(),
+            };
+            let place = Place::open(network, setup, setup.hosts[host].node, &wanted)?;
             roles.push(Arc::new(Role {
                 flow,
                 name,
                 command: command.clone(),
                 start_ns,
                 environment: program.environment.clone(),
-                directory: program.directory.clone().unwrap_or_else(|| WRITABLE.into()),
-                root,
-                namespace,
+                place,
                 storage_bytes: program.storage_bytes,
                 expect_exit: if name == "client" { program.expect_exit } else { Some(0) },
                 state: Mutex::default(),
@@ -255,26 +244,9 @@ impl Role {
     }
 
     fn spawn(&self) -> Result<std::process::Child> {
-        let mut command = Command::new(&self.command[0]);
-        command.args(&self.command[1..]).env_clear().envs(&self.environment);
+        let mut command = self.place.command(&self.command, &self.environment)?;
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let namespace = self.namespace.as_raw_fd();
-        let root = c_string(&self.root.path.display().to_string())?;
-        let directory = c_string(&self.directory)?;
-        // SAFETY: plain system calls on strings that live through them; nothing is allocated between fork and exec.
-        unsafe {
-            command.pre_exec(move || confine(namespace, &root, &directory));
-        }
-        command.spawn().map_err(|source| {
-            let hint = match source.kind() {
-                std::io::ErrorKind::NotFound => {
-                    "it is looked for in the guest, where /run, /dev, /proc and /sys are the guest's own; PATH and the \
-                     working directory are those of the flow"
-                }
-                _ => "it must be a program for x86-64, or a script whose first line names one",
-            };
-            Error::Program { what: format!("{} cannot be started: {source}", self.described()), hint: hint.into() }
-        })
+        command.spawn().map_err(|source| place::not_started(&self.described(), &source))
     }
 
     /// Keeps what it says: as it is, and line by line with the virtual time at which each was written.
@@ -338,7 +310,7 @@ impl Role {
         let said = ["stderr", "stdout"].map(|stream| self.last_lines(stream));
         let said = said.iter().find(|text| !text.is_empty());
         let said = said.map_or_else(|| "; it said nothing".into(), |text| format!("; its last words:{text}"));
-        let full = if matches!(self.root.is_full(), Ok(true)) { "; its directory is full" } else { "" };
+        let full = if matches!(self.place.root.is_full(), Ok(true)) { "; its directory is full" } else { "" };
         let expected = if self.name == "client" {
             format!(
                 "expected: {}; write expect_exit = {} if that is right",
@@ -363,13 +335,13 @@ impl Role {
     }
 
     fn described_end(&self, end_ns: i64) -> Result<Value> {
-        if self.root.is_full()? {
+        if self.place.root.is_full()? {
             return Err(Error::Program {
                 what: format!("{} has filled its directory, {} bytes", self.described(), self.storage_bytes),
                 hint: "let it write less, or raise the flow's storage".into(),
             });
         }
-        self.root.copy_out(&self.output().join("files"))?;
+        self.place.root.copy_out(&self.output().join("files"))?;
         let State { pid, end, .. } = *self.state();
         let status = end.map(|e| e.1);
         let ended_ns = end.map(|e| e.0).filter(|&t_ns| t_ns < end_ns);
@@ -378,66 +350,6 @@ impl Role {
             "start_ns": self.start_ns, "end_ns": ended_ns,
             "exit_code": status.and_then(|s| s.code()), "signal": status.and_then(|s| s.signal()),
         }))
-    }
-}
-
-/// The text of /etc/hosts: every host of the setup by its name, as the scenario has it and in small letters.
-fn hosts(setup: &Setup) -> String {
-    let mut text = String::from("127.0.0.1 localhost\n");
-    for host in &setup.hosts {
-        let name = setup.nodes[host.node].name.trim_start_matches("host:").replace(char::is_whitespace, "-");
-        let small = name.to_lowercase();
-        let also = if small == name { String::new() } else { format!(" {small}") };
-        text.push_str(&format!("{} {name}{also}\n", host.address));
-    }
-    text
-}
-
-/// Between fork and exec: the program's namespace, root and directory, and what it may do there.
-fn confine(namespace: RawFd, root: &std::ffi::CStr, directory: &std::ffi::CStr) -> std::io::Result<()> {
-    let ok = |result: libc::c_long| if result < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) };
-    #[repr(C)]
-    struct Header {
-        version: u32,
-        pid: i32,
-    }
-    #[repr(C)]
-    #[derive(Clone, Copy)]
-    struct Sets {
-        effective: u32,
-        permitted: u32,
-        inheritable: u32,
-    }
-    const VERSION_3: u32 = 0x2008_0522;
-    const CLOSE_RANGE_CLOEXEC: u32 = 4;
-    const ADDR_NO_RANDOMIZE: libc::c_ulong = 0x0040_0000;
-    const LAST_CAPABILITY: u64 = 63;
-    // SAFETY: plain system calls on values that live through them.
-    unsafe {
-        ok(libc::setsid().into())?;
-        ok(libc::setns(namespace, libc::CLONE_NEWNET).into())?;
-        ok(libc::chroot(root.as_ptr()).into())?;
-        ok(libc::chdir(directory.as_ptr()).into())?;
-        libc::umask(0o022);
-        ok(libc::personality(ADDR_NO_RANDOMIZE).into())?;
-        ok(libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0).into())?;
-        for (resource, most) in [(libc::RLIMIT_NOFILE, OPEN_FILES_MAX), (libc::RLIMIT_CORE, 0)] {
-            let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
-            ok(libc::setrlimit(resource, &raw const limit).into())?;
-        }
-        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-        // Descriptors of the agent's; those that the start itself needs are closed so already.
-        ok(libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_RANGE_CLOEXEC))?;
-        for capability in (0..=LAST_CAPABILITY).filter(|c| CAPABILITIES >> c & 1 == 0) {
-            // EINVAL: the kernel has none of this number.
-            libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);
-        }
-        ok(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).into())?;
-        let header = Header { version: VERSION_3, pid: 0 };
-        let kept = Sets { effective: CAPABILITIES as u32, permitted: CAPABILITIES as u32, inheritable: 0 };
-        let none = Sets { effective: 0, permitted: 0, inheritable: 0 };
-        let sets = [kept, none];
-        ok(libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()))
     }
 }
 
@@ -450,10 +362,6 @@ fn signal_group(pid: i32, signal: i32) {
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<()> {
     let thread = std::thread::Builder::new().name(name.into()).spawn(body);
     thread.map(|_| ()).map_err(|e| kernel("start a program's thread", e))
-}
-
-fn c_string(text: &str) -> Result<std::ffi::CString> {
-    std::ffi::CString::new(text).map_err(|_| Error::Input(format!("{text:?} holds a 0")))
 }
 
 fn kernel(attempt: &str, source: std::io::Error) -> Error {

@@ -52,6 +52,12 @@ impl Setup {
                 rule(is_name(name), format!("modules[{i}].parameters"), name, "it must be a parameter's name")?;
             }
         }
+        if let Some(shell) = &self.shell {
+            let hosts = self.hosts.len();
+            rule(shell.at < hosts, "shell.at", shell.at, format!("it must be one of the {hosts} hosts"))?;
+            rule(!shell.command.is_empty(), "shell.command", "empty", "it must name a program")?;
+            rule(shell.storage_bytes > 0, "shell.storage_bytes", 0, "it must be above 0")?;
+        }
         (0..self.flows.len()).try_for_each(|i| self.flow(i))
     }
 

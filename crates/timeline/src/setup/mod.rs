@@ -6,6 +6,7 @@ mod cures;
 mod flow;
 mod network;
 mod observe;
+mod shell;
 
 pub use cures::{Cures, EndMarker, Hold, HoldFull, MoveQueue, Notify, Numbering, Ordering, Resequence};
 pub use flow::{Flow, FlowKind, Program, FLOOD_SILENCE_NS};
@@ -14,6 +15,7 @@ pub use network::{
     QueueCounts, QueueKind, MTU_LEAST_BYTES, MTU_MOST_BYTES, OVERTAKING_LIMIT_PKTS,
 };
 pub use observe::{Observe, Packets, Pcap};
+pub use shell::{Shell, Terminal};
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -65,6 +67,9 @@ pub struct Setup {
     pub cures: Cures,
     /// What is recorded.
     pub observe: Observe,
+    /// What the user runs by hand.
+    #[serde(default)]
+    pub shell: Option<Shell>,
 }
 
 /// What ends the run.

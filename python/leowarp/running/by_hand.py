@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scenario's network with a shell at one of its hosts (`leowarp shell`): nothing is recorded, nothing left behind."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leowarp.errors import ScenarioError
+from leowarp.progress import OnProgress, building
+from leowarp.running.street import prepared
+
+if TYPE_CHECKING:
+    from leowarp.scenario import Plan
+
+
+def shell(
+    scenario: Path | str | Plan, at: str, command: Sequence[str] = (), set: Mapping[str, Any] | Sequence[str] = (), *,
+    is_terminal: bool = False, stdin: bytes | None = None, flows: bool = True, kernel: Path | str | None = None,
+    progress: bool | OnProgress = True, trust: bool = False,
+) -> int:  # fmt: skip
+    """Exit code of a command at a host of a scenario's network, which ran on this process' terminal or outputs.
+
+    Parameters
+    ----------
+    at : str
+        A station; large and small letters are the same.
+    command : sequence of str
+        Program and arguments; a shell if empty.
+    is_terminal : bool
+        Whether it gets the terminal; else standard output and standard error, and as standard input `stdin`.
+    flows : bool
+        Whether the scenario's flows run beside it.
+
+    The other parameters are those of `leowarp.run`. Raises any `LeowarpError`.
+    """
+    # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
+    from leowarp import guest, media
+    from leowarp.scenario import plan_of
+
+    plan = plan_of(scenario, set, kernel)
+    plan = plan.named_by_caller() if trust else plan
+    asked = guest.Shell(station_of(plan, at), tuple(command), is_terminal, stdin)
+    plan = unobserved(plan if flows else dataclasses.replace(plan, flows=()))
+    guest.demand_trust(plan)
+    media.check(plan)
+    guest.check_programs(plan)
+    guest.check_shell(asked)
+    with building(progress) as built:
+        image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
+        guest.check_fits(plan, image.kernel_facts)
+    # Without flows routes lead from every station to every other.
+    timeline = prepared(dataclasses.replace(plan, flows=())).timeline
+    with tempfile.TemporaryDirectory(prefix="leowarp-shell-") as scratch:
+        return guest.run_shell(image, plan, timeline, Path(scratch), asked)
+
+
+def station_of(plan: Plan, at: str) -> str:
+    """The name of a station, as the scenario writes it.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none of this name.
+    """
+    from leowarp.scenario.problems import nearest
+
+    names = [station.name for station in plan.stations]
+    found = [name for name in names if name == at] or [name for name in names if name.lower() == at.lower()]
+    if len(found) != 1:
+        near = nearest(at, names)
+        guess = f'did you mean "{near}"? ' if near else ""
+        raise ScenarioError(
+            f'starting a shell at "{at}": the scenario has no such station', f"{guess}it has: {', '.join(names)}"
+        )
+    return found[0]
+
+
+def unobserved(plan: Plan) -> Plan:
+    """The same network and flows until the end of the run, and nothing recorded."""
+    return dataclasses.replace(
+        plan,
+        run=dataclasses.replace(plan.run, ends="duration"),
+        observe=dataclasses.replace(
+            plan.observe, truth=False, sockets_ns=None, counters_ns=None, queues_ns=None, packets="none", pcap="none"
+        ),
+    )
