@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 import tempfile
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from machine import machine, spread
 
 import leowarp as lw
 
@@ -51,12 +51,6 @@ def measure(scenario: str, changes: dict[str, str], directory: Path) -> Measured
         virtual_s=run.summary["virtual_s"], cpu_s=costs["cpu_s"], guest_cpu_s=costs["guest_cpu_s"],
         wall_s=costs["wall_s"], peak_memory_bytes=costs["guest_peak_memory_bytes"], packet_hops=hops,
     )  # fmt: skip
-
-
-def spread(values: list[float], form: str) -> str:
-    """Median, and in brackets the smallest and the largest."""
-    middle = format(statistics.median(values), form)
-    return f"{middle} ({format(min(values), form)} to {format(max(values), form)})"
 
 
 def speed_rows(label: str, runs: list[Measured]) -> list[tuple[str, str, str]]:
@@ -132,13 +126,6 @@ def rows(scratch: Path, share: float) -> list[tuple[str, str, str]]:
             ("", "memory, peak", f"{max(m.peak_memory_bytes for m in runs) / 2**20:.0f} MiB"),
         ]
     return table
-
-
-def machine() -> str:
-    cpu = next(line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
-               if line.startswith("model name"))  # fmt: skip
-    load = Path("/proc/loadavg").read_text().split()[0]
-    return f"{cpu}, load {load} at the start"
 
 
 def main() -> None:

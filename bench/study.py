@@ -17,7 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import PAGE, ROOT, machine, spread
+from bench import PAGE, ROOT
+from machine import machine, spread
 
 from leowarp import scenario
 from leowarp.metrics import metrics, tables_of
