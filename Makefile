@@ -49,10 +49,11 @@ check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dep
 	@cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	@tools/page.sh check
 
-bench: kernel ## speed and memory, as the table of docs/performance.md
+bench: kernel ## speed and memory, as the tables of docs/performance.md; beside ns-3, as docs/benchmark.md
 	@$(PYTHON) bench/bench.py
 	@$(PYTHON) bench/study.py
 	@$(PYTHON) bench/size.py
+	@$(PYTHON) bench/ns3/bench.py
 
 wheel: kernel ## dist/leowarp-*.whl: package, native library, agent and kernel in one file
 	@$(PYTHON) tools/wheel.py

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ns-3 on this machine, and the program of ours that is compiled against it: an installation of the user's own, or the
+wheel of PyPI in a virtual environment of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+from leowarp.errors import HostError
+
+HERE = Path(__file__).resolve().parent
+BUILD = HERE.parents[1] / "build" / "ns3"
+REQUIREMENTS = HERE / "requirements.txt"
+SOURCES = (HERE / "path.cc", HERE / "network.h")
+VARIABLE = "NS3_PREFIX"
+MODULES = ("point-to-point", "internet", "network", "core")
+_LIBRARY = re.compile(r"libns(3(?:[.-]\w+?)*)-core((?:-\w+)?)\.so")
+
+
+@dataclass(frozen=True)
+class Ns3:
+    """An installation of ns-3.
+
+    Attributes
+    ----------
+    headers, libraries : Path
+        Of `ns3/core-module.h`; of `libns3.44-core.so`.
+    version : str
+        As libraries are named: 3.44.
+    suffix : str
+        What their names end in: of builds that are not for release `-debug` or the like.
+    definitions : tuple of str
+        Macros with which it was built, which its headers want to see again.
+    origin : str
+        In words, for the page.
+    """
+
+    headers: Path
+    libraries: Path
+    version: str
+    suffix: str
+    definitions: tuple[str, ...]
+    origin: str
+
+    def command(self, program: Path) -> list[str]:
+        """How `path.cc` is compiled."""
+        return [
+            os.environ.get("CXX", "g++"), "-std=c++20", "-O3", "-Wall", "-Wextra", "-Wno-deprecated-declarations",
+            *(f"-D{each}" for each in self.definitions), "-isystem", str(self.headers), str(SOURCES[0]),
+            "-L", str(self.libraries), f"-Wl,-rpath,{self.libraries}",
+            *(f"-lns{self.version}-{module}{self.suffix}" for module in MODULES), "-o", str(program),
+        ]  # fmt: skip
+
+
+def found_in(prefix: Path, origin: str) -> Ns3:
+    """The ns-3 below a directory.
+
+    Raises
+    ------
+    HostError
+        If headers or libraries are missing.
+    """
+    headers = prefix / "include"
+    if not (headers / "ns3" / "core-module.h").is_file():
+        raise HostError(f"no ns-3 in {prefix}: there is no include/ns3/core-module.h", _hint())
+    for libraries in (prefix / "lib64", prefix / "lib", *sorted((prefix / "lib").glob("*-linux-gnu"))):
+        names = [_LIBRARY.fullmatch(file.name) for file in sorted(libraries.glob("libns3*-core*.so"))]
+        for name in filter(None, names):
+            version, suffix = name.groups()
+            return Ns3(headers, libraries, version, suffix, _definitions(libraries), origin)
+    raise HostError(f"no ns-3 in {prefix}: there is no libns3*-core.so in lib64 or lib", _hint())
+
+
+def _hint() -> str:
+    return f"{VARIABLE} names what `./ns3 install` was given as --prefix; without it the wheel of PyPI is installed"
+
+
+def _definitions(libraries: Path) -> tuple[str, ...]:
+    targets = libraries / "cmake" / "ns3" / "ns3Targets.cmake"
+    if not targets.is_file():
+        raise HostError(f"{targets} is missing: with which macros ns-3 was built is not known", _hint())
+    found = re.search(r'INTERFACE_COMPILE_DEFINITIONS "([^\n]*)"\n', targets.read_text(encoding="utf-8"))
+    # The others tell of libraries that ns-3 found, and have values with quotes
+    return tuple(each for each in (found[1] if found else "").split(";") if re.fullmatch(r"NS3_\w+", each))
+
+
+def ns3() -> Ns3:
+    """The user's own (`NS3_PREFIX`), or else the pinned wheel, installed below build/ at the first call.
+
+    Raises
+    ------
+    HostError
+        If there is none, or pip cannot bring it.
+    """
+    own = os.environ.get(VARIABLE)
+    if own:
+        return found_in(Path(own).resolve(), "an installation of the machine's own")
+    home = BUILD / "venv"
+    marker = home / ".installed"
+    wanted = REQUIREMENTS.read_text(encoding="utf-8")
+    if not marker.is_file() or marker.read_text(encoding="utf-8") != wanted:
+        print(f"installing ns-3 (69 MB) into {home}", file=sys.stderr)
+        venv.create(home, with_pip=True, clear=True)
+        # Its only dependency, cppyy, is for scripts in Python: not needed here.
+        pip = [home / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        if subprocess.run([*pip, "--require-hashes", "-r", REQUIREMENTS]).returncode:
+            raise HostError(f"pip could not install what {REQUIREMENTS} asks for", _hint())
+        marker.write_text(wanted, encoding="utf-8")
+    (package,) = home.glob("lib/python*/site-packages/ns3")
+    return found_in(package, "the wheel of PyPI, a release build with assertions and logging compiled in")
+
+
+def program(installed: Ns3) -> Path:
+    """`path.cc`, compiled; again only if it, the compiler's command or ns-3 is another one.
+
+    Raises
+    ------
+    HostError
+        If it does not compile.
+    """
+    BUILD.mkdir(parents=True, exist_ok=True)
+    said = "\n".join(installed.command(Path("path")))
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in SOURCES) + said.encode()).hexdigest()[:12]
+    made = BUILD / f"path-{digest}"
+    if not made.is_file():
+        print(f"compiling {SOURCES[0].name} against ns-{installed.version}", file=sys.stderr)
+        being_made = made.with_suffix(".new")
+        if subprocess.run(installed.command(being_made)).returncode:
+            raise HostError(
+                f"{SOURCES[0]} does not compile against ns-{installed.version} in {installed.headers}", _hint()
+            )
+        being_made.rename(made)
+    return made
