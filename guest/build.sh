@@ -5,7 +5,7 @@
 # the link: seed.c (the random seed comes from the environment), rseq.c (a quirk of glibc), ptrace.c (hosts with more
 # registers than the kernel expects, and fewer requests to the host) with registers/owed.c, clock/clock.c (time to the
 # nanosecond), qdisc/leolink_*.c (the link model), cc/bbr_handover.c and cc/cubic_handover.c (congestion controls),
-# ulp/delack.c (delayed ACKs), tcp/loss_*.c (ways to find losses).
+# ulp/delack.c (delayed ACKs), tcp/loss_*.c (ways to find losses), draws/ (random numbers).
 #
 #	guest/build.sh [--leave-out] SOURCE BUILD OUT
 #
@@ -46,16 +46,26 @@ flags="-O3 -mcmodel=small -fbuiltin"
 # What meets packets, timers and processes: 99 % of the guest kernel's time in a run (design/kernel-config.md); ours have
 # absolute names, or from 6.13 on their own. All else is compiled with -O1, which takes a quarter less time. Make expands
 # it for each object.
-hot="/% clock.o leolink% bbr_handover.o cubic_handover.o delack.o loss_% arch/% drivers/net/% kernel/irq/% kernel/sched/% \
+hot="/% clock.o draws.o leolink% bbr_handover.o cubic_handover.o delack.o loss_% arch/% drivers/net/% kernel/irq/% kernel/sched/% \
 	kernel/softirq.o kernel/time/% mm/page_alloc.o mm/slub.o lib/find_bit.o lib/iov_iter.o lib/rbtree.o lib/string.o \
 	lib/timerqueue.o lib/win_minmax.o \
 	net/socket.o net/core/datagram.o net/core/dev.o net/core/dst.o net/core/filter.o net/core/gro.o net/core/gso.o \
 	net/core/neighbour.o net/core/skbuff.o net/core/sock.o net/core/stream.o net/ethernet/% net/packet/% net/sched/% \
 	net/ipv4/af_inet.o net/ipv4/arp.o net/ipv4/fib_frontend.o net/ipv4/fib_trie.o net/ipv4/inet_% net/ipv4/ip_% \
 	net/ipv4/icmp.o net/ipv4/ping.o net/ipv4/raw.o net/ipv4/route.o net/ipv4/tcp% net/ipv4/udp%"
+# What draws random numbers from a stream of its own (design/draws.md): all that draws in net/core, net/ipv4 and net/sched,
+# and what gives each program its first. Some draw for a connection
+drawing="fs/binfmt_elf.o net/core/flow_dissector.o net/core/neighbour.o net/core/net_namespace.o net/core/secure_seq.o \
+	net/core/sock.o net/core/stream.o net/ipv4/datagram.o net/ipv4/icmp.o net/ipv4/inet_connection_sock.o \
+	net/ipv4/inet_hashtables.o net/ipv4/inetpeer.o net/ipv4/ip_output.o net/ipv4/route.o net/ipv4/sysctl_net_ipv4.o \
+	net/ipv4/tcp_bbr.o net/ipv4/tcp_cdg.o net/ipv4/tcp_fastopen.o net/ipv4/tcp_input.o net/ipv4/tcp_ipv4.o \
+	net/ipv4/tcp_nv.o net/ipv4/tcp_output.o net/ipv4/tcp_plb.o net/ipv4/tcp_timer.o net/ipv4/udp.o net/sched/sch_cake.o \
+	net/sched/sch_netem.o net/sched/sch_pie.o net/sched/sch_red.o net/sched/sch_sfq.o"
+drawing_of_connection="net/ipv4/tcp_bbr.o net/ipv4/tcp_cdg.o net/ipv4/tcp_nv.o"
 kernel_make() {
 	make -C "$source" ARCH=um O="$build" KBUILD_KCONFIG="$here/Kconfig.top" KCFLAGS="$flags" \
-		CFLAGS_KERNEL="\$(if \$(filter $hot,\$@),,-O1)" \
+		CFLAGS_KERNEL="\$(if \$(filter $hot,\$@),,-O1) \$(if \$(filter $drawing,\$@),-include $build/draws.h) \
+			\$(if \$(filter $drawing_of_connection,\$@),-DDRAWS_OF=sk)" \
 		CFLAGS_MODULE=-mcmodel=large -j"$jobs" "$@"
 }
 
@@ -106,10 +116,13 @@ mkdir "$build/leowarp"
 cp "$here/Kbuild" "$here"/*/*.[ch] "$build/leowarp/"
 # Each with a function by which it is known to be in the kernel
 ours="clock:clock_register leolink:leolink_register bbr_handover:bbr_handover_main
-	cubic_handover:cubic_handover_ssthresh delack:delack_register loss_detection:__wrap_tcp_rack_mark_lost"
+	cubic_handover:cubic_handover_ssthresh delack:delack_register loss_detection:__wrap_tcp_rack_mark_lost
+	draws:__wrap_get_random_u32 getrandom:__wrap_sys_getrandom"
 # What of the kernel's own loss_detection stands before (tcp/loss_hooks.c)
 wrapped="tcp_rack_update_reo_wnd tcp_rack_mark_lost tcp_rack_reo_timeout tcp_rack_skb_timeout tcp_newreno_mark_lost
 	tcp_enter_loss tcp_cleanup_congestion_control icmp_rcv"
+wrapped_by_draws="get_random_u8 get_random_u16 get_random_u32 get_random_u64 __get_random_u32_below get_random_bytes"
+wrapped_by_getrandom="sys_getrandom random_fops urandom_fops"
 if [ $leave_out = no ]; then
 	# What owed.c is in place of stays in the kernel, under a second name, for owed.c to call
 	instead=setup_signal_stack_si
@@ -136,6 +149,12 @@ for part in seed rseq ptrace; do
 	gcc -O2 -Wall -Wextra -Werror -fno-pic -fno-stack-protector -c -o "$build/leowarp/$part.o" "$here/$part.c"
 done
 
+case $ours in
+# Only if it is another one: what includes it is compiled again otherwise
+*draws:*) cmp -s "$here/draws/draws.h" "$build/draws.h" || cp "$here/draws/draws.h" "$build/draws.h" ;;
+*) drawing="" ;;
+esac
+
 echo "leowarp: compile and link"
 rm -f "$build/vmlinux" "$build/vmlinux.unstripped" "$build/linux"
 if [ $leave_out = yes ]; then
@@ -152,12 +171,17 @@ if [ $leave_out = yes ]; then
 	ours=$fitting
 fi
 wraps=""
-case $ours in
-*loss_detection:*) wraps=$(printf -- '-Wl,--wrap,%s ' $wrapped) ;;
-esac
+case $ours in *loss_detection:*) wraps=$wrapped ;; esac
+case $ours in *draws:*) wraps="$wraps $wrapped_by_draws" ;; esac
+case $ours in *getrandom:*) wraps="$wraps $wrapped_by_getrandom" ;; esac
 kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc -Wl,--wrap,getrandom \
-	-Wl,--wrap,ptrace $wraps $(printf "$build/leowarp/%s.o " seed rseq ptrace $(printf '%s\n' $ours | sed 's/:.*//'))" linux modules
+	-Wl,--wrap,ptrace $(printf -- '-Wl,--wrap,%s ' $wraps) $(printf "$build/leowarp/%s.o " seed rseq ptrace $(printf '%s\n' $ours | sed 's/:.*//'))" linux modules
 
+if [ $leave_out = no ]; then
+	astray=$(cd "$build" && nm -A -u net/core/*.o net/ipv4/*.o net/sched/*.o | grep -E ' (__)?get_random_' |
+		grep -v '^[^:]*/built-in' | sed 's/:.*//' | sort -u)
+	[ -z "$astray" ] || fail "these draw from the kernel's common stream and are to be named in \$drawing: "$astray
+fi
 nm "$build/linux" > "$build/all-symbols.txt"
 for symbol in time_travel_time init_task cpu_tasks __wrap_getrandom __wrap_ptrace leowarp_calls $(printf '%s\n' $ours | sed 's/.*://'); do
 	grep -E " $symbol\$" "$build/all-symbols.txt" || fail "$symbol is not in the kernel"

@@ -9,21 +9,31 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
+unsigned long long leowarp_seed(void);
 ssize_t __wrap_getrandom(void *buffer, size_t length, unsigned int flags);
+
+/* The run's seed, of which draws/ makes its streams, too */
+unsigned long long leowarp_seed(void)
+{
+	static unsigned long long seed;
+	static int known;
+
+	if (!known) {
+		const char *text = getenv("LEOWARP_SEED");
+
+		seed = text ? strtoull(text, NULL, 10) : 0;
+		known = 1;
+	}
+	return seed;
+}
 
 ssize_t __wrap_getrandom(void *buffer, size_t length, unsigned int flags)
 {
-	static uint64_t state;
-	static int seeded;
+	static uint64_t drawn;
+	uint64_t state = leowarp_seed() + drawn;
 	unsigned char *out = buffer;
 
 	(void)flags;
-	if (!seeded) {
-		const char *seed = getenv("LEOWARP_SEED");
-
-		state = seed ? strtoull(seed, NULL, 10) : 0;
-		seeded = 1;
-	}
 	for (size_t i = 0; i < length; i++) {
 		uint64_t z = (state += 0x9e3779b97f4a7c15ULL);
 
@@ -31,5 +41,6 @@ ssize_t __wrap_getrandom(void *buffer, size_t length, unsigned int flags)
 		z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
 		out[i] = (unsigned char)((z ^ (z >> 31)) >> 56);
 	}
+	drawn = state - leowarp_seed();
 	return (ssize_t)length;
 }

@@ -359,3 +359,44 @@ def test_the_plan_of_a_run_of_programs_gives_itself(tmp_path):
     plan = resolve(load(run.path / "00-plan.toml"))
     assert plan == run.plan
     assert plan.flows[0].client == "sh -c 'echo \"{port}\"'"
+
+
+DRAWING = """
+import os, socket
+print(os.urandom(16).hex())
+with open("/dev/urandom", "rb", buffering=0) as device:
+    print(device.read(64).hex())
+with open("/dev/random", "wb", buffering=0) as device:
+    device.write(b"nobody asks the pool")
+print(len(os.getrandom(1_000_000)))
+try:
+    os.getrandom(8, os.GRND_RANDOM | 4)
+except OSError as error:
+    print(error.errno)
+"""
+
+
+def stream_of_programs(seed: int, size: int) -> bytes:
+    """The first bytes of what programs get as random numbers: FNV-1a over seed, name and 1, then splitmix64."""
+    mask = 2**64 - 1
+    state = 0xCBF29CE484222325
+    for byte in seed.to_bytes(8, "little") + b"programs" + (1).to_bytes(8, "little"):
+        state = (state ^ byte) * 0x100000001B3 & mask
+    words = []
+    for _ in range(size // 8):
+        state = state + 0x9E3779B97F4A7C15 & mask
+        z = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 & mask
+        z = (z ^ z >> 27) * 0x94D049BB133111EB & mask
+        words.append((z ^ z >> 31).to_bytes(8, "little"))
+    return b"".join(words)
+
+
+def test_programs_get_the_random_numbers_of_their_stream(tmp_path):
+    (tmp_path / "drawing.py").write_text(DRAWING)
+    for seed in (1, 2):
+        command = f"{PYTHON} {tmp_path / 'drawing.py'}"
+        run = run_of(tmp_path, command, name=str(seed), changes={"run.seed": seed})
+        drawn, device, length, error = said(run).split()
+        stream = stream_of_programs(seed, 8192)
+        assert bytes.fromhex(drawn + device) in stream, "behind what the interpreter has asked for"
+        assert (length, error) == ("1000000", "22")

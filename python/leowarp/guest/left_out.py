@@ -25,6 +25,8 @@ _MEANS = {
     "bbr_handover": 'no flow can have congestion_control = "bbr_handover"',
     "cubic_handover": 'no flow can have congestion_control = "cubic_handover"',
     "delack": 'no host can have tcp.delayed_ack = "on"',
+    "draws": "what congestion controls and queues draw hangs on the times of the kernel's interrupts",
+    "getrandom": "what programs get as random numbers hangs on the times of the kernel's interrupts",
     "loss_detection": 'every host has tcp.loss_detection = "kernel"',
 }
 

@@ -25,7 +25,7 @@ WITHOUT_RANDOM_NUMBERS = frozenset((
     "reno", "cubic", "cubic_handover", "bic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "scalable",
     "vegas", "veno", "westwood", "yeah",
 ))  # fmt: skip
-"""Congestion controls of 6.12 and of our own that draw nothing from the kernel's random pool; bbr (tcp_bbr.c, the phase
+"""Congestion controls of 6.12 and of our own that draw no random numbers of the kernel's; bbr (tcp_bbr.c, the phase
 of its gain cycle), bbr_handover with it, and cdg (tcp_cdg.c, its backoff) do."""
 
 QUEUES_WITHOUT_RANDOM_NUMBERS = frozenset(("fifo", "codel"))
@@ -58,9 +58,9 @@ class Made:
 
 
 def shareable(plan: Plan) -> bool:
-    """Whether a plan's run may share a boot: nothing in it draws from the kernel's random pool, which goes on from run
-    to run, and the kernel is ours, whose clock does not tell how long ago it was booted. What a module of one's own
-    draws nobody knows.
+    """Whether a plan's run may share a boot: nothing in it draws random numbers of the kernel's, whose streams go on
+    from run to run and have the seed of the boot, and the kernel is ours, whose clock does not tell how long ago it was
+    booted. What a module of one's own draws nobody knows.
 
     With a clock of coarser steps than one ns the second run of a boot differed from the same run alone, by 14 ns in the
     first packet that was dropped and by whole windows in the end (design/clock.md).

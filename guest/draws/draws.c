@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * draws: the streams of draws.h, and the kernel's own functions of the same purpose for all files that do not include it.
+ *
+ * Linked with --wrap for each of drivers/char/random.c's functions that others call (guest/build.sh): drivers, mm, and
+ * modules draw from one stream, in the order in which they ask. The pool itself goes on as it was, and nobody asks it.
+ */
+#define DRAWS_WITHOUT_FILE
+#include "draws.h"
+#include "draws_arithmetic.h"
+#include <linux/kernel.h>
+#include <linux/random.h>
+#include <linux/string.h>
+#include <net/inet_sock.h>
+#include <net/tcp.h>
+
+/* seed.c */
+unsigned long long leowarp_seed(void);
+
+u8 __wrap_get_random_u8(void);
+u16 __wrap_get_random_u16(void);
+u32 __wrap_get_random_u32(void);
+u64 __wrap_get_random_u64(void);
+u32 __wrap___get_random_u32_below(u32 ceil);
+void __wrap_get_random_bytes(void *buffer, size_t length);
+
+static struct draws others = { .name = "others" };
+
+static u64 draws_next_of_file(struct draws *draws)
+{
+	bool runs = system_state >= SYSTEM_RUNNING;
+
+	if (!draws->begun[runs]) {
+		draws->state[runs] = draws_state_of_file(leowarp_seed(), draws->name, strlen(draws->name), runs);
+		draws->begun[runs] = true;
+	}
+	return draws_step(&draws->state[runs]);
+}
+
+/*
+ * What a connection draws hangs on its addresses and ports, on how many packets it has delivered, and on how often it has
+ * drawn since it delivered that many: no other connection's draws change it. A congestion control draws in one go, as it
+ * answers an ACK or a timeout, so that to remember the last who drew is enough to count.
+ */
+static u64 draws_next_of_connection(const struct sock *sk)
+{
+	static u64 last;
+	static u32 times;
+	const struct inet_sock *inet = inet_sk(sk);
+	u64 state = draws_state_of_connection(leowarp_seed(), ntohl(inet->inet_saddr), ntohl(inet->inet_daddr),
+					      ntohs(inet->inet_sport), ntohs(inet->inet_dport), tcp_sk(sk)->delivered);
+
+	times = state == last ? times + 1 : 0;
+	last = state;
+	state += times * DRAWS_GOLDEN;
+	return draws_step(&state);
+}
+
+u64 draws_next(struct draws *draws, const struct sock *connection)
+{
+	return connection ? draws_next_of_connection(connection) : draws_next_of_file(draws);
+}
+
+/* Below 0 there is nothing; like __get_random_u32_below() this then gives any number */
+u32 draws_below(struct draws *draws, const struct sock *connection, u32 ceil)
+{
+	u32 below;
+
+	if (!ceil)
+		return draws_next(draws, connection);
+	while (!draws_below_of(draws_next(draws, connection), ceil, &below))
+		;
+	return below;
+}
+
+void draws_fill(struct draws *draws, const struct sock *connection, void *buffer, size_t length)
+{
+	while (length) {
+		u64 word = draws_next(draws, connection);
+		size_t now = min(length, sizeof(word));
+
+		memcpy(buffer, &word, now);
+		buffer += now;
+		length -= now;
+	}
+}
+
+u8 __wrap_get_random_u8(void)
+{
+	return draws_next_of_file(&others);
+}
+
+u16 __wrap_get_random_u16(void)
+{
+	return draws_next_of_file(&others);
+}
+
+u32 __wrap_get_random_u32(void)
+{
+	return draws_next_of_file(&others);
+}
+
+u64 __wrap_get_random_u64(void)
+{
+	return draws_next_of_file(&others);
+}
+
+u32 __wrap___get_random_u32_below(u32 ceil)
+{
+	return draws_below(&others, NULL, ceil);
+}
+
+void __wrap_get_random_bytes(void *buffer, size_t length)
+{
+	draws_fill(&others, NULL, buffer, length);
+}

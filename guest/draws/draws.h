@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Random numbers that hang on the run's seed and on what is drawn in the same file, and on nothing else (design/draws.md).
+ *
+ * guest/build.sh includes this before files of net/: what stands there as get_random_u32() and the like draws from a stream
+ * of the file's own, or, where DRAWS_OF names the socket, of the connection's. The kernel's pool mixes in the times of
+ * interrupts, which any change of the kernel moves.
+ */
+#ifndef LEOWARP_DRAWS_H
+#define LEOWARP_DRAWS_H
+
+#include <linux/types.h>
+
+struct sock;
+
+/*
+ * A stream. What is drawn before the first process runs is counted by itself: a driver that is built in or left out draws
+ * then, and moves nothing later.
+ */
+struct draws {
+	const char *name;
+	u64 state[2];	/* before the first process, and after */
+	bool begun[2];
+};
+
+u64 draws_next(struct draws *draws, const struct sock *connection);
+u32 draws_below(struct draws *draws, const struct sock *connection, u32 ceil);
+void draws_fill(struct draws *draws, const struct sock *connection, void *buffer, size_t length);
+
+#ifndef DRAWS_WITHOUT_FILE
+
+/*
+ * Functions of the file's own. What linux/random.h declares of these names later are they (a declaration without `static`
+ * keeps the linkage of the one before), and what it makes of them draws from them, too.
+ */
+static struct draws draws_of_file __attribute__((unused)) = { .name = KBUILD_BASENAME };
+
+static inline u8 draws_u8(void)
+{
+	return draws_next(&draws_of_file, NULL);
+}
+
+static inline u16 draws_u16(void)
+{
+	return draws_next(&draws_of_file, NULL);
+}
+
+static inline u32 draws_u32(void)
+{
+	return draws_next(&draws_of_file, NULL);
+}
+
+static inline u64 draws_u64(void)
+{
+	return draws_next(&draws_of_file, NULL);
+}
+
+static inline u32 draws_u32_below(u32 ceil)
+{
+	return draws_below(&draws_of_file, NULL, ceil);
+}
+
+static inline void draws_bytes(void *buffer, size_t length)
+{
+	draws_fill(&draws_of_file, NULL, buffer, length);
+}
+
+#define get_random_u8 draws_u8
+#define get_random_u16 draws_u16
+#define get_random_u32 draws_u32
+#define get_random_u64 draws_u64
+#define __get_random_u32_below draws_u32_below
+#define get_random_bytes draws_bytes
+
+#ifdef DRAWS_OF
+
+/* What headers draw there is no connection for: they come first */
+#include <net/tcp.h>
+#undef get_random_u8
+#undef get_random_u16
+#undef get_random_u32
+#undef get_random_u64
+#undef get_random_bytes
+#define get_random_u8() ((u8)draws_next(NULL, DRAWS_OF))
+#define get_random_u16() ((u16)draws_next(NULL, DRAWS_OF))
+#define get_random_u32() ((u32)draws_next(NULL, DRAWS_OF))
+#define get_random_u64() draws_next(NULL, DRAWS_OF)
+#define get_random_u32_below(ceil) draws_below(NULL, DRAWS_OF, ceil)
+#define get_random_bytes(buffer, length) draws_fill(NULL, DRAWS_OF, buffer, length)
+
+#endif
+#endif
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What draws compute: numbers in, numbers out. Compiled into the kernel, and by the tests on the host
+ * (tests/guest/draws_arithmetic_test.py).
+ */
+#ifndef LEOWARP_DRAWS_ARITHMETIC_H
+#define LEOWARP_DRAWS_ARITHMETIC_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+typedef uint8_t u8;
+typedef uint32_t u32;
+typedef uint64_t u64;
+#endif
+
+#define DRAWS_FNV_BASIS 0xcbf29ce484222325ULL
+#define DRAWS_FNV_PRIME 0x100000001b3ULL
+#define DRAWS_GOLDEN 0x9e3779b97f4a7c15ULL
+
+/* FNV-1a, by which the agent, too, makes a stream's seed of the run's seed and a name (substream() in network.rs) */
+static inline u64 draws_fnv(u64 hash, const void *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ ((const u8 *)bytes)[i]) * DRAWS_FNV_PRIME;
+	return hash;
+}
+
+static inline u64 draws_fnv_u64(u64 hash, u64 number)
+{
+	for (u32 i = 0; i < 8; i++)
+		hash = (hash ^ (u8)(number >> (8 * i))) * DRAWS_FNV_PRIME;
+	return hash;
+}
+
+/* splitmix64 (Steele, Lea, Flood 2014), as in seed.c: the stream's next 64 bits */
+static inline u64 draws_step(u64 *state)
+{
+	u64 z = (*state += DRAWS_GOLDEN);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+/* A file's stream: of the run's seed, its name, and whether a process runs yet (0, 1) */
+static inline u64 draws_state_of_file(u64 seed, const char *name, size_t length, bool runs)
+{
+	return draws_fnv_u64(draws_fnv(draws_fnv_u64(DRAWS_FNV_BASIS, seed), name, length), runs);
+}
+
+/* A connection's, IPv4, from the side of who draws: addresses and ports as numbers, packets that it has delivered */
+static inline u64 draws_state_of_connection(u64 seed, u32 own, u32 others, u32 own_port, u32 others_port, u32 delivered_pkts)
+{
+	u64 state = draws_fnv_u64(DRAWS_FNV_BASIS, seed);
+
+	state = draws_fnv_u64(state, (u64)own << 32 | others);
+	return draws_fnv_u64(state, (u64)(own_port << 16 | others_port) << 32 | delivered_pkts);
+}
+
+/*
+ * A number below ceil, of 64 random bits; false if another draw is needed. Lemire's multiplication without bias (2019), as
+ * in get_random_u32_below(): of the 2^32 upper halves 2^32 % ceil are refused, so that each result has as many.
+ */
+static inline bool draws_below_of(u64 bits, u32 ceil, u32 *below)
+{
+	u64 product = (u64)ceil * (u32)(bits >> 32);
+
+	*below = product >> 32;
+	return (u32)product >= -ceil % ceil;
+}
+
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * getrandom: what programs get as random numbers, by getrandom(2), /dev/urandom and /dev/random: a stream of their own, in
+ * the order in which they ask. The agent, whose draws are another program's business, has another one.
+ *
+ * Linked with --wrap for the system call and for both devices' operations (guest/build.sh).
+ */
+#define DRAWS_WITHOUT_FILE
+#include "draws.h"
+#include <linux/fs.h>
+#include <linux/random.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/uio.h>
+
+long __wrap_sys_getrandom(char __user *buffer, size_t length, unsigned int flags);
+extern const struct file_operations __wrap_random_fops, __wrap_urandom_fops;
+
+static struct draws programs = { .name = "programs" }, agent = { .name = "agent" };
+
+/* As the kernel's get_random_bytes_user(): what was copied, or -EFAULT if nothing could be */
+static ssize_t getrandom_fill(struct iov_iter *to)
+{
+	u8 block[256];
+	size_t filled = 0, length;
+
+	while ((length = min(iov_iter_count(to), sizeof(block)))) {
+		size_t copied;
+
+		draws_fill(is_global_init(current) ? &agent : &programs, NULL, block, length);
+		copied = copy_to_iter(block, length, to);
+		filled += copied;
+		if (copied != length)
+			return filled ? filled : -EFAULT;
+		if (filled % PAGE_SIZE == 0) {
+			if (signal_pending(current))
+				break;
+			cond_resched();
+		}
+	}
+	return filled;
+}
+
+long __wrap_sys_getrandom(char __user *buffer, size_t length, unsigned int flags)
+{
+	struct iov_iter to;
+	int wrong;
+
+	if (flags & ~(GRND_NONBLOCK | GRND_RANDOM | GRND_INSECURE) ||
+	    (flags & (GRND_INSECURE | GRND_RANDOM)) == (GRND_INSECURE | GRND_RANDOM))
+		return -EINVAL;
+	wrong = import_ubuf(ITER_DEST, buffer, length, &to);
+	return wrong ? wrong : getrandom_fill(&to);
+}
+
+static ssize_t getrandom_read(struct kiocb *file, struct iov_iter *to)
+{
+	return getrandom_fill(to);
+}
+
+/* What is written to the devices would be mixed into the pool, which nobody asks */
+static ssize_t getrandom_write(struct kiocb *file, struct iov_iter *from)
+{
+	size_t length = iov_iter_count(from);
+
+	iov_iter_advance(from, length);
+	return length;
+}
+
+const struct file_operations __wrap_random_fops = {
+	.read_iter = getrandom_read,
+	.write_iter = getrandom_write,
+	.llseek = noop_llseek,
+};
+
+const struct file_operations __wrap_urandom_fops = {
+	.read_iter = getrandom_read,
+	.write_iter = getrandom_write,
+	.llseek = noop_llseek,
+};

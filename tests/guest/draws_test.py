@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random numbers of the guest hang on the seed and on what is drawn in the same place, and on nothing else."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import leowarp as lw
+
+pytestmark = pytest.mark.guest
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "chain.toml"
+MODULE = Path(__file__).with_name("draws_module.c")
+
+
+def trace_of(folder: Path, **changed: object) -> dict[str, str]:
+    """sha256 of each table of the trace of BBR, whose cycle begins within 2 s and again after PROBE_RTT, at 10 s."""
+    changes = {"run.duration": "13 s", "flows.0.congestion_control": "bbr"} | changed
+    made = lw.run(EXAMPLE, changes, folder, report=False, progress=False)
+    files = json.loads((made.path / "manifest.json").read_text())["files"]
+    return {name: digest for name, digest in files.items() if name.startswith("30-trace/")}
+
+
+def test_what_else_draws_or_interrupts_moves_no_packet_of_bbr(tmp_path):
+    alone = trace_of(tmp_path / "alone")
+    module = {"guest.cc_modules": [str(MODULE)]}
+    assert trace_of(tmp_path / "disturbed", **module) == alone
+    # Interrupts at other instants, and so many more random numbers of the kernel's
+    other = {"modules.draws_module.draws": "1000", "modules.draws_module.period_ns": "777777 ns"}
+    assert trace_of(tmp_path / "other", **module, **other) == alone
+
+
+def test_bbr_draws_by_the_seed(tmp_path):
+    traces = [trace_of(tmp_path / str(seed), **{"run.seed": seed, "run.duration": "4 s"}) for seed in (1, 2, 3)]
+    assert len({trace["30-trace/sockets.parquet"] for trace in traces}) > 1
