@@ -117,7 +117,7 @@ cp "$here/Kbuild" "$here"/*/*.[ch] "$build/leowarp/"
 # Each with a function by which it is known to be in the kernel
 ours="clock:clock_register leolink:leolink_register bbr_handover:bbr_handover_main
 	cubic_handover:cubic_handover_ssthresh delack:delack_register loss_detection:__wrap_tcp_rack_mark_lost
-	draws:__wrap_get_random_u32 getrandom:__wrap_sys_getrandom"
+	draws:__wrap_get_random_u32 getrandom:__wrap_sys_getrandom polling:__wrap_handle_syscall"
 # What of the kernel's own loss_detection stands before (tcp/loss_hooks.c)
 wrapped="tcp_rack_update_reo_wnd tcp_rack_mark_lost tcp_rack_reo_timeout tcp_rack_skb_timeout tcp_newreno_mark_lost
 	tcp_enter_loss tcp_cleanup_congestion_control icmp_rcv"
@@ -174,6 +174,7 @@ wraps=""
 case $ours in *loss_detection:*) wraps=$wrapped ;; esac
 case $ours in *draws:*) wraps="$wraps $wrapped_by_draws" ;; esac
 case $ours in *getrandom:*) wraps="$wraps $wrapped_by_getrandom" ;; esac
+case $ours in *polling:*) wraps="$wraps handle_syscall" ;; esac
 kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc -Wl,--wrap,getrandom \
 	-Wl,--wrap,ptrace $(printf -- '-Wl,--wrap,%s ' $wraps) $(printf "$build/leowarp/%s.o " seed rseq ptrace $(printf '%s\n' $ours | sed 's/:.*//'))" linux modules
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +68,8 @@ static void tick(long virtual_s)
 
 int main(void)
 {
+	/* The console: it can be written to at any time */
+	struct pollfd always = { .fd = 1, .events = POLLOUT };
 	char fault[64] = "";
 	int file, status;
 
@@ -100,15 +101,15 @@ int main(void)
 	} else if (!strcmp(fault, "spin")) {
 		for (;;)
 			;
-	} else if (!strcmp(fault, "spin-in-child")) {
+	} else if (!strcmp(fault, "call-in-child")) {
 		if (!fork())
 			for (;;)
-				sched_yield();
+				getpid();
 		wait(&status);
 	} else if (!strcmp(fault, "poll-in-child")) {
 		if (!fork())
 			for (;;)
-				poll(NULL, 0, 0);
+				poll(&always, 1, -1);
 		wait(&status);
 	} else if (!strcmp(fault, "sleep")) {
 		for (;;)

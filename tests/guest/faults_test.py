@@ -83,8 +83,8 @@ def test_a_hint_of_the_agent_is_passed_on(drive_fault):
     ("fault", "calls", "hint"),
     [
         ("spin", "it has made no system call since", "let it block"),
-        ("spin-in-child", r"its last system calls of \d{4,} since: sched_yield(, sched_yield){7}\b", "usleep(1)"),
-        ("poll-in-child", r"its last system calls of \d{4,} since: poll(, poll){7}\b", "a timeout other than 0"),
+        ("call-in-child", r"its last system calls of \d{4,} since: getpid(, getpid){7}\b", "read the clock"),
+        ("poll-in-child", r"its last system calls of \d{4,} since: poll(, poll){7}\b", "no longer ask for"),
     ],
 )
 def test_a_program_that_never_sleeps_is_found_and_named(drive_fault, guest_directory, fault, calls, hint):

@@ -27,6 +27,7 @@ _MEANS = {
     "delack": 'no host can have tcp.delayed_ack = "on"',
     "draws": "what congestion controls and queues draw hangs on the times of the kernel's interrupts",
     "getrandom": "what programs get as random numbers hangs on the times of the kernel's interrupts",
+    "polling": "a program that asks without waiting (sched_yield, poll with a timeout of 0) stops virtual time",
     "loss_detection": 'every host has tcp.loss_detection = "kernel"',
 }
 
