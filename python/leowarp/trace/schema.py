@@ -240,7 +240,7 @@ PACKETS = TableSchema(
         Column("is_retransmission", _BOOL, "", "whether bytes of it were sent before"),
         Column("is_spurious", _BOOL, "", "whether its original arrived too; null for first transmissions"),
         Column("is_late", _BOOL, "", "first transmission that arrived after one sent later; null: never arrived"),
-        Column("extent_pkts", _U31, _P, "reordering extent of a late packet (RFC 4737, 4.2.1); null: not late"),
+        Column("extent_pkts", _U31, _P, "reordering extent of a late packet (RFC 4737, 4.2.3); null: not late"),
         Column("path_id", _U31, "", "path on which it left, see 10-routes.parquet"),
         Column("drop_direction", _U31, "", "direction of the link that lost it; null: not lost there"),
         Column("drop_cause", _U8, "", _CAUSE + "; null: not lost", words=CAUSES),

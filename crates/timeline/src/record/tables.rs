@@ -64,7 +64,7 @@ tables! {
         is_retransmission: u8 ["1", "whether bytes of it were sent before"],
         is_spurious: u8 ["1", "whether its original arrived too; null for first transmissions"],
         is_late: u8 ["1", "first transmission that arrived after one sent later; null: never arrived"],
-        extent_pkts: u32 ["pkts", "reordering extent of a late packet (RFC 4737, 4.2.1); null: not late"],
+        extent_pkts: u32 ["pkts", "reordering extent of a late packet (RFC 4737, 4.2.3); null: not late"],
         path_id: u32 ["1", "path on which it left, see 10-routes.parquet"],
         drop_direction: u32 ["1", "direction of the link that lost it; null: not lost there"],
         drop_cause: u8 ["1", "1 queue full, 2 loss of the link, 3 link down, 4 no route, 5 unknown; null: not lost"],
