@@ -91,6 +91,9 @@ class Screen:
         os.close(self._keys)
         return self.process.wait()
 
+    def hang_up(self):
+        os.close(self._keys)
+
     def _piece(self):
         try:
             piece = os.read(self._keys, 4096)
@@ -175,6 +178,13 @@ def test_tilde_and_dot_end_it_whatever_runs(scenario, spawn):
     screen.prompt_s()
     screen.type(b"cat\r~.")
     assert screen.to_the_end() == 130
+
+
+def test_it_ends_with_its_terminal(scenario, spawn):
+    screen = Screen(spawn, command(scenario, "--at", "A", "--no-flows"))
+    screen.prompt_s()
+    screen.hang_up()
+    assert screen.process.wait() == 130
 
 
 def test_a_command_that_outlives_the_run_is_an_error(scenario):

@@ -8,6 +8,7 @@ kernel waits for the write to end (arch/um/drivers/chan_kern.c, `need_output_blo
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import select
@@ -77,7 +78,7 @@ class Consoles:
         BrokenPipeError
             If nobody reads our output any more.
         KeyboardInterrupt
-            If the user ended the session.
+            If the user ended the session, or the terminal is gone.
         """
         if self._failed is not None:
             raise self._failed
@@ -175,7 +176,9 @@ class Terminal(Consoles):
         try:
             super().__exit__(*what)
         finally:
-            termios.tcsetattr(self._keys, termios.TCSADRAIN, self._before)
+            # A terminal that is gone has no settings any more.
+            with suppress(termios.error):
+                termios.tcsetattr(self._keys, termios.TCSADRAIN, self._before)
 
     def _tell(self) -> None:
         # A full pipe holds news enough.
@@ -183,11 +186,11 @@ class Terminal(Consoles):
             os.write(self._change, b"s")
 
     def _carry(self) -> None:
-        typed, keys_open = b"", True
+        typed = b""
         while True:
             wanted = [self._said, self._changed, *([] if self.is_still else [self._gate])]
             # What was typed waits here until the guest takes it.
-            wanted += [self._keys] if keys_open and not typed else []
+            wanted += [] if typed else [self._keys]
             ready, writable, _ = select.select(wanted, [self._typed] if typed else [], [])
             if self._said in ready:
                 piece = os.read(self._said, _PIECE_BYTES)
@@ -202,8 +205,9 @@ class Terminal(Consoles):
                 write_all(self._control, f"{rows} {columns}\n".encode())
                 self._owed = True
             if self._keys in ready:
-                typed = self._escape.passed(os.read(self._keys, _PIECE_BYTES))
-                if self._escape.is_over:
+                piece = self._piece()
+                typed = self._escape.passed(piece)
+                if self._escape.is_over or not piece:
                     raise KeyboardInterrupt
             if typed and (writable or self._keys in ready):
                 with suppress(BlockingIOError):
@@ -211,6 +215,16 @@ class Terminal(Consoles):
                 self._owed = True
             if self.is_still and self._owed:
                 self._release()
+
+    def _piece(self) -> bytes:
+        """What was typed; nothing: the terminal is gone."""
+        try:
+            return os.read(self._keys, _PIECE_BYTES)
+        except OSError as error:
+            # read(2): of a terminal that was hung up.
+            if error.errno != errno.EIO:
+                raise
+            return b""
 
     def _release(self) -> None:
         """The guest goes on: its message is read, whole."""
