@@ -42,6 +42,9 @@ KNOWN_BY = {
     "cubic_handover": "cubic_handover_ssthresh",
     "delack": "delack_register",
     "loss_detection": "__wrap_tcp_rack_mark_lost",
+    "draws": "__wrap_get_random_u32",
+    "getrandom": "__wrap_sys_getrandom",
+    "polling": "__wrap_handle_syscall",
 }
 # Linked into 6.12 alone: what it is in place of stays, under another name
 OWED = "const char leowarp_owed_is_paid = 1;\nvoid leowarp_kernels_setup_signal_stack_si(void);\n"
