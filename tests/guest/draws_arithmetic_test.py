@@ -3,7 +3,6 @@
 
 import ctypes
 import itertools
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+
+from support.guest_arithmetic import compiled
 
 HEADER = Path(__file__).resolve().parents[2] / "guest" / "draws" / "draws_arithmetic.h"
 SOURCE = f"""\
@@ -31,13 +32,7 @@ PHASES = 7
 
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("arithmetic")
-    (folder / "arithmetic.c").write_text(SOURCE)
-    library = folder / "arithmetic.so"
-    subprocess.run(
-        ["gcc", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, folder / "arithmetic.c"], check=True
-    )
-    functions = ctypes.CDLL(str(library))
+    functions = compiled(SOURCE, tmp_path_factory.mktemp("arithmetic"))
     u64, u32 = ctypes.c_uint64, ctypes.c_uint32
     for name, arguments in {
         "fnv": [ctypes.c_char_p, u32],

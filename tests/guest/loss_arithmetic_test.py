@@ -3,12 +3,13 @@
 
 import ctypes
 import math
-import subprocess
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from support.guest_arithmetic import compiled
 
 HEADER = Path(__file__).resolve().parents[2] / "guest" / "tcp" / "loss_arithmetic.h"
 SOURCE = f"""\
@@ -24,13 +25,7 @@ PKTS = st.integers(0, 100_000)
 
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("arithmetic")
-    (folder / "arithmetic.c").write_text(SOURCE)
-    library = folder / "arithmetic.so"
-    subprocess.run(
-        ["gcc", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, folder / "arithmetic.c"], check=True
-    )
-    functions = ctypes.CDLL(str(library))
+    functions = compiled(SOURCE, tmp_path_factory.mktemp("arithmetic"))
     for name in ("longest_ns", "limit_ns"):
         getattr(functions, name).restype = ctypes.c_uint64
     return functions

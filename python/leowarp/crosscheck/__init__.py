@@ -15,7 +15,6 @@ from leowarp.crosscheck.nodes import nodes
 from leowarp.crosscheck.records import Judge
 from leowarp.crosscheck.stations import Stations
 from leowarp.crosscheck.streams import orders
-from leowarp.layout import TRACE
 from leowarp.trace import TABLES
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def crosscheck(run: Run) -> dict[str, Findings]:
         If a table cannot be read.
     """
     tables = run.tables
-    names = [name for name in ("switches", "merges", "notices", "orders", "nodetotals") if _has(run, name)]
+    names = [name for name in ("switches", "merges", "notices", "orders", "nodetotals") if tables.has(name)]
     if not names:
         return {}
     older = [name for name in names if set(TABLES[name].names) - set(run.table(name).schema.names)]
@@ -49,7 +48,3 @@ def crosscheck(run: Run) -> dict[str, Findings]:
         "nodetotals": lambda: nodes(run),
     }
     return {name: made[name]() for name in names}
-
-
-def _has(run: Run, table: str) -> bool:
-    return (run.path / TRACE / f"{table}.parquet").exists()

@@ -119,9 +119,9 @@ class Judge:
             found.within(where, "longest_ns", row.longest_ns, 0, cures.end_marker_wait_ns)
             found.within(where, "waiting_max_bytes", row.waiting_max_bytes, 0, int(row.waited_bytes))
             if not pd.isna(row.marker_ns):
-                to_there = switch.rests.old[: switch.rests.old.index(switch.met[0]) + 1] if switch.met[0] in (
-                    switch.rests.old
-                ) else ()  # fmt: skip
+                # The old link itself may be the last before the ways meet.
+                old, by_old = switch.rests.old, switch.met[0]
+                to_there = old[: old.index(by_old) + 1] if by_old in old else ()
                 fastest_ns = int(row.t_ns) + switch.old_delay_ns + sum(self._least_delay_ns(link) for link in to_there)
                 found.within(where, "marker_ns", row.marker_ns, fastest_ns, 1 << 62)
         return found
@@ -176,7 +176,7 @@ class Judge:
         # Of another node than a station it is not recorded who came when; nor of a link that held packets back.
         if self.stations is None or not self._is_station(node) or (self.run.plan.cures.hold and earlier):
             return None
-        if {other for a, other in self._targets(node) if a == host_node(node)} != {host}:
+        if {other for a, other in self._pairs() if a == host_node(node)} != {host}:
             return None
         since_ns = max((each.t_ns for each in earlier), default=0)
         sent = self.stations.on_link(self.stations.sent(switch.old, host, since_ns, t_ns))
@@ -195,9 +195,11 @@ class Judge:
             return None
         return _MARKER_IP_BYTES + self.run.plan.ground.overhead_bytes
 
-    def _targets(self, node: str) -> list[tuple[str, str]]:
-        packets = self.stations.packets if self.stations is not None else pd.DataFrame({"source": [], "target": []})
-        return [pair for pair in dict.fromkeys(zip(packets["source"], packets["target"], strict=True))]
+    def _pairs(self) -> set[tuple[str, str]]:
+        """Nodes of hosts that sent, each with one that it sent to; of stored packets."""
+        if self.stations is None:
+            return set()
+        return set(zip(self.stations.packets["source"], self.stations.packets["target"], strict=True))
 
     def _is_station(self, node: str) -> bool:
         return any(station.name == node for station in self.run.plan.stations)
