@@ -272,7 +272,7 @@ struct leolink_sched {
 	u32 slot;		/* the link's, in the table of places in the heap of arrivals */
 	bool is_due;		/* an arrival is in the heap */
 	bool down;
-	bool only_tables;	/* it has tables, and would be plain without */
+	bool asks_nobody;	/* not plain, and yet no child, holds or windows: tables, or numbers */
 	bool plain;		/* no tables, child, holds or numbers, nothing overtakes: all below `all` is at rest */
 	s32 overhead_bytes;
 	u32 last_bytes, last_serialise_ns;
@@ -444,7 +444,7 @@ void leolink_direct_arrive(struct leolink_sched *q, struct net_device *peer, str
 void leolink_direct_give_way(void);
 void leolink_direct_forward(void);
 void leolink_direct_links_changed(void);
-struct net_device *leolink_direct_peer(const struct leolink_sched *q);
+struct net_device *leolink_direct_peer(struct leolink_sched *q);
 int leolink_direct_register(int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free));
 
 /* leolink_order.c */

@@ -118,7 +118,7 @@ static int leolink_graft(struct Qdisc *sch, unsigned long arg, struct Qdisc *new
 		return -EBUSY;
 	}
 	*old = qdisc_replace(sch, new, &q->child);
-	q->only_tables = false;
+	q->asks_nobody = false;
 	q->plain = false;	/* a child that is taken away leaves the slow way, which is right for every link */
 	return 0;
 }

@@ -79,18 +79,6 @@ static struct leolink_sched **brought_by(struct sk_buff *skb)
 	return (struct leolink_sched **)qdisc_skb_cb(skb)->data;
 }
 
-/* The device at the other end of a link; NULL = it is gone. */
-struct net_device *leolink_direct_peer(const struct leolink_sched *q)
-{
-	struct net_device *dev;
-
-	/* both ends go at once, and what a link holds is lost before */
-	if (likely(q->ways))
-		return q->ways->peer;
-	dev = qdisc_dev(q->sch);
-	return dev->netdev_ops->ndo_get_peer_dev ? dev->netdev_ops->ndo_get_peer_dev(dev) : NULL;
-}
-
 /* A link comes or goes: no way that was found before counts any longer. */
 void leolink_direct_links_changed(void)
 {
@@ -140,7 +128,7 @@ static bool takes_at_once(const struct leolink_sched *q)
 {
 	if (likely(q->plain))
 		return q->r.delay_ns && q->rate_bps;
-	return q->only_tables && is_shaped(q) && (q->channel.count ? q->channel.least : q->r.delay_ns);
+	return q->asks_nobody && is_shaped(q) && (q->channel.count ? q->channel.least : q->r.delay_ns);
 }
 
 /* Addresses of which the kernel wants to know more than a route. */
@@ -331,6 +319,21 @@ static struct leolink_ways *ways_of(struct net_device *dev)
 	return ways;
 }
 
+/* The device at the other end of a link, which knows its node's ways from now on; NULL = it is gone. */
+struct net_device *leolink_direct_peer(struct leolink_sched *q)
+{
+	struct net_device *dev, *peer;
+
+	/* both ends go at once, and what a link holds is lost before */
+	if (likely(q->ways))
+		return q->ways->peer;
+	dev = qdisc_dev(q->sch);
+	peer = dev->netdev_ops->ndo_get_peer_dev ? dev->netdev_ops->ndo_get_peer_dev(dev) : NULL;
+	if (peer && is_on)
+		q->ways = ways_of(peer);
+	return peer;
+}
+
 /* A device goes: what is on its way to it has been dropped. */
 static int device_changes(struct notifier_block *block, unsigned long event, void *info)
 {
@@ -369,8 +372,6 @@ static bool forward(struct sk_buff *skb)
 /* Interrupt: a packet has arrived at the other end of a link. It is forwarded with all others of the instant. */
 void leolink_direct_arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb)
 {
-	if (unlikely(!q->ways) && is_on)
-		q->ways = ways_of(peer);
 	if (!is_on || !q->ways || unlikely(rest_by_kernel || ++arrived > MOST_AT_ONCE)) {
 		leolink_direct_give_way();
 		dev_forward_skb(peer, skb);

@@ -27,10 +27,10 @@ void leolink_advance_any(struct leolink_sched *q, u64 now)
 /* Whether the short way through the queue, which nearly every packet of nearly every link takes, is open. */
 void leolink_set_plain(struct leolink_sched *q)
 {
-	bool special = q->child || q->holds || q->windows || (q->order & LEOLINK_ORDER_NUMBER);
+	bool asks = q->child || q->holds || q->windows;
 
-	q->plain = !leolink_has_table(q) && !q->overtakes && !special;
-	q->only_tables = leolink_has_table(q) && !special;
+	q->plain = !leolink_has_table(q) && !q->overtakes && !(q->order & LEOLINK_ORDER_NUMBER) && !asks;
+	q->asks_nobody = !q->plain && !asks;
 }
 
 /* Of a link without a child: has it looked at when its first packet arrives or the first of its holds ends. */

@@ -20,6 +20,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "madrid-tokyo.toml"
 STATIONS = ("Madrid", "Tokyo", "London", "Sydney")
 DURATION_NS = 1_500_000_000
 MS = 1_000_000
+FAR = 1000.0
 
 
 def flows(draw: np.random.Generator) -> list[dict[str, object]]:
@@ -51,6 +52,11 @@ def plan_of(seed: int, in_flight: str, forwarding: str):
     }
     if seed % 4 == 3 and in_flight == "drain":
         changes |= {"cures.hold": True, "cures.move_queue": "kept"}
+    if seed % 4 == 1 and in_flight == "drain":
+        kind = ["basic", "advanced"][seed // 4 % 2]
+        changes |= {"cures.resequence": "flow", "cures.resequence_kind": kind, "cures.resequence_delay": "20 ms"}
+    if seed % 4 == 2 and in_flight == "drain":
+        changes |= {"cures.duplicate": "50 ms"}
     return scenario.resolve(scenario.load(EXAMPLE, changes))
 
 
@@ -68,6 +74,7 @@ def shortest(weights: dict[tuple[int, int], float], source: int, destination: in
 def network(plan, seed: int, has_loop: bool):
     """A random graph: delays of which many are equal, rates, limits, losses; then ten instants of change."""
     draw = np.random.default_rng((seed, 2))
+    copies = plan.cures.duplicate_ns is not None
     routers = int(draw.integers(3, 9))
     stations = range(routers, routers + len(STATIONS))
     hosts = {station: station + len(STATIONS) for station in stations}
@@ -97,7 +104,8 @@ def network(plan, seed: int, has_loop: bool):
 
     def delay(t_ns: int, a: int, b: int) -> None:
         delay_ns = draw.choice([0, MS, MS, 2 * MS, 5 * MS, int(draw.integers(1, 20 * MS))])
-        events.delays(t_ns, np.array([a]), np.array([b]), np.array([delay_ns]))
+        # what arrives the instant it leaves does so without the station's link, which would take second copies out
+        events.delays(t_ns, np.array([a]), np.array([b]), np.array([max(delay_ns, int(copies))]))
 
     for a, b in sorted(links):
         delay(0, a, b)
@@ -114,6 +122,9 @@ def network(plan, seed: int, has_loop: bool):
                 delay(int(t_ns), *link)
                 down.remove(link)
         weights = {link: float(draw.random()) for link in sorted(links) if link not in down}
+        if copies:
+            # a station that passed on a packet of another would number it anew: no constellation has such a path
+            weights = {link: weight + FAR * (link[1] >= routers) for link, weight in weights.items()}
         in_use = set()
         for pair in pairs:
             path = shortest(weights, *pair)
