@@ -213,8 +213,10 @@ _SENDER_COUNTS = {
 _HOST_COUNTS = {
     "sender_recoveries": ("TCPSackRecovery", "TCPRenoRecovery"),
     "sender_undos": ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo"),
+    "sender_tail_loss_probes": ("TCPLossProbes",),
 }
-"""What the kernel counts by host: how often the sender took packets for lost, and took the reduction back.
+"""What the kernel counts by host: how often the sender took packets for lost, took the reduction back, and asked by a
+probe whether its last packets arrived (tcp_send_loss_probe, net/ipv4/tcp_output.c; RFC 8985, section 7).
 
 With SACK and without it a recovery has a counter of its own (tcp_enter_recovery, net/ipv4/tcp_input.c), and so has each
 way to find out that it was for nothing (tcp_try_undo_recovery and its like, the same file)."""

@@ -162,6 +162,8 @@ HOST: Section = (
            "how often the kernel of the sender's host took packets for lost and began a recovery; null: another TCP "
            "flow starts there"),
     Scalar("sender_undos", COUNT, _SENDER, "how often that kernel took a reduction of the window back; null likewise"),
+    Scalar("sender_tail_loss_probes", COUNT, _SENDER,
+           "probes that kernel sent because no ACK came for some two round trips (TLP, RFC 8985); null likewise"),
     Scalar("received_ce_pkts", PKTS, _PACKETS,
            "packets that arrived with a mark of congestion (CE); null: more than one TCP flow ends at that host",
            "arrived with a mark of congestion (CE)", "marked for congestion"),

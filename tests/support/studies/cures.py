@@ -55,7 +55,7 @@ def _row(variant: str, tcp: str, load: str, change: route_changes.Change) -> dic
         "variant": variant, "tcp": tcp, "load": load, "change": f"{change.pair.name}-{change.at_s}",
         "pair": change.pair.name, "direction": change.direction, "step_ns": change.step_ns, "at_sender": longer,
         "late_pkts": late, "spurious_pkts": spurious, "bytes": 150e6 - lost_bytes, "capacity_bps": CAPACITY_BPS,
-        "goodput_bps": 90e6, "dip_ratio": 0.4 if spurious else 0.03, "recoveries": 1.0,
+        "goodput_bps": 90e6, "dip_ratio": 0.4 if spurious else 0.03, "recoveries": 1.0, "tail_loss_probes": 0.0,
         "held_bytes": held_bytes, "held_ns": held_ns,
         "waiting_longest_ns": 70e6 if variant.startswith("resequence") else 0.0, "room_bytes": ROOM_BYTES,
         "signalling_bytes": {"duplicate": 2e6, "marker": 60.0, "notify": 60.0}.get(variant, 0.0),

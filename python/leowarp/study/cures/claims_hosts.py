@@ -171,7 +171,7 @@ def _sender_text(frames: Frames, variant: str) -> str:
     for tcp in TCPS:
         more = {
             column: ev.added(frames, variant, FROZEN, column, tcp=tcp, at_sender=True)
-            for column in ("recoveries", "undos", "timeouts", "drops_pkts")
+            for column in ("recoveries", "undos", "timeouts", "tail_loss_probes", "drops_pkts")
         }
         if more["recoveries"].known:
             texts.append(

@@ -24,6 +24,7 @@ COLUMNS = {
     "recoveries": "flow0_sender_recoveries",
     "undos": "flow0_sender_undos",
     "timeouts": "flow0_sender_timeouts",
+    "tail_loss_probes": "flow0_sender_tail_loss_probes",
     "ping_p50_ns": "flow1_rtt_p50_ns",
     "ping_p99_ns": "flow1_rtt_p99_ns",
     "ping_max_ns": "flow1_rtt_max_ns",

@@ -16,8 +16,8 @@ from leowarp.study.cures.variants import BY_NAME, FROZEN, NONE, SHOWN, TCP_LABEL
 ROWS = (NONE, FROZEN, *SHOWN)
 QUANTITIES = (
     "late_pkts", "spurious_pkts", "lost_pkts", "dip_ratio", "recovery_ns", "recoveries", "undos", "timeouts",
-    "spike_ns", "ping_p50_ns", "ping_p99_ns", "ping_max_ns", "call_p50_ns", "call_p99_ns", "call_max_ns",
-    "held_bytes", "held_ns", "signalling_bytes", "drops_pkts",
+    "tail_loss_probes", "spike_ns", "ping_p50_ns", "ping_p99_ns", "ping_max_ns", "call_p50_ns", "call_p99_ns",
+    "call_max_ns", "held_bytes", "held_ns", "signalling_bytes", "drops_pkts",
 )  # fmt: skip
 """Columns of the long table."""
 
