@@ -11,11 +11,12 @@ import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from leowarp.metrics import pairs
 from leowarp.metrics.tables import floats
 from leowarp.report.style import PAGE_IN, line_style, new_figure
-from leowarp.report.view import RunView, footer_of, labels
+from leowarp.report.view import MOST_LINES, RunView, footer_of, labels
 
 FEWEST_PAIRS = 4
 """Pairs of stations from which on a matrix says more than a list."""
@@ -109,6 +110,92 @@ def distribution(runs: Sequence[RunView]) -> Figure:
     panels[0].set_ylabel("share of the flows at or below")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return figure
+
+
+def completion(runs: Sequence[RunView]) -> Figure:
+    """Time to completion of each flow against its size, both logarithmic, with medians of flows of like size.
+
+    A flow that was not done at its stop or the run's end is a hollow triangle at the time that it had: it took longer.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Of one run a colour for each congestion control, of several a colour for each run.
+    """
+    frames = [_sized(run) for run in runs]
+    if len(runs) == 1:
+        named = [(str(name), mine) for name, mine in frames[0].groupby("congestion_control", sort=False)]
+    else:
+        named = list(zip(labels(runs), frames, strict=True))
+    figure = new_figure(PAGE_IN, 3.2, footer_of(runs))
+    axes = figure.subplots()
+    for place, (label, mine) in enumerate(named):
+        colour = line_style(place)["color"]
+        done = mine[mine["is_complete"]]
+        axes.plot(done["size_kbytes"], done["took_s"], ".", markersize=3.5, color=colour, alpha=0.6,
+                  label=f"{label}, {len(done)} flows")  # fmt: skip
+        rest = mine[~mine["is_complete"]]
+        if len(rest):
+            axes.plot(rest["size_kbytes"], rest["took_s"], "^", markersize=4, markerfacecolor="none", color=colour,
+                      markeredgewidth=0.7, label=f"{label}, {len(rest)} not done, took longer")  # fmt: skip
+        size_kbytes, median_s = _medians(mine)
+        if len(size_kbytes) > 1:
+            axes.plot(size_kbytes, median_s, linewidth=1.2, label=f"{label}, median", **_line(place))
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_xlabel("size of a flow, kB")
+    axes.set_ylabel("time to completion, s")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=min(4, len(named) * 2))
+    return figure
+
+
+BINS_PER_DECADE = 3
+"""Of sizes, whose flows have one median: a factor of 2.2 each."""
+
+FEWEST_IN_BIN = 5
+"""Flows of like size of which a median is worth drawing."""
+
+
+def _line(place: int) -> dict[str, Any]:
+    return {key: value for key, value in line_style(place).items() if key != "linewidth"}
+
+
+def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Median size and time of the flows of each bin of sizes, where more than half of them were done."""
+    bins = np.floor(np.log10(flows["size_kbytes"]) * BINS_PER_DECADE)
+    size_kbytes, median_s = [], []
+    for _, mine in flows.groupby(bins):
+        # Unfinished flows took longer than what is known of them, and count as infinitely long.
+        took_s = mine["took_s"].where(mine["is_complete"], np.inf).median()
+        if len(mine) >= FEWEST_IN_BIN and np.isfinite(took_s):
+            size_kbytes.append(mine["size_kbytes"].median())
+            median_s.append(took_s)
+    return np.array(size_kbytes), np.array(median_s)
+
+
+def _sized(run: RunView) -> pd.DataFrame:
+    """One row a TCP flow with a size that could begin: `size_kbytes, took_s, is_complete, congestion_control`."""
+    rows = []
+    for number in run.tcp_flows:
+        planned, found = run.plan.flows[number], run.summary["flows"][number]
+        if planned.size_bytes is None:
+            continue
+        end_ns = min(run.plan.run.duration_ns, planned.stop_ns or run.plan.run.duration_ns)
+        took_ns = found["completion_ns"]
+        rows.append({
+            "size_kbytes": planned.size_bytes / 1e3,
+            "took_s": (end_ns - planned.start_ns if took_ns is None else took_ns) / 1e9,
+            "is_complete": took_ns is not None,
+            "congestion_control": found["congestion_control"],
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def has_sizes(run: RunView) -> bool:
+    """Whether so many TCP flows have a size that their times to completion are worth drawing against it."""
+    return sum(run.plan.flows[number].size_bytes is not None for number in run.tcp_flows) > MOST_LINES
 
 
 def _flows(run: RunView) -> pd.DataFrame:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many flows as a matrix, as a distribution and as sortable tables, against the numbers of the run."""
 
+import dataclasses
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from leowarp.metrics import metrics, read_tables
@@ -81,3 +83,46 @@ def test_the_network_has_a_row_for_each_pair_satellite_and_direction(mesh, run_d
     assert f'data-v="{longest}"' in first
     assert text.count("<details open>") == 3
     assert "<details open>" not in network_section(RunView(run_dir))
+
+
+@pytest.fixture(scope="module")
+def sized(mesh):
+    """The twelve flows with sizes of 1, 2, 4, ... kB; each takes 1 ms a kB, and the two largest are not done."""
+    view = RunView(mesh.run.path)
+    flows = [dataclasses.replace(flow, size_bytes=1000 * 2**n) for n, flow in enumerate(view.plan.flows)]
+    view.run.__dict__["observed_plan"] = dataclasses.replace(view.plan, flows=tuple(flows))
+    took = [{"completion_ns": 1_000_000 * 2**n if n < 10 else None} for n in range(12)]
+    found = [flow | ends for flow, ends in zip(mesh.summary["flows"], took, strict=True)]
+    view.__dict__["summary"] = mesh.summary | {"flows": found}
+    return view
+
+
+@pytest.mark.slow
+def test_time_to_completion_stands_over_the_size_and_what_was_not_done_is_marked(sized, mesh):
+    drawn = figure(sized, "completion")
+    points = {line.get_label(): line for line in drawn.axes[0].lines}
+    # The first six flows are CUBIC's, the others BBR's.
+    assert set(points) == {"cubic, 6 flows", "bbr, 4 flows", "bbr, 2 not done, took longer"}
+    for label, numbers in (("cubic, 6 flows", range(6)), ("bbr, 4 flows", range(6, 10))):
+        assert points[label].get_xdata() == pytest.approx([2**n for n in numbers])
+        assert points[label].get_ydata() == pytest.approx([2**n / 1000 for n in numbers])
+    rest = points["bbr, 2 not done, took longer"]
+    had_s = [(sized.plan.run.duration_ns - sized.plan.flows[n].start_ns) / 1e9 for n in (10, 11)]
+    assert rest.get_xdata() == pytest.approx([2**10, 2**11])
+    assert rest.get_ydata() == pytest.approx(had_s)
+    assert troubles(drawn) == []
+    assert FIGURES["completion"].concerns([sized])
+    assert not FIGURES["completion"].concerns([mesh])
+
+
+def test_the_median_of_flows_of_like_size_counts_what_was_not_done_as_longer():
+    frame = pd.DataFrame({
+        "size_kbytes": [1.0, 1.1, 1.2, 1.3, 1.4, *[10.0] * 5, *[100.0] * 4],
+        "took_s": [0.1, 0.2, 0.3, 0.4, 0.5, *[1.0] * 5, *[1.0] * 4],
+        "is_complete": [False, True, True, True, True, *[False] * 3, *[True] * 6],
+    })  # fmt: skip
+    size_kbytes, median_s = across_flows._medians(frame)
+    # Of the first bin one was not done: the median is that of 0.2, 0.3, 0.4, 0.5 and one longer. Of the second most
+    # were not done, and the third has too few.
+    assert size_kbytes.tolist() == [1.2]
+    assert median_s.tolist() == [0.4]

@@ -48,9 +48,9 @@ class FigureKind:
         Whether it draws all runs given, not only the first.
     shows : str
         A name of `_HAS`, what it is about: flows of a kind (`many tcp`: more than can be told apart; `pairs`: between
-        many pairs of stations; `pings` are those with replies; `capacity`: TCP over a link whose capacity is
-        a table; `changes`: TCP over a path that can change), routes over satellites, or a mobile channel. A page leaves
-        it out if a run has none.
+        many pairs of stations; `sizes`: many with a size; `pings` are those with replies; `capacity`: TCP over a link
+        whose capacity is a table; `changes`: TCP over a path that can change), routes over satellites, or a mobile
+        channel. A page leaves it out if a run has none.
     needs : tuple of str
         Trace tables that it is drawn from.
     part : str
@@ -85,6 +85,7 @@ _HAS: dict[str, Callable[[RunView], bool]] = {
     "several tcp": lambda run: len(run.tcp_flows) > 1,
     "many tcp": lambda run: len(run.tcp_flows) > MOST_LINES,
     "pairs": across_flows.has_pairs,
+    "sizes": across_flows.has_sizes,
     "capacity": lambda run: bool(run.tcp_flows and run.tables.channels.capacity_bps),
     # A path without satellites never changes, which is no news.
     "changes": lambda run: bool(run.tcp_flows) and (run.plan.constellation is not None or len(run.changes) > 0),
@@ -127,6 +128,13 @@ FIGURES: dict[str, FigureKind] = {
         "Each TCP flow is a step: the share of the flows whose mean goodput, median round trip or share of lost "
         "packets is at or below x.",
         shows="many tcp", own_flows=True,
+    ),
+    "completion": FigureKind(
+        across_flows.completion, "Time to completion by size",
+        "Each TCP flow with a size is a point: from its start, connecting included, until its last byte had arrived. A "
+        "hollow triangle was not done when the run or the flow ended. Lines are medians of flows of like size, three "
+        "to a decade.",
+        shows="sizes", own_flows=True,
     ),
     "goodput_cdf": FigureKind(
         distributions.goodput_cdf, "Distribution of goodput",
