@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from leowarp.trace.schema import TABLES, Column
+from leowarp.trace.schema import RECORDED, Column
 
 HEAD = """\
 // SPDX-License-Identifier: Apache-2.0
@@ -38,7 +38,7 @@ def lines() -> Iterator[str]:
     str
         A line of Rust without its end, as rustfmt would leave it.
     """
-    for table in TABLES.values():
+    for table in RECORDED.values():
         yield f"    /// {table.doc}"
         yield f"    {text(table.name)} {table.record} {{"
         for column in table.columns:

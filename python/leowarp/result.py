@@ -212,6 +212,19 @@ class Run:
         """Probe packets of ping and udp flows."""
         return self._frame("echoes", flow)
 
+    def measures(self, flow: int | None = None, kind: str | None = None) -> pd.DataFrame:
+        """What programs say that they measured (docs/guides/measures.md): transactions, page loads, segments, frames.
+
+        Parameters
+        ----------
+        flow : int, optional
+            A flow of kind program; of all if not given.
+        kind : str, optional
+            Lines of this kind alone, such as "page".
+        """
+        frame = self._frame("measures", flow)
+        return frame if kind is None else frame[frame["kind"] == kind].reset_index(drop=True)
+
     def acks(self, flow: int | None = None) -> pd.DataFrame:
         """How receivers acknowledged: ACKs by the segments that they answer and the wait of the first of these."""
         return self._frame("acks", flow)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a run came to: what became of its packets, whether they add up, and `end.json`.
 
+use crate::clock::Clock;
 use crate::connections::Lived;
 use crate::context::Context;
 use crate::delays::Extremes;
@@ -92,8 +93,8 @@ fn flow_end(flow: usize, transfer: Option<&Transfer>, outcome: &FlowOutcome) -> 
 }
 
 /// Writes `end.json`: every account of packets, and whether all of them add up. If they do not, the run has failed.
-/// `programs`: how those of the user's own ended, if there were any.
-pub fn write_end(end_ns: i64, links: &[LinkTotal], outcome: Outcome, programs: Vec<Value>) -> Result<()> {
+/// `programs`: how those of the user's own ended, if there were any; then `clock` is told, too, which they have read.
+pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcome, programs: Vec<Value>) -> Result<()> {
     let mut accounts = Accounts { conservation: Vec::new(), failures: outcome.failures };
     links.iter().for_each(|link| accounts.add_link(link));
     outcome.totals.iter().enumerate().for_each(|(account, totals)| accounts.add_flow(account, totals));
@@ -104,6 +105,7 @@ pub fn write_end(end_ns: i64, links: &[LinkTotal], outcome: Outcome, programs: V
     });
     if !programs.is_empty() {
         text["programs"] = programs.into();
+        text["start_realtime_ns"] = clock.real_ns(0).into();
         text["connections"] = outcome.connections.iter().map(Lived::described).collect();
     }
     table::write_file("end.json", text.to_string().as_bytes())?;

@@ -81,7 +81,7 @@ pub fn run(boot_dir: &Path, input_dir: &Path, output_dir: &Path) -> Result<()> {
     player.finish(&mut outcome.connections)?;
     outcome::write_rows(&context, &links, player.transfers(), &outcome.flows)?;
     cures::write_rows(&context)?;
-    outcome::write_end(end_ns, &links, outcome, programs)
+    outcome::write_end(end_ns, clock, &links, outcome, programs)
 }
 
 /// Hosts are namespaces of their own, and only the first namespace may make a congestion control its default that is not

@@ -126,6 +126,7 @@ def _scalars() -> Iterator[str]:
         "Of every flow": scalars.COMMON,
         "Of TCP flows": tuple(scalar for scalar in scalars.TCP if id(scalar) not in common),
         "Of pings and UDP probes": tuple(scalar for scalar in scalars.PROBE if id(scalar) not in common),
+        "Of flows of programs": tuple(scalar for scalar in scalars.PROGRAM if id(scalar) not in common),
     }
     for title, section in sections.items():
         yield from ("", f"### {title}", "", "| scalar | unit | about | shown | meaning |", "|---|---|---|---|---|")

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from leowarp.applications import LAUNCHER
 from leowarp.errors import ScenarioError
 from leowarp.guest.directions import Directions
 from leowarp.guest.network import HOSTS_PER_BLOCK, Network, numbers_of
@@ -424,6 +425,7 @@ def _program(number: int, flow: Any, host_numbers: dict[str, int]) -> dict[str, 
         "{server}": address(host_numbers[host_node(server_at)]),
         "{port}": str(flow.port),
         "{run_dir}": PROGRAMS_WRITE_TO,
+        "{applications}": str(LAUNCHER),
     }
 
     def filled(text: str) -> str:

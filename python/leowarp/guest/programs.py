@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from leowarp.applications import LAUNCHER
 from leowarp.errors import HostError
 from leowarp.guest import elf
 from leowarp.guest.input import PROGRAMS_PATH, PROGRAMS_WRITE_TO, ROOTS
@@ -138,6 +139,8 @@ def _wrong(flow: Flow) -> Iterator[str]:
         if place is None or not place.is_dir():
             yield f'directory: there is no directory "{flow.directory}"' + (f" in {root}" if flow.rootfs else "")
     for key, command in (("client", flow.client), ("server", flow.server)):
+        if command is not None and "{applications}" in command and _inside(root, str(LAUNCHER)) != LAUNCHER:
+            yield f"{key}: {{applications}} is {LAUNCHER} of this machine, which is not below {root}"
         if command is not None and (why := _why_not(flow, command)) is not None:
             yield f"{key}: {why}"
 

@@ -24,6 +24,7 @@ from leowarp.metrics.delays import delays
 from leowarp.metrics.flows import flow_summary, life, received_ce_pkts
 from leowarp.metrics.handovers import losses_near_changes, of_packets, of_probes, recovery_scalars
 from leowarp.metrics.link_values import LinkValues
+from leowarp.metrics.measures import measure_scalars
 from leowarp.metrics.probes import probe_scalars, probes
 from leowarp.metrics.queues import drops_by_cause
 from leowarp.metrics.reordering import reordering_scalars
@@ -158,7 +159,8 @@ def _of_programs(run: Evidence, number: int) -> dict[str, Any]:
     """Scalars of a flow of programs; its connections are flows with scalars of their own."""
     flow = run.plan.flows[number]
     ends = {"flow": number, "kind": flow.kind, "source": flow.source, "destination": flow.destination}
-    return ends | {"congestion_control": None} | program_scalars(run.tables, number)
+    ends |= {"congestion_control": None} | program_scalars(run.tables, number)
+    return ends | measure_scalars(run.tables, number, run.end_ns)
 
 
 _OF_KIND = {"tcp": _of_tcp, "program": _of_programs}

@@ -60,6 +60,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "nodetotals": ("held_max_bytes", "signals_pkts", "signals_bytes"),
     "orders": ("longest_ns", "waiting_max_bytes"),
     "switches": ("moved_pkts", "held_back_pkts", "held_back_max_bytes", "held_back_longest_ns", "full_pkts"),
+    "measures": ("flow", "kind", "name", "number", "start_ns", "first_byte_ns", "end_ns", "bytes", "bitrate_bps",
+                 "media_ns", "latency_ns"),
 }  # fmt: skip
 """The columns of trace tables that metrics read: a table of an older run may lack others."""
 
@@ -75,7 +77,7 @@ class Tables:
     Attributes
     ----------
     sockets, packets, bins, delays, links, linktotals, counters, drops : DataFrame
-    flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches : DataFrame
+    flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches, measures : DataFrame
         `30-trace/*.parquet`; columns and units in `leowarp.trace.TABLES`.
     routes, timeline : DataFrame
         `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run; without the rows of tables.
@@ -111,6 +113,7 @@ class Tables:
     nodetotals: pd.DataFrame
     orders: pd.DataFrame
     switches: pd.DataFrame
+    measures: pd.DataFrame
     routes: pd.DataFrame
     timeline: pd.DataFrame
     directions: tuple[tuple[str, str, str], ...] = ()

@@ -18,6 +18,7 @@ those of the row before ("smallest", "mean", "median").
     ACKNOWLEDGEMENTS          what the receiver did                  metrics/acknowledgements.py
     SHARE, CAPACITY           of all flows, of the path              metrics/shares.py, metrics/capacity.py
     PROGRAMS                  programs of the user's own             metrics/connections.py
+    MEASURES                  what these measured                    metrics/measures.py
 
 Where a definition has a number (within 1 s of a change, 5 s looked at, 90 % of goodput, bins of 1/128), that is the
 constant in `metrics/` that computes it; the text is what a reader of `40-metrics.parquet` has. Names of two sections
@@ -50,6 +51,7 @@ from leowarp.scalars.scalar import (
 
 _WHAT, _CHANGES, _GOODPUT, _DELAYS = Group.WHAT, Group.CHANGES, Group.GOODPUT, Group.DELAYS
 _ORDER, _PACKETS, _SENDER, _ACKS = Group.ORDER, Group.PACKETS, Group.SENDER, Group.ACKS
+_MEASURED = Group.MEASURED
 
 # fmt: off
 # What the flow was, from the plan. First, so that a row of `summary.json` begins with its own name.
@@ -415,6 +417,63 @@ PROGRAMS: Section = (
     Scalar("server_end_ns", NS_AS_S, _WHAT, "when the server ended, from the run's start; null: with the run"),
 )
 
+# By the programs' own account (docs/guides/measures.md). Null: they measured nothing of that kind.
+MEASURES: Section = (
+    Scalar("transactions", COUNT, _MEASURED, "transactions that were completed", overview="transactions"),
+    Scalar("transactions_failed", COUNT, _MEASURED, "transactions that never were", overview="  never completed"),
+    Scalar("transaction_p50_ns", NS, _MEASURED,
+           "median over the completed transactions of the time from start to last byte",
+           overview="transaction time, median"),
+    Scalar("transaction_p99_ns", NS, _MEASURED, "99th percentile of the times of transactions, one that was met",
+           overview="transaction time, 99th percentile"),
+    Scalar("transaction_max_ns", NS, _MEASURED, "longest time of a transaction"),
+    Scalar("first_byte_p50_ns", NS, _MEASURED,
+           "median over the transactions of the time from start to first byte of the answer",
+           overview="time to first byte, median"),
+    Scalar("pages", COUNT, _MEASURED, "pages that were loaded whole", overview="page loads"),
+    Scalar("pages_failed", COUNT, _MEASURED, "pages that were not", overview="  never complete"),
+    Scalar("page_objects", COUNT, _MEASURED, "objects of all pages"),
+    Scalar("page_load_p50_ns", NS_AS_S, _MEASURED,
+           "median over pages of the time from start to the last byte of the last object",
+           overview="page load time, median"),
+    Scalar("page_load_max_ns", NS_AS_S, _MEASURED, "longest page load time"),
+    Scalar("page_first_byte_p50_ns", NS, _MEASURED,
+           "median over pages of the time from start to the first byte of the first object",
+           overview="time to first byte of a page, median"),
+    Scalar("startup_ns", NS_AS_S, _MEASURED, "startup delay: from a player's start to the first picture",
+           overview="startup delay"),
+    Scalar("segments", COUNT, _MEASURED, "segments that a player got", overview="segments"),
+    Scalar("bitrate_mean_bps", BPS, _MEASURED, "mean bit rate of the segments, weighted by how long each plays",
+           overview="mean bit rate"),
+    Scalar("bitrate_switches", COUNT, _MEASURED, "segments of another bit rate than the one before",
+           overview="bit rate switches"),
+    Scalar("stalls", COUNT, _MEASURED, "times that the player's buffer was empty after the first picture",
+           overview="stalls"),
+    Scalar("stalled_ns", NS_AS_S, _MEASURED,
+           "rebuffering: how long it was so, in sum; a stall that did not end counts to the run's end",
+           overview="rebuffering"),
+    Scalar("stalled_ratio", RATIO, _MEASURED, "rebuffering ratio: stalled_ns over itself and the media of all segments",
+           overview="rebuffering ratio"),
+    Scalar("live_latency_p50_ns", NS_AS_S, _MEASURED,
+           "how far behind the live edge the player was, median over segments; null: not live",
+           overview="live latency, median"),
+    Scalar("live_latency_max_ns", NS_AS_S, _MEASURED, "how far behind the live edge it was at most",
+           overview="live latency, most"),
+    Scalar("frames", COUNT, _MEASURED, "media frames that were sent", overview="frames"),
+    Scalar("frames_lost", COUNT, _MEASURED, "frames that were never complete", overview="  never complete"),
+    Scalar("frame_delay_p50_ns", NS, _MEASURED, "median of the frame delays: from sending to the frame's last packet",
+           overview="frame delay, median"),
+    Scalar("frame_delay_p95_ns", NS, _MEASURED, "95th percentile of the frame delays, one that was met",
+           overview="frame delay, 95th percentile"),
+    Scalar("frame_delay_p99_ns", NS, _MEASURED, "99th percentile of the frame delays, one that was met",
+           overview="frame delay, 99th percentile"),
+    Scalar("freezes", COUNT, _MEASURED,
+           "intervals between rendered frames of at least three times their mean, and 150 ms above it (W3C "
+           "webrtc-stats, freezeCount); a frame is rendered once it is complete, unless a later one was before",
+           overview="freezes"),
+    Scalar("frozen_ns", NS, _MEASURED, "length of the freezes together (totalFreezesDuration)", overview="frozen"),
+)
+
 # fmt: on
 
 # The order is that of `summary.json` and of `leowarp metrics` within a group; the reference page is made from it.
@@ -424,7 +483,7 @@ TCP: Section = (
 )  # fmt: skip
 """Of a TCP flow."""
 
-PROGRAM: Section = (*IDENTITY, *PROGRAMS)
+PROGRAM: Section = (*IDENTITY, *PROGRAMS, *MEASURES)
 """Of a flow of programs."""
 
 PROBE: Section = (

@@ -86,6 +86,7 @@ class Group(StrEnum):
     WHAT = "what it was"
     COST = "cost"
     CHANGES = "changes of the path"
+    MEASURED = "what programs measured"
     GOODPUT = "goodput"
     DELAYS = "round-trip times and delays"
     ORDER = "reordering"

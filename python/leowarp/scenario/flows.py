@@ -39,7 +39,7 @@ FLOW_KEYS = {
 PACE_KEYS = {"ping": "interval", "udp": "rate"}
 """What `packet_rate` stands in for, by kind."""
 
-FILLED_IN = ("server", "port", "run_dir")
+FILLED_IN = ("server", "port", "run_dir", "applications")
 """What stands in braces in a program's command line and environment."""
 
 # A shell's ${name} and curl's %{name} are the program's own.

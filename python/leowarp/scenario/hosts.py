@@ -58,7 +58,7 @@ class Flow:
     payload_bytes : int or None
         Of a probe's packet, headers of IP and ICMP or UDP (28 bytes) not counted.
     client, server : str or None
-        Of a program: command lines, with ``{server}``, ``{port}`` and ``{run_dir}`` in them.
+        Of a program: command lines, with ``{server}``, ``{port}``, ``{run_dir}`` and ``{applications}`` in them.
     client_at, client_after_ns : str, int
         ``source`` or ``destination``: where the client runs, the server at the other; how long after the server it
         starts.
@@ -105,7 +105,7 @@ class Flow:
     )
     client: str | None = command(
         "program: command line of the client, without a shell; {server} is the server's address, {port} the port, "
-        "{run_dir} where it may write."
+        "{run_dir} where it may write, {applications} the programs that come with leowarp."
     )
     server: str | None = command("program: command line of the server.", none="none")
     client_at: str | None = word(

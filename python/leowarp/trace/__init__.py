@@ -12,9 +12,10 @@ from leowarp.trace.captures import packets_from_captures
 from leowarp.trace.convert import TRACE_TABLES, check_types, convert, read, read_output
 from leowarp.trace.manifest import Stopwatch, list_files, write_manifest
 from leowarp.trace.records import open_records, read_records, write_parquet
-from leowarp.trace.schema import TABLES, Column, TableSchema
+from leowarp.trace.schema import RECORDED, TABLES, Column, TableSchema
 
 __all__ = [
+    "RECORDED",
     "TABLES",
     "TRACE_TABLES",
     "Column",

@@ -15,8 +15,9 @@ import pyarrow as pa
 from leowarp import parquetfiles
 from leowarp.errors import TraceError
 from leowarp.metadata import DAMAGED
+from leowarp.trace.measures import read_measures, write_measures
 from leowarp.trace.records import RecordFile, open_records, read_records, write_parquet
-from leowarp.trace.schema import TABLES
+from leowarp.trace.schema import MEASURES, RECORDED, TABLES
 
 TRACE_TABLES = tuple(TABLES)
 CAPTURES = ("source.pcapng", "destination.pcapng")
@@ -32,7 +33,7 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
     Parameters
     ----------
     output : path
-        The guest's `out/`: record files, `end.json`, packet captures.
+        The guest's `out/`: record files, `end.json`, packet captures, what programs left.
     target : path
         `30-trace/` of a run directory; made if it is not there.
     setup : path, optional
@@ -42,7 +43,8 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
     Raises
     ------
     TraceError
-        If `end.json` is missing or says that the run failed, or a table is missing, cut short or malformed.
+        If `end.json` is missing or says that the run failed, or a table is missing, cut short or malformed; if a line
+        of a program's `measures.jsonl` is.
     """
     target = Path(target)
     recorded = _recorded(Path(output), setup)
@@ -53,6 +55,9 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
         rows[name] = write_parquet(source, target / f"{name}.parquet", recorded.metadata_of(source))
         # After the writing: a run that fails here stays marked INCOMPLETE, with what it has.
         _keep_promise(source, rows[name], promised)
+    if recorded.measures is not None:
+        write_measures(recorded.measures, target / f"{MEASURES.name}.parquet")
+        rows[MEASURES.name] = len(recorded.measures)
     for name in CAPTURES:
         if (Path(output) / name).exists():
             # As they are: pcapng is what other tools read, and hosts' captures are only there if they were asked for.
@@ -76,15 +81,17 @@ def read_output(output: Path | str, setup: Path | str | None = None) -> dict[str
         # Before the records are read: a file that was cut short need not be decoded to be refused.
         _keep_promise(source, source.rows, promised)
         tables[source.path.stem] = read_records(source, recorded.metadata_of(source))
-    return tables
+    return tables if recorded.measures is None else tables | {MEASURES.name: recorded.measures}
 
 
 @dataclass(frozen=True)
 class _Recorded:
-    """The record files of an output directory with the numbers of rows promised, and metadata for all tables."""
+    """The record files of an output directory with the numbers of rows promised, metadata for all tables, and what
+    programs measured, if any did."""
 
     files: list[tuple[RecordFile, int | None]]
     metadata: dict[str, object]
+    measures: pa.Table | None
 
     def metadata_of(self, source: RecordFile) -> dict[str, object]:
         own: dict[str, object] = {key: source.extra[key] for key in _OF_A_TABLE if key in source.extra}
@@ -117,7 +124,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
     unknown |= set() if "notify" in cures else {"notices"}
     unknown |= set() if cures else {"nodetotals"}
     files, absent = [], []
-    for name in TABLES:
+    for name in RECORDED:
         path = output / f"{name}.rec"
         if name in unknown:
             continue
@@ -131,7 +138,10 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
             f"cannot read the trace in {output}: the guest left no {', '.join(absent)}",
             hint="the guest's agent is of another version; rebuild it with `leowarp kernel build`",
         )
-    return _Recorded(files, metadata)
+    measures = read_measures(output, end)
+    if measures is not None:
+        measures = measures.replace_schema_metadata(MEASURES.arrow(metadata).metadata)
+    return _Recorded(files, metadata, measures)
 
 
 def not_observed(observe: Mapping[str, Any]) -> frozenset[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from leowarp.errors import TraceError
 from leowarp.metadata import decode_metadata
-from leowarp.trace import TABLES, convert, read, read_output
+from leowarp.trace import RECORDED, convert, read, read_output
 from leowarp.trace.encode import encode_records
 
 
@@ -16,14 +16,14 @@ def output(tmp_path):
     """A guest's output with empty tables."""
     directory = tmp_path / "out"
     directory.mkdir()
-    for table in TABLES:
+    for table in RECORDED:
         (directory / f"{table}.rec").write_bytes(encode_records(table, {}, names=["TcpRetransSegs"]))
     (directory / "end.json").write_text('{"ok": true}')
     return directory
 
 
 # What only a run with cures has.
-ALWAYS = [name for name in TABLES if name not in ("switches", "merges", "notices", "orders", "nodetotals")]
+ALWAYS = [name for name in RECORDED if name not in ("switches", "merges", "notices", "orders", "nodetotals")]
 
 
 def test_a_whole_output_gives_every_table(output, tmp_path):
@@ -32,8 +32,8 @@ def test_a_whole_output_gives_every_table(output, tmp_path):
         '{"cures": {"hold": {}, "end_marker": {}, "notify": {}, "resequence": {}}, "nodes": [], "hosts": [], '
         '"links": [], "flows": []}'
     )
-    assert convert(output, tmp_path / "30-trace", tmp_path / "setup.json") == dict.fromkeys(TABLES, 0)
-    for table, schema in TABLES.items():
+    assert convert(output, tmp_path / "30-trace", tmp_path / "setup.json") == dict.fromkeys(RECORDED, 0)
+    for table, schema in RECORDED.items():
         assert read(tmp_path / "30-trace", table).column_names == schema.names
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from leowarp.trace.records import MAGIC, WIRE_TYPES, missing_value
-from leowarp.trace.schema import TABLES
+from leowarp.trace.schema import RECORDED
 
 
 def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: Any) -> bytes:
@@ -26,7 +26,7 @@ def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: An
     extra
         Further keys of the header, for instance `names`.
     """
-    schema = TABLES[table]
+    schema = RECORDED[table]
     rows = max((len(values) for values in columns.values()), default=0)
     fields = [
         {"name": column.name, "type": column.kind.wire, "unit": column.unit, "doc": column.doc}

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leowarp.errors import TraceError
-from leowarp.trace.schema import TABLES, Column, Kind, TableSchema
+from leowarp.trace.schema import RECORDED, Column, Kind, TableSchema
 
 
 @dataclass(frozen=True)
@@ -214,9 +214,9 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
     """
     if not isinstance(header, dict) or not isinstance(header.get("fields"), list):
         raise _malformed(path, "its header has no list `fields`")
-    table = TABLES.get(header["table"]) if isinstance(header.get("table"), str) else None
+    table = RECORDED.get(header["table"]) if isinstance(header.get("table"), str) else None
     if table is None:
-        raise _malformed(path, f"its table {header.get('table')!r} is none of {', '.join(TABLES)}")
+        raise _malformed(path, f"its table {header.get('table')!r} is none of {', '.join(RECORDED)}")
     names: list[str] = []
     types: list[str] = []
     unknown = []

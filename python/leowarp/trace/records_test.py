@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leowarp.errors import TraceError
-from leowarp.trace import TABLES, open_records, read_records, write_parquet
+from leowarp.trace import RECORDED, TABLES, open_records, read_records, write_parquet
 from leowarp.trace.encode import encode_records, frame
 
 # What both the record and the Parquet column can hold, the record's sentinel left out.
@@ -41,9 +41,9 @@ def _values(column):
 
 @st.composite
 def _tables(draw):
-    name = draw(st.sampled_from(sorted(TABLES)))
+    name = draw(st.sampled_from(sorted(RECORDED)))
     rows = draw(st.integers(0, 7))
-    columns = {c.name: draw(st.lists(_values(c), min_size=rows, max_size=rows)) for c in TABLES[name].columns}
+    columns = {c.name: draw(st.lists(_values(c), min_size=rows, max_size=rows)) for c in RECORDED[name].columns}
     return name, columns
 
 
@@ -87,7 +87,7 @@ def test_units_and_meaning_are_in_the_field_metadata(tmp_path):
     path.write_bytes(encode_records("sockets", {"t_ns": [0], "flow": [0]}))
     write_parquet(path, tmp_path / "sockets.parquet", {"hosts": ["host:A"]})
     schema = pq.read_schema(tmp_path / "sockets.parquet")
-    for column in TABLES["sockets"].columns:
+    for column in RECORDED["sockets"].columns:
         assert schema.field(column.name).metadata[b"unit"].decode() == column.unit
         assert schema.field(column.name).metadata[b"doc"].decode() == column.doc
     assert json.loads(schema.metadata[b"hosts"]) == ["host:A"]
@@ -139,8 +139,8 @@ def test_a_truth_value_that_is_neither_is_refused(tmp_path):
 
 
 def test_a_wider_integer_that_does_not_fit_is_refused(tmp_path):
-    column = TABLES["links"].columns[1]
-    fields = [{"name": c.name, "type": "i64", "unit": c.unit} for c in TABLES["links"].columns]
+    column = RECORDED["links"].columns[1]
+    fields = [{"name": c.name, "type": "i64", "unit": c.unit} for c in RECORDED["links"].columns]
     header = json.dumps({"table": "links", "record_bytes": 40, "fields": fields}).encode()
     values = [0, 2**31, 0, 0, 0]
     path = tmp_path / "links.rec"
@@ -150,7 +150,7 @@ def test_a_wider_integer_that_does_not_fit_is_refused(tmp_path):
 
 
 def test_a_column_that_the_schema_does_not_know_is_kept(tmp_path):
-    fields = [{"name": c.name, "type": "i64", "unit": c.unit} for c in TABLES["links"].columns]
+    fields = [{"name": c.name, "type": "i64", "unit": c.unit} for c in RECORDED["links"].columns]
     fields.append({"name": "sojourn_ns", "type": "u32", "unit": "ns", "doc": "how long"})
     header = json.dumps({"table": "links", "record_bytes": 44, "fields": fields}).encode()
     record = b"".join(value.to_bytes(8, "little") for value in [1, 2, 3, 4, 5]) + (0xFFFFFFFF).to_bytes(4, "little")

@@ -28,7 +28,8 @@ class Kind:
     type : pyarrow.DataType
         In Parquet.
     wire : str
-        In the records, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5).
+        In the records, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5); empty of
+        what no record has.
     """
 
     type: pa.DataType
@@ -80,7 +81,7 @@ class TableSchema:
     name : str
         Also of its files: `NAME.rec` of the guest, `NAME.parquet` of the run.
     record : str
-        What one row of it is called in Rust.
+        What one row of it is called in Rust; empty if the agent does not write it.
     doc : str
     columns : tuple of Column
         In the order of the records.
@@ -607,10 +608,48 @@ DENSITIES = TableSchema(
     ),
 )
 
-TABLES: dict[str, TableSchema] = {
+_TEXT = Kind(pa.string(), "")
+_WORD = Kind(pa.dictionary(pa.int32(), pa.string()), "")
+ROLES = {0: "client", 1: "server"}
+"""Of the two programs of a flow."""
+
+# By the program's own account, which the host reads: text, of any length.
+MEASURES = TableSchema(
+    "measures",
+    "",
+    "What programs say that they measured: each line of a `measures.jsonl` that one left in its `{run_dir}`, by flow, "
+    "role and line. Only if there was one.",
+    (
+        _FLOW,
+        _key("role", _U8, "", "0 the flow's client, 1 its server", ROLES),
+        _key("kind", _WORD, "", "what was measured: transaction, object, page, startup, segment, stall, frame, or a "
+             "word of the program's own"),
+        Column("name", _TEXT, "", "which one: the path of an object, the representation of a segment"),
+        Column("number", _I64, "", "which one: of transactions, pages, segments and frames from 0; of an object its "
+               "page's"),
+        _key("start_ns", _I64, _NS, "when it began: asked for, found missing (a stall), sent (a frame)"),
+        Column("request_ns", _I64, _NS, "when its request left; before that it waited for a connection"),
+        Column("first_byte_ns", _I64, _NS, "when the first byte of the answer was there"),
+        Column("end_ns", _I64, _NS, "when it was complete, or over; null: never"),
+        Column("bytes", _I64, _B, "its length"),
+        Column("connection", _I64, "", "over which connection of the program's it came, from 0"),
+        Column("bitrate_bps", _I64, "bit/s", "of a segment: bit rate of its representation"),
+        Column("media_ns", _I64, _NS, "of a segment: how long it plays"),
+        Column("buffer_ns", _I64, _NS, "of a segment: how much was there to be played once it had come"),
+        Column("latency_ns", _I64, _NS, "of a segment of a live stream: how far behind the live edge the player was "
+               "once it had come"),
+        Column("other", _TEXT, "", "all else that the line has, as JSON"),
+    ),
+)  # fmt: skip
+
+RECORDED: dict[str, TableSchema] = {
     table.name: table
     for table in (
         SOCKETS, PACKETS, BINS, DELAYS, LINKS, LINKTOTALS, COUNTERS, DROPS, FLOWS, ACKS, ECHOES, REORDERING,
         DENSITIES, SWITCHES, MERGES, NOTICES, ORDERS, NODETOTALS,
     )
 }  # fmt: skip
+"""Those that the agent writes as records."""
+
+TABLES: dict[str, TableSchema] = RECORDED | {MEASURES.name: MEASURES}
+"""All of `30-trace/`."""

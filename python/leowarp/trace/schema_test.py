@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from leowarp.trace import TABLES
+from leowarp.trace import RECORDED
 
 ROOT = Path(__file__).parents[3]
 
@@ -29,5 +29,5 @@ def test_the_agent_writes_the_columns_types_units_and_texts_of_the_schema():
     }
     assert theirs == {
         name: [(column.name, column.kind.wire, column.unit or "1", column.doc) for column in table.columns]
-        for name, table in TABLES.items()
+        for name, table in RECORDED.items()
     }

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of the programs."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+
+from . import pageload, server, transactions
+from .content import Content, Video, page_of
+from .measures import Measures
+
+LADDER_KBPS = "230,331,477,688,991,1427,2056,2962,5027,6000"
+"""Big Buck Bunny as in the evaluations of BOLA (Spiteri, Sitaraman, Sparacio, MMSys 2018; their simulator Sabre)."""
+
+
+def main(words: list[str] | None = None) -> int:
+    """Runs the program that the command line names; the exit status."""
+    given = _parser().parse_args(words)
+    try:
+        asyncio.run(given.run(given))
+    except (OSError, ValueError, ExceptionGroup) as error:
+        causes = error.exceptions if isinstance(error, ExceptionGroup) else [error]
+        print("; ".join(f"{type(cause).__name__}: {cause}" for cause in causes), file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="applications", description="A server, and clients that measure.")
+    verbs = parser.add_subparsers(required=True, metavar="serve|transactions|page")
+
+    serve = verbs.add_parser("serve", help="HTTP/1.1: zeros on demand, the objects of a page, a video")
+    serve.add_argument("port", type=int)
+    serve.add_argument("--page", default="median", help="a page that comes with the programs, or a file (median)")
+    serve.add_argument("--ladder", default=LADDER_KBPS, help="bit rates of the video, kbit/s (%(default)s)")
+    serve.add_argument("--segment", type=float, default=3, help="how long a segment plays, s (3)")
+    serve.add_argument("--media", type=float, default=60, help="how long the video plays, s (60)")
+    serve.add_argument("--live", action="store_true", help="the video is live: it began as the server started")
+    serve.set_defaults(run=_serve)
+
+    made = verbs.add_parser("transactions", help="requests and answers")
+    _add_server(made)
+    made.add_argument("--count", type=int, default=10, help="how many (10)")
+    made.add_argument("--interval", type=float, default=0, help="from start to start, s (0: one behind the other)")
+    made.add_argument("--request", type=int, default=0, help="body of a request, bytes (0)")
+    made.add_argument("--answer", type=int, default=10000, help="body of an answer, bytes (10000)")
+    made.add_argument("--reconnect", action="store_true", help="a connection for each")
+    made.set_defaults(run=_transactions)
+
+    page = verbs.add_parser("page", help="loads a page")
+    _add_server(page)
+    page.add_argument("--page", default="median", help="as of serve")
+    page.add_argument("--connections", type=int, default=6, help="at most so many at once (6)")
+    page.add_argument("--repeat", type=int, default=1, help="how often (1)")
+    page.add_argument("--interval", type=float, default=0, help="from start to start, s (0: one behind the other)")
+    page.add_argument("--timeout", type=float, help="a page that takes longer has failed, s (none)")
+    page.set_defaults(run=_page)
+    return parser
+
+
+def _add_server(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("host")
+    parser.add_argument("port", type=int)
+
+
+async def _serve(given: argparse.Namespace) -> None:
+    ladder_bps = tuple(sorted(int(float(kbps) * 1000) for kbps in given.ladder.split(",")))
+    video = Video(ladder_bps, round(given.segment * 1000), None if given.live else given.media)
+    await server.run(given.port, Content({one.path: one for one in page_of(given.page)}, video))
+
+
+async def _transactions(given: argparse.Namespace) -> None:
+    wanted = transactions.Wanted(given.count, given.request, given.answer, given.interval, given.reconnect)
+    await transactions.run(given.host, given.port, wanted, Measures())
+
+
+async def _page(given: argparse.Namespace) -> None:
+    await pageload.run(
+        page_of(given.page), given.host, given.port, connections=given.connections, repeat=given.repeat,
+        interval_s=given.interval, timeout_s=given.timeout, measures=Measures(),
+    )  # fmt: skip

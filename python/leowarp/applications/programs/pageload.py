@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loading a page as browsers do: each object is asked for once the one that names it is there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Protocol
+
+from .content import Object
+from .http11 import Connection, Fetched
+from .measures import Measures, now_ns
+
+
+class Way(Protocol):
+    """How objects are asked for: over which connections, by which protocol."""
+
+    async def fetch(self, path: str) -> tuple[Fetched, int]:
+        """The answer, and the number of the connection over which it came."""
+
+    def close(self) -> None:
+        """Ends all connections."""
+
+
+class Pool:
+    """HTTP/1.1 over at most so many connections at once, each opened when all others are busy."""
+
+    def __init__(self, host: str, port: int, most: int) -> None:
+        self._host, self._port, self._most = host, port, most
+        self._all: list[Connection] = []
+        self._begun = 0
+        self._free: deque[Connection] = deque()
+        self._waiting: deque[asyncio.Future[Connection]] = deque()
+
+    async def fetch(self, path: str) -> tuple[Fetched, int]:
+        """Waits for a connection, in the order of asking. Raises OSError."""
+        connection = await self._take()
+        got = await connection.fetch(path)
+        if self._waiting:
+            self._waiting.popleft().set_result(connection)
+        else:
+            self._free.append(connection)
+        return got, connection.number
+
+    async def _take(self) -> Connection:
+        if self._free:
+            return self._free.popleft()
+        if self._begun < self._most:
+            self._begun += 1
+            # A browser gives the request to whichever is free first; here it stays with the handshake.
+            connection = await Connection.open(self._host, self._port, self._begun - 1)
+            self._all.append(connection)
+            return connection
+        self._waiting.append(asyncio.get_running_loop().create_future())
+        return await self._waiting[-1]
+
+    def close(self) -> None:
+        for connection in self._all:
+            connection.close()
+
+
+async def load(objects: list[Object], way: Way, number: int, measures: Measures, timeout_s: float | None) -> None:
+    """Loads a page once, and writes a line for each object and one for the page.
+
+    A page of which an object did not come (the connection broke, or `timeout_s` are over) has no end.
+    """
+    start_ns = now_ns()
+    there = {one.path: asyncio.Event() for one in objects}
+    first: list[Fetched] = []
+
+    async def get(one: Object) -> Fetched:
+        if one.after is not None:
+            await there[one.after].wait()
+            if one.delay_ms:
+                await asyncio.sleep(one.delay_ms / 1000)
+        asked_ns = start_ns if one.after is None else now_ns()
+        got, connection = await way.fetch(one.path)
+        if got.status != 200:
+            raise ValueError(f"{one.path}: the server says {got.status}")
+        if one.after is None:
+            first.append(got)
+        measures.write(
+            "object", name=one.path, number=number, start_ns=asked_ns, request_ns=got.request_ns,
+            first_byte_ns=got.first_byte_ns, end_ns=got.end_ns, bytes=got.length, connection=connection,
+        )  # fmt: skip
+        there[one.path].set()
+        return got
+
+    end_ns: int | None = None
+    length: int | None = None
+    try:
+        async with asyncio.timeout(timeout_s), asyncio.TaskGroup() as group:
+            tasks = [group.create_task(get(one)) for one in objects]
+        end_ns, length = max(task.result().end_ns for task in tasks), sum(task.result().length for task in tasks)
+    except* (ConnectionError, TimeoutError):
+        # A page that was not loaded is a result.
+        pass
+    measures.write(
+        "page", name=objects[0].path, number=number, start_ns=start_ns,
+        first_byte_ns=first[0].first_byte_ns if first else None, end_ns=end_ns, bytes=length,
+    )  # fmt: skip
+
+
+async def run(
+    objects: list[Object], host: str, port: int, *, connections: int, repeat: int, interval_s: float,
+    timeout_s: float | None, measures: Measures,
+) -> None:  # fmt: skip
+    """Loads a page `repeat` times, each with connections of its own, `interval_s` apart if the one before is over."""
+    began_ns = now_ns()
+    for number in range(repeat):
+        await asyncio.sleep(max(0, began_ns + round(number * interval_s * 1e9) - now_ns()) / 1e9)
+        way = Pool(host, port, connections)
+        await load(objects, way, number, measures, timeout_s)
+        way.close()

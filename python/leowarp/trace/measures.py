@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What programs say that they measured: `measures.jsonl` in their `{run_dir}` -> the table `measures`.
+
+A line is a JSON object. `kind` and `start_ns` it must have; what it has else and is no column of the table becomes the
+column `other`. Times are the guest's real-time clock in ns since 1970 (Python's `time.time_ns()`, `date +%s%N`), which
+nobody sets or slews there; the table has them since the run's start.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from leowarp import plainfiles
+from leowarp.errors import TraceError
+from leowarp.trace.records import ROW_GROUP_ROWS, writer_options
+from leowarp.trace.schema import MEASURES, ROLES
+
+FILE = "measures.jsonl"
+MOST_BYTES = 64 << 20
+"""Some 400,000 lines; a program's `storage` is 64 MiB unless the flow says otherwise."""
+
+NEEDED: dict[str, tuple[str, ...]] = {
+    "transaction": (),
+    "object": ("name",),
+    "page": (),
+    "startup": (),
+    "segment": ("end_ns", "bitrate_bps", "media_ns"),
+    "stall": (),
+    "frame": ("number",),
+}
+"""The kinds that metrics know, and what a line of each must have beside `kind` and `start_ns`."""
+
+_LATEST_NS = 1_000_000_000
+"""Programs are ended some ms after the run."""
+
+_INTEGERS = tuple(column.name for column in MEASURES.columns if column.type == pa.int64())
+_TIMES = ("start_ns", "request_ns", "first_byte_ns", "end_ns")
+_KEYS = ("kind", "name", *_INTEGERS)
+_HINT = 'a line is {"kind": "transaction", "start_ns": 946684810000000000, "end_ns": ...} (docs/guides/measures.md)'
+
+
+def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
+    """The table `measures` of a guest's output directory; None if no program left a `measures.jsonl`.
+
+    Parameters
+    ----------
+    output : path
+        The guest's `out/`: `programs/<flow>/<role>/files/measures.jsonl` is read.
+    end : mapping
+        Its `end.json`: `start_realtime_ns`, the run's start on the programs' clock, and `virtual_ns`, its length.
+
+    Returns
+    -------
+    table : pyarrow.Table
+        Columns of `MEASURES`, by flow, role and line; names and types only, no metadata of the run.
+
+    Raises
+    ------
+    TraceError
+        If a file cannot be read, or a line is no JSON object, lacks what its kind needs, or has a value that cannot
+        be; the message has file and line.
+    """
+    files = sorted(_files(output))
+    if not files:
+        return None
+    start_ns = end.get("start_realtime_ns")
+    if start_ns is None:
+        raise TraceError(
+            f"cannot read {files[0][2]}: the guest does not say when its run began",
+            hint="the guest's agent is of another version; rebuild it with `leowarp kernel build`",
+        )
+    rows = [row for flow, role, path in files for row in _rows(path, flow, role, int(start_ns), int(end["virtual_ns"]))]
+    schema = MEASURES.arrow()
+    return pa.table({field.name: pa.array([row[field.name] for row in rows], field.type) for field in schema}, schema)
+
+
+def write_measures(table: pa.Table, target: Path) -> None:
+    """Writes the table as Parquet; equal tables and metadata give equal bytes, and the file appears whole.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    partial = target.with_name(target.name + plainfiles.PARTIAL)
+    pq.write_table(table, partial, row_group_size=ROW_GROUP_ROWS, **writer_options(MEASURES.columns))
+    os.replace(partial, target)
+
+
+def _files(output: Path) -> Iterator[tuple[int, int, Path]]:
+    """Flow, role and path of each file that there is."""
+    for number, role in ROLES.items():
+        for path in output.glob(f"programs/*/{role}/files/{FILE}"):
+            yield int(path.parents[2].name), number, path
+
+
+def _rows(path: Path, flow: int, role: int, start_ns: int, end_ns: int) -> Iterator[dict[str, Any]]:
+    """The rows of one file."""
+    try:
+        text = plainfiles.read(path, MOST_BYTES).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TraceError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}", hint=_HINT) from error
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            row = _row(line, start_ns, end_ns)
+        except ValueError as error:
+            raise TraceError(f"cannot read {path}, line {number}: {error}", hint=_HINT) from error
+        yield {"flow": flow, "role": role, **row}
+
+
+def _row(line: str, start_ns: int, end_ns: int) -> dict[str, Any]:
+    """A line as a row of the table; raises ValueError, which says what is wrong with it."""
+    try:
+        given = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is not JSON ({error})") from None
+    if not isinstance(given, dict):
+        raise ValueError("it is not a JSON object")
+    kind = given.get("kind")
+    if not isinstance(kind, str) or not kind:
+        raise ValueError("it has no `kind`, the word that says what was measured")
+    row: dict[str, Any] = dict.fromkeys(_KEYS)
+    for key in _KEYS:
+        row[key] = _value(key, given.pop(key, None))
+    for key in ("start_ns", *NEEDED.get(kind, ())):
+        if row[key] is None:
+            raise ValueError(f"a line of kind {kind} needs `{key}`")
+    for key in _TIMES:
+        row[key] = None if row[key] is None else _in_run(key, row[key], start_ns, end_ns)
+    known = [row[key] for key in _TIMES if row[key] is not None]
+    if known != sorted(known):
+        raise ValueError(f"its times go back: {', '.join(key for key in _TIMES if row[key] is not None)}")
+    # Keys sorted: what a program's dictionaries happen to be like is no result.
+    row["other"] = json.dumps(given, sort_keys=True, ensure_ascii=False) if given else None
+    return row
+
+
+def _value(key: str, value: Any) -> Any:
+    """A value of a column, whose type it must have; None: missing."""
+    if value is None:
+        return None
+    if key in ("kind", "name"):
+        if not isinstance(value, str):
+            raise ValueError(f"`{key}` is {json.dumps(value)}, not a text")
+        return value
+    # A whole number that was written as 1.5e9, as other languages do.
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"`{key}` is {json.dumps(value)}, not a whole number")
+    if not 0 <= value < 1 << 63:
+        raise ValueError(f"`{key}` is {value}, not from 0 to 2^63 - 1")
+    return value
+
+
+def _in_run(key: str, value_ns: int, start_ns: int, end_ns: int) -> int:
+    """An instant of the real-time clock as time since the run's start."""
+    t_ns = value_ns - start_ns
+    if not 0 <= t_ns <= end_ns + _LATEST_NS:
+        raise ValueError(
+            f"`{key}` is {value_ns}, not within the run, which began at {start_ns} and took {end_ns} ns; times are "
+            "those of the real-time clock, in ns"
+        )
+    return t_ns
