@@ -31,7 +31,7 @@ ADDED = [
     "run_queue_max_bytes_at_ns",
 ]
 # Its flows begin and end at times of their own
-WHOLE = {"starlink-capacity", "iperf3", "nginx", "quic", "one-change", "transactions", "page"}
+WHOLE = {"starlink-capacity", "iperf3", "nginx", "quic", "one-change", "transactions", "page", "video", "frames"}
 # Their programs are built first (examples/programs/build.sh)
 BUILT = {"quic-aioquic", "quic-quic-go", "quic-quinn"}
 # Long enough for a change of the route, without which the in-flight rules would all give the same.

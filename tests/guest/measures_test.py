@@ -16,9 +16,9 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 MS = 10**6
 DELAY_NS = 10 * MS
 RATE_BPS = 20_000_000
-HEADERS_BYTES = 52
-"""IPv4 (20), TCP (20) and time stamps (12)."""
-SYN_BYTES = 60
+HEADERS_BYTES = 14 + 52
+"""Ethernet, which a link's rate counts; IPv4 (20), TCP (20) and time stamps (12)."""
+SYN_BYTES = 14 + 60
 MSS_BYTES = 1448
 
 CHAIN = """
@@ -70,7 +70,7 @@ def request_bytes(path: str) -> int:
     return HEADERS_BYTES + len(f"GET {path} HTTP/1.1\r\nHost: 10.1.0.2\r\n\r\n")
 
 
-PACKET_NS = sending_ns(1500)
+PACKET_NS = sending_ns(1514)
 """Where acknowledgements go by themselves is the kernel's affair; those of a round are less than a packet."""
 
 
@@ -156,3 +156,93 @@ def test_what_a_program_of_ones_own_hands_in_is_read_and_what_is_wrong_is_named(
     assert 0 < row["start_ns"] < 10 * MS
     with pytest.raises(TraceError, match=r"measures.jsonl, line 1: a line of kind frame needs `number`"):
         one("frame", "wrong")
+
+
+CUT = """
+name = "cut"
+[run]
+duration = "40 s"
+ends = "flows"
+[measured]
+file = "path.csv"
+queue = "500 pkts"
+[[flows]]
+kind = "program"
+source = "A"
+destination = "B"
+client_at = "destination"
+port = 8080
+server = {server}
+client = {client}
+"""
+
+
+def over_a_path(folder: Path, server: str, client: str, cut_s: tuple[float, float] | None = None) -> lw.Run:
+    """The run of two of the programs over 10 ms and 20 Mbit/s, without any capacity from one time to another."""
+    folder.mkdir()
+    rows = ["0,10,20,0"] if cut_s is None else ["0,10,20,0", f"{cut_s[0]},10,0,0", f"{cut_s[1]},10,20,0"]
+    (folder / "path.csv").write_text("\n".join(["t_s,delay_ms,rate_mbps,loss_ratio", *rows, ""]))
+    lines = [json.dumps(f"python3 {{applications}} {words}") for words in (server, client)]
+    (folder / "scenario.toml").write_text(CUT.format(server=lines[0], client=lines[1]))
+    return lw.run(folder / "scenario.toml", (), folder / "run", report=False, progress=False, trust=True)
+
+
+def test_a_video_below_the_capacity_never_stalls_and_one_above_it_stalls_by_what_is_missing(tmp_path):
+    run = run_of(tmp_path, "video {server} {port} --rule fixed:0", "--ladder 4000 --segment 1 --media 8")
+    flow = run.summary["flows"][0]
+    assert (flow["segments"], flow["stalls"], flow["stalled_ns"], flow["bitrate_mean_bps"]) == (8, 0, 0, 4e6)
+    segment_ns = sending_ns(500_000 * (HEADERS_BYTES + MSS_BYTES) // MSS_BYTES)
+    # Handshake, manifest, and a first window that is doubled until 500 kB have come: at most seven round trips.
+    assert segment_ns < flow["startup_ns"] < segment_ns + 7 * 2 * DELAY_NS
+    # The first picture to the last
+    assert flow["client_end_ns"] == pytest.approx(5e8 + flow["startup_ns"] + 8e9, rel=0.02)
+    above = over_a_path(
+        tmp_path / "above", "serve {port} --ladder 25000 --segment 1 --media 8", "video {server} {port} --rule fixed:0"
+    )
+    flow = above.summary["flows"][0]
+    # From the second segment on each takes 1.307 s and plays for one; a request is a round trip.
+    segment_ns = sending_ns(25_000_000 // 8 * (HEADERS_BYTES - 14 + MSS_BYTES) // MSS_BYTES)
+    assert flow["stalls"] == 7
+    assert flow["stalled_ns"] == pytest.approx(7 * (segment_ns + 2 * DELAY_NS - 1e9), rel=0.05)
+
+
+def test_a_cut_stalls_a_live_video_for_as_long_as_its_buffer_falls_short_and_puts_it_behind(tmp_path):
+    server = "serve {port} --ladder 4000 --segment 1 --live"
+    client = "video {server} {port} --rule fixed:0 --latency 3 --play 25"
+    whole = over_a_path(tmp_path / "whole", server, client)
+    cut = over_a_path(tmp_path / "cut", server, client, (10, 15))
+    before, after = (run.measures(kind="segment").set_index("number") for run in (whole, cut))
+    assert whole.summary["flows"][0]["stalls"] == 0
+    assert before["latency_ns"].nunique() == 1, "who never waits stays as far behind"
+    stall = cut.measures(kind="stall").iloc[0]
+    # The first that came behind the cut
+    late = after[after["end_ns"] > 15e9].index[0]
+    last = after.loc[late - 1]
+    assert last["end_ns"] == before.loc[late - 1]["end_ns"] < 11e9
+    assert stall["start_ns"] == last["end_ns"] + last["buffer_ns"]
+    assert stall["end_ns"] == after["end_ns"][late]
+    # What waited at the link goes on with it: that segment is as late as the path was cut, but for what the sender's
+    # timeouts cost.
+    assert after["end_ns"][late] - before["end_ns"][late] == pytest.approx(5e9, abs=0.5e9)
+    flow = cut.summary["flows"][0]
+    assert flow["stalls"] == 1
+    assert flow["stalled_ns"] == stall["end_ns"] - stall["start_ns"]
+    assert flow["live_latency_max_ns"] - after["latency_ns"].min() == flow["stalled_ns"]
+
+
+def test_a_frame_takes_the_delay_and_the_sending_of_its_packets_and_a_cut_is_one_freeze(tmp_path):
+    client = "frames {server} {port} --rate 30 --bitrate 2000 --seconds 5"
+    run = over_a_path(tmp_path / "whole", "send-frames {port}", client)
+    flow = run.summary["flows"][0]
+    packets = [*[1200 + 28] * 6, 8333 - 7200 + 28]
+    assert (flow["frames"], flow["frames_lost"], flow["freezes"], flow["frozen_ns"]) == (150, 0, 0, 0)
+    for name in ("frame_delay_p50_ns", "frame_delay_p99_ns"):
+        assert flow[name] == pytest.approx(DELAY_NS + sending_ns(*packets), abs=100_000), name
+    connection = next(one for one in run.summary["flows"] if one["kind"] == "udp")
+    assert connection["probes_pkts"] == 150 * 7
+    cut = over_a_path(tmp_path / "cut", "send-frames {port}", client, (3, 4))
+    flow = cut.summary["flows"][0]
+    assert (flow["frames"], flow["frames_lost"], flow["freezes"]) == (150, 0, 1)
+    # From the last frame before to the first behind, of which a part may have passed before.
+    assert 1e9 - 20 * MS < flow["frozen_ns"] < 1e9 + 40 * MS
+    assert flow["frame_delay_p99_ns"] > 900 * MS

@@ -7,7 +7,7 @@ import argparse
 import asyncio
 import sys
 
-from . import pageload, server, transactions
+from . import frames, pageload, player, server, transactions
 from .content import Content, Video, page_of
 from .measures import Measures
 
@@ -19,7 +19,9 @@ def main(words: list[str] | None = None) -> int:
     """Runs the program that the command line names; the exit status."""
     given = _parser().parse_args(words)
     try:
-        asyncio.run(given.run(given))
+        doing = given.run(given)
+        if doing is not None:
+            asyncio.run(doing)
     except (OSError, ValueError, ExceptionGroup) as error:
         causes = error.exceptions if isinstance(error, ExceptionGroup) else [error]
         print("; ".join(f"{type(cause).__name__}: {cause}" for cause in causes), file=sys.stderr)
@@ -29,7 +31,7 @@ def main(words: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="applications", description="A server, and clients that measure.")
-    verbs = parser.add_subparsers(required=True, metavar="serve|transactions|page")
+    verbs = parser.add_subparsers(required=True, metavar="serve|transactions|page|video|send-frames|frames")
 
     serve = verbs.add_parser("serve", help="HTTP/1.1: zeros on demand, the objects of a page, a video")
     serve.add_argument("port", type=int)
@@ -37,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--ladder", default=LADDER_KBPS, help="bit rates of the video, kbit/s (%(default)s)")
     serve.add_argument("--segment", type=float, default=3, help="how long a segment plays, s (3)")
     serve.add_argument("--media", type=float, default=60, help="how long the video plays, s (60)")
-    serve.add_argument("--live", action="store_true", help="the video is live: it began as the server started")
+    serve.add_argument("--live", action="store_true", help="the video is live, and began a minute ago")
     serve.set_defaults(run=_serve)
 
     made = verbs.add_parser("transactions", help="requests and answers")
@@ -57,6 +59,29 @@ def _parser() -> argparse.ArgumentParser:
     page.add_argument("--interval", type=float, default=0, help="from start to start, s (0: one behind the other)")
     page.add_argument("--timeout", type=float, help="a page that takes longer has failed, s (none)")
     page.set_defaults(run=_page)
+
+    video = verbs.add_parser("video", help="plays the video, or a part of it")
+    _add_server(video)
+    video.add_argument(
+        "--rule", default="dynamic", help="dynamic, throughput, bola, or fixed:0, fixed:1, ... (dynamic)"
+    )
+    video.add_argument("--target", type=float, default=30, help="length of the buffer at most, s (30)")
+    video.add_argument("--begin", type=float, help="media for the first picture, s (a segment)")
+    video.add_argument("--resume", type=float, help="media to go on after a stall, s (a segment)")
+    video.add_argument("--latency", type=float, default=9, help="of a live video: how far behind it begins, s (9)")
+    video.add_argument("--play", type=float, help="the viewer goes so long after the start, s (at the video's end)")
+    video.set_defaults(run=_video)
+
+    sender = verbs.add_parser("send-frames", help="paced media frames over UDP to whoever asks")
+    sender.add_argument("port", type=int)
+    sender.set_defaults(run=_send_frames)
+
+    frame = verbs.add_parser("frames", help="receives paced media frames")
+    _add_server(frame)
+    frame.add_argument("--rate", type=float, default=30, help="frames a second (30)")
+    frame.add_argument("--bitrate", type=float, default=2000, help="kbit/s, headers not counted (2000)")
+    frame.add_argument("--seconds", type=float, default=10, help="for so long (10)")
+    frame.set_defaults(run=_frames)
     return parser
 
 
@@ -73,11 +98,29 @@ async def _serve(given: argparse.Namespace) -> None:
 
 async def _transactions(given: argparse.Namespace) -> None:
     wanted = transactions.Wanted(given.count, given.request, given.answer, given.interval, given.reconnect)
-    await transactions.run(given.host, given.port, wanted, Measures())
+    with Measures() as measures:
+        await transactions.run(given.host, given.port, wanted, measures)
 
 
 async def _page(given: argparse.Namespace) -> None:
-    await pageload.run(
-        page_of(given.page), given.host, given.port, connections=given.connections, repeat=given.repeat,
-        interval_s=given.interval, timeout_s=given.timeout, measures=Measures(),
-    )  # fmt: skip
+    with Measures() as measures:
+        await pageload.run(
+            page_of(given.page), given.host, given.port, connections=given.connections, repeat=given.repeat,
+            interval_s=given.interval, timeout_s=given.timeout, measures=measures,
+        )  # fmt: skip
+
+
+async def _video(given: argparse.Namespace) -> None:
+    viewing = player.Viewing(given.rule, given.target, given.begin, given.resume, given.latency, given.play)
+    with Measures() as measures:
+        await player.run(given.host, given.port, viewing, measures)
+
+
+def _send_frames(given: argparse.Namespace) -> None:
+    frames.serve(given.port)
+
+
+def _frames(given: argparse.Namespace) -> None:
+    stream = frames.Stream(given.rate, round(given.bitrate * 1000), round(given.seconds * given.rate))
+    with Measures() as measures:
+        frames.receive(given.host, given.port, stream, measures)

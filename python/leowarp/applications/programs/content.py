@@ -11,6 +11,8 @@ from pathlib import Path
 from .measures import now_ns
 
 MANIFEST = "/manifest.mpd"
+LIVE_SINCE_NS = 60_000_000_000
+"""A live video began so long before the server: there is something to be behind of."""
 PAGES = Path(__file__).resolve().parent / "pages"
 
 
@@ -96,7 +98,7 @@ class Video:
     ladder_bps: tuple[int, ...]
     segment_ms: int
     media_s: float | None
-    start_ns: int = field(default_factory=lambda: now_ns() // 1000 * 1000)
+    start_ns: int = field(default_factory=lambda: now_ns() // 1000 * 1000 - LIVE_SINCE_NS)
 
     def manifest(self) -> bytes:
         """The MPD (ISO/IEC 23009-1, 5.3), with a SegmentTemplate of equal durations."""

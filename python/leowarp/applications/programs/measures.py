@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from types import TracebackType
 from typing import TextIO
 
 FILE = "measures.jsonl"
@@ -17,11 +18,18 @@ def now_ns() -> int:
 
 
 class Measures:
-    """Writes lines; each is in the file when `write` returns, however the program ends."""
+    """Writes lines: `with Measures() as measures`; each is in the file when `write` returns, however all this ends."""
 
     def __init__(self, path: Path | str = FILE) -> None:
-        # For as long as the program runs.
-        self._file: TextIO = open(path, "w", buffering=1, encoding="utf-8")  # noqa: SIM115
+        self._file: TextIO = open(path, "w", buffering=1, encoding="utf-8")  # noqa: SIM115 (`__exit__` closes it)
+
+    def __enter__(self) -> Measures:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._file.close()
 
     def write(self, kind: str, **values: int | str | None) -> None:
         """Writes one line.

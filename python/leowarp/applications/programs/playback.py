@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is played of what has come: a buffer that fills by whole segments and empties by the clock."""
+
+from __future__ import annotations
+
+from .measures import Measures
+
+
+class Playback:
+    """A player's buffer. Times are those of one clock, in ns, and never go back.
+
+    It begins to play once `begin_ns` of media are there, stops when nothing is left (a stall), and goes on once
+    `resume_ns` are there. `startup` and `stall` are written when they are over; a segment can be played when all of it
+    has come.
+    """
+
+    def __init__(self, now_ns: int, begin_ns: int, resume_ns: int, measures: Measures) -> None:
+        self._at_ns, self._need_ns, self._resume_ns, self._measures = now_ns, begin_ns, resume_ns, measures
+        self._waiting: tuple[str, int] | None = ("startup", now_ns)
+        self._is_whole = False
+        self.buffer_ns = 0
+
+    def advance(self, now_ns: int) -> None:
+        """Plays up to now."""
+        played_ns = now_ns - self._at_ns
+        self._at_ns = now_ns
+        if self._waiting is not None:
+            return
+        if played_ns > self.buffer_ns and not self._is_whole:
+            self._waiting = ("stall", now_ns - (played_ns - self.buffer_ns))
+            self._need_ns = self._resume_ns
+        self.buffer_ns = max(0, self.buffer_ns - played_ns)
+
+    def add(self, now_ns: int, media_ns: int, *, is_last: bool = False) -> None:
+        """A segment has come; behind the last one there is nothing to wait for, and its end is no stall."""
+        self.advance(now_ns)
+        self.buffer_ns += media_ns
+        self._is_whole = is_last
+        if self._waiting is not None and (self.buffer_ns >= self._need_ns or is_last):
+            self._end_waiting(now_ns)
+
+    def stop(self, now_ns: int) -> None:
+        """The viewer goes: what is being waited for has no end."""
+        self.advance(now_ns)
+        if self._waiting is not None:
+            self._end_waiting(None)
+
+    def _end_waiting(self, now_ns: int | None) -> None:
+        assert self._waiting is not None
+        kind, began_ns = self._waiting
+        self._measures.write(kind, start_ns=began_ns, end_ns=now_ns)
+        self._waiting = None
