@@ -6,11 +6,12 @@
 #	sh examples/programs/build.sh [quic-go|quinn|aioquic]...
 #
 # quic-go needs Go 1.25, quinn needs Rust 1.85 and gcc, aioquic needs Python 3.11 with venv. They are put into
-# /var/tmp/leowarp-programs/bin, where the examples look for them; nothing else is changed on this machine.
+# /var/tmp/leowarp-programs/bin, where the examples look for them, or into bin of the directory that LEOWARP_PROGRAMS
+# names; nothing else is changed on this machine.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-place=/var/tmp/leowarp-programs
+place=${LEOWARP_PROGRAMS:-/var/tmp/leowarp-programs}
 mkdir -p "$place/bin"
 # /var/tmp is everybody's: what another user has put there is not run
 [ -O "$place" ] && [ -O "$place/bin" ] || { echo "$place is not yours: remove it, or let its owner do so" >&2; exit 1; }

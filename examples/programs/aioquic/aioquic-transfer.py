@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A transfer by aioquic: the client asks for bytes on a stream, and the server sends as many zeros.
+"""A transfer by aioquic: the client asks for bytes on a stream, and the server sends as many zeros. On a second stream
+the client asks what the server's loss detection did, and prints it.
+
+SSLKEYLOGFILE and QLOGDIR in the environment: the client writes TLS keys there, both ends qlog.
 
 aioquic-transfer server PORT
 aioquic-transfer client HOST PORT BYTES
@@ -7,6 +10,8 @@ aioquic-transfer client HOST PORT BYTES
 
 import asyncio
 import datetime
+import json
+import os
 import socket
 import sys
 import time
@@ -14,12 +19,14 @@ import time
 from aioquic.asyncio import QuicConnectionProtocol, serve
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
+from aioquic.quic.logger import QuicFileLogger, QuicLogger
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 PROTOCOLS = ["transfer"]
+STATISTICS = "statistics"
 NO_VERIFICATION = 0  # ssl.CERT_NONE: the certificate is made as the server starts
 
 
@@ -34,21 +41,66 @@ def own_certificate():
     return builder.sign(key, hashes.SHA256()), key
 
 
-async def answer(reader, writer):
+class Counts(QuicLogger):
+    """Counts packets sent, declared lost, and acknowledged all the same; keeps no events."""
+
+    def __init__(self):
+        super().__init__()
+        self.sent, self.spurious, self.lost = 0, 0, set()
+        self.declared = 0
+
+    def start_trace(self, is_client, odcid):
+        trace = super().start_trace(is_client, odcid)
+        trace.log_event = self.count
+        return trace
+
+    def count(self, *, category, event, data):
+        """In place of `QuicLoggerTrace.log_event`."""
+        if event == "packet_sent":
+            self.sent += 1
+        elif event == "packet_lost":
+            self.declared += 1
+            self.lost.add(data["packet_number"])
+        elif event == "packet_received":
+            for frame in data["frames"]:
+                for first, last in frame.get("acked_ranges", ()):
+                    heard = {number for number in self.lost if int(first) <= number <= int(last)}
+                    self.spurious += len(heard)
+                    self.lost -= heard
+
+    def as_json(self):
+        """What the study reads."""
+        return json.dumps(
+            {"sent_pkts": self.sent, "declared_lost_pkts": self.declared, "found_spurious_pkts": self.spurious}
+        ).encode()
+
+
+def qlog():
+    """aioquic's own logger if QLOGDIR says where to write, else None."""
+    folder = os.environ.get("QLOGDIR")
+    if folder is None:
+        return None
+    os.makedirs(folder, exist_ok=True)
+    return QuicFileLogger(folder)
+
+
+async def answer(counts, reader, writer):
     """Sends what a stream asks for."""
-    writer.write(bytes(int(await reader.read())))
+    request = (await reader.read()).decode()
+    writer.write(counts.as_json() if request == STATISTICS else bytes(int(request)))
     writer.write_eof()
 
 
 async def run_server(port):
     """Runs until it is told to end."""
-    settings = QuicConfiguration(is_client=False, alpn_protocols=PROTOCOLS)
+    counts = Counts()
+    settings = QuicConfiguration(is_client=False, alpn_protocols=PROTOCOLS, quic_logger=qlog() or counts)
     settings.certificate, settings.private_key = own_certificate()
     tasks = set()
 
     def start(reader, writer):
         # A task without a reference may vanish before it has ended
-        task = asyncio.ensure_future(answer(reader, writer))
+        task = asyncio.ensure_future(answer(counts, reader, writer))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
@@ -56,28 +108,42 @@ async def run_server(port):
     await asyncio.Event().wait()
 
 
+async def ask(connection, request):
+    """A stream with a request; what can be read from it is the answer."""
+    reader, writer = await connection.create_stream()
+    writer.write(request.encode())
+    writer.write_eof()
+    return reader
+
+
 async def fetch(host, port, count):
     """The exit status; prints how long it took."""
     began = time.monotonic()
-    settings = QuicConfiguration(is_client=True, alpn_protocols=PROTOCOLS, verify_mode=NO_VERIFICATION)
+    settings = QuicConfiguration(
+        is_client=True, alpn_protocols=PROTOCOLS, verify_mode=NO_VERIFICATION, quic_logger=qlog()
+    )
+    if name := os.environ.get("SSLKEYLOGFILE"):
+        # Open for as long as the process lives
+        settings.secrets_log_file = open(name, "a")  # noqa: SIM115
     # aioquic's own connect() wants an IPv6 socket
     _, connection = await asyncio.get_running_loop().create_datagram_endpoint(
         lambda: QuicConnectionProtocol(QuicConnection(configuration=settings)), local_addr=("0.0.0.0", 0)
     )
     connection.connect((socket.gethostbyname(host), int(port)))
     await connection.wait_connected()
-    reader, writer = await connection.create_stream()
-    writer.write(str(count).encode())
-    writer.write_eof()
+    reader = await ask(connection, str(count))
     received = 0
     while piece := await reader.read(65536):
         received += len(piece)
+    seconds = time.monotonic() - began
+    counts = await (await ask(connection, STATISTICS)).read()
     connection.close()
     await connection.wait_closed()
     if received != count:
         print(f"{received} bytes of {count} have arrived", file=sys.stderr)
         return 1
-    print(f"{received} bytes in {time.monotonic() - began:.6f} s")
+    print(f"{received} bytes in {seconds:.6f} s")
+    print(counts.decode())
     return 0
 
 

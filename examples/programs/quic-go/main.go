@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A transfer by quic-go: the client asks for bytes on a stream, and the server sends as many zeros.
+// A transfer by quic-go: the client asks for bytes on a stream, and the server sends as many zeros. On a second stream the
+// client asks what the server's loss detection did, and prints it.
+//
+// SSLKEYLOGFILE and QLOGDIR in the environment: the client writes TLS keys there, both ends qlog.
 //
 //	quic-go-transfer server PORT
 //	quic-go-transfer client HOST PORT BYTES
@@ -18,12 +21,18 @@ import (
 	"math/big"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/qlog"
+	"github.com/quic-go/quic-go/qlogwriter"
 )
 
-const protocol = "transfer"
+const (
+	protocol   = "transfer"
+	statistics = "statistics"
+)
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -52,7 +61,7 @@ func serve(port string) error {
 		return err
 	}
 	settings := &tls.Config{Certificates: []tls.Certificate{certificate}, NextProtos: []string{protocol}}
-	listener, err := quic.ListenAddr("0.0.0.0:"+port, settings, nil)
+	listener, err := quic.ListenAddr("0.0.0.0:"+port, settings, &quic.Config{Tracer: tracer})
 	if err != nil {
 		return err
 	}
@@ -61,46 +70,65 @@ func serve(port string) error {
 		if err != nil {
 			return err
 		}
-		stream, err := connection.AcceptStream(context.Background())
-		if err != nil {
-			return err
-		}
-		wanted, err := io.ReadAll(stream)
-		if err != nil {
-			return err
-		}
-		count, err := strconv.ParseInt(string(wanted), 10, 64)
-		if err != nil {
-			return err
-		}
-		piece := make([]byte, 65536)
-		for ; count > 0; count -= int64(len(piece)) {
-			if _, err := stream.Write(piece[:min(count, int64(len(piece)))]); err != nil {
+		// Until the client closes the connection
+		for {
+			stream, err := connection.AcceptStream(context.Background())
+			if err != nil {
+				break
+			}
+			if err := answer(connection, stream); err != nil {
 				return err
 			}
 		}
-		if err := stream.Close(); err != nil {
+	}
+}
+
+func answer(connection *quic.Conn, stream *quic.Stream) error {
+	request, err := io.ReadAll(stream)
+	if err != nil {
+		return err
+	}
+	if string(request) == statistics {
+		counts := connection.ConnectionStats()
+		_, err := fmt.Fprintf(stream, `{"sent_pkts": %d, "declared_lost_pkts": %d, "found_spurious_pkts": %s}`,
+			counts.PacketsSent, counts.PacketsLost, foundSpurious())
+		if err != nil {
+			return err
+		}
+		return stream.Close()
+	}
+	count, err := strconv.ParseInt(string(request), 10, 64)
+	if err != nil {
+		return err
+	}
+	piece := make([]byte, 65536)
+	for ; count > 0; count -= int64(len(piece)) {
+		if _, err := stream.Write(piece[:min(count, int64(len(piece)))]); err != nil {
 			return err
 		}
 	}
+	return stream.Close()
 }
 
 func fetch(address string, count int64) error {
 	began := time.Now()
 	// The certificate is made as the server starts: there is nothing to hold it against
 	settings := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{protocol}}
-	connection, err := quic.DialAddr(context.Background(), address, settings, nil)
+	if name := os.Getenv("SSLKEYLOGFILE"); name != "" {
+		keys, err := os.Create(name)
+		if err != nil {
+			return err
+		}
+		defer keys.Close()
+		settings.KeyLogWriter = keys
+	}
+	configuration := &quic.Config{Tracer: qlog.DefaultConnectionTracer}
+	connection, err := quic.DialAddr(context.Background(), address, settings, configuration)
 	if err != nil {
 		return err
 	}
-	stream, err := connection.OpenStreamSync(context.Background())
+	stream, err := ask(connection, strconv.FormatInt(count, 10))
 	if err != nil {
-		return err
-	}
-	if _, err := fmt.Fprint(stream, count); err != nil {
-		return err
-	}
-	if err := stream.Close(); err != nil {
 		return err
 	}
 	received, err := io.Copy(io.Discard, stream)
@@ -111,7 +139,57 @@ func fetch(address string, count int64) error {
 		return fmt.Errorf("%d bytes of %d have arrived", received, count)
 	}
 	fmt.Printf("%d bytes in %.6f s\n", received, time.Since(began).Seconds())
+	if stream, err = ask(connection, statistics); err != nil {
+		return err
+	}
+	counts, err := io.ReadAll(stream)
+	if err != nil {
+		return err
+	}
+	fmt.Println(string(counts))
 	return connection.CloseWithError(0, "")
+}
+
+// ask opens a stream with a request; what can be read from it is the answer.
+func ask(connection *quic.Conn, request string) (*quic.Stream, error) {
+	stream, err := connection.OpenStreamSync(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.WriteString(stream, request); err != nil {
+		return nil, err
+	}
+	return stream, stream.Close()
+}
+
+// spurious counts the packets that were acknowledged after they had been declared lost.
+var spurious atomic.Int64
+
+// tracer is quic-go's own if QLOGDIR says where to write; else it counts.
+func tracer(ctx context.Context, isClient bool, id quic.ConnectionID) qlogwriter.Trace {
+	if os.Getenv("QLOGDIR") != "" {
+		return qlog.DefaultConnectionTracer(ctx, isClient, id)
+	}
+	return counter{}
+}
+
+// foundSpurious is null where a qlog is written: the events are counted there.
+func foundSpurious() string {
+	if os.Getenv("QLOGDIR") != "" {
+		return "null"
+	}
+	return strconv.FormatInt(spurious.Load(), 10)
+}
+
+type counter struct{}
+
+func (counter) AddProducer() qlogwriter.Recorder   { return counter{} }
+func (counter) SupportsSchemas(schema string) bool { return schema == qlog.EventSchema }
+func (counter) Close() error                       { return nil }
+func (counter) RecordEvent(event qlogwriter.Event) {
+	if _, is := event.(qlog.SpuriousLoss); is {
+		spurious.Add(1)
+	}
 }
 
 func ownCertificate() (tls.Certificate, error) {

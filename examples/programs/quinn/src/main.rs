@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A transfer by quinn: the client asks for bytes on a stream, and the server sends as many zeros.
+//! A transfer by quinn: the client asks for bytes on a stream, and the server sends as many zeros. On a second stream
+//! the client asks what the server's loss detection did, and prints it.
+//!
+//! SSLKEYLOGFILE and QLOGDIR in the environment: the client writes TLS keys there, both ends qlog.
 //!
 //! quinn-transfer server PORT
 //! quinn-transfer client HOST PORT BYTES
 
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::{ClientConfig, Endpoint, ServerConfig};
+use quinn::{ClientConfig, Connection, Endpoint, QlogConfig, ServerConfig, TransportConfig};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, SignatureScheme};
+use rustls::{DigitallySignedStruct, KeyLogFile, SignatureScheme};
+use std::fs::File;
 use std::net::{Ipv4Addr, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,6 +21,7 @@ use std::time::Instant;
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 const PROTOCOL: &[u8] = b"transfer";
+const STATISTICS: &str = "statistics";
 
 fn main() -> Outcome {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,20 +43,33 @@ async fn serve(port: u16) -> Outcome {
         .with_no_client_auth()
         .with_single_cert(vec![own.cert.der().clone()], key)?;
     tls.alpn_protocols = vec![PROTOCOL.to_vec()];
-    let settings = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
+    let mut settings = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
+    settings.transport_config(transport("server")?);
     let endpoint = Endpoint::server(settings, (Ipv4Addr::UNSPECIFIED, port).into())?;
     while let Some(incoming) = endpoint.accept().await {
         let connection = incoming.await?;
-        let (mut send, mut receive) = connection.accept_bi().await?;
-        let mut count: usize = String::from_utf8(receive.read_to_end(32).await?)?.parse()?;
-        let piece = [0; 65536];
-        while count > 0 {
-            let now = count.min(piece.len());
-            send.write_all(&piece[..now]).await?;
-            count -= now;
+        // Until the client closes the connection
+        while let Ok((mut send, mut receive)) = connection.accept_bi().await {
+            let request = String::from_utf8(receive.read_to_end(32).await?)?;
+            if request == STATISTICS {
+                let path = connection.stats().path;
+                // quinn does not say which losses it declared in vain
+                let answer = format!(
+                    "{{\"sent_pkts\": {}, \"declared_lost_pkts\": {}, \"found_spurious_pkts\": null}}",
+                    path.sent_packets, path.lost_packets
+                );
+                send.write_all(answer.as_bytes()).await?;
+            } else {
+                let mut count: usize = request.parse()?;
+                let piece = [0; 65536];
+                while count > 0 {
+                    let now = count.min(piece.len());
+                    send.write_all(&piece[..now]).await?;
+                    count -= now;
+                }
+            }
+            send.finish()?;
         }
-        send.finish()?;
-        connection.closed().await;
     }
     Ok(())
 }
@@ -64,24 +82,47 @@ async fn fetch(host: &str, port: u16, count: usize) -> Outcome {
         .with_custom_certificate_verifier(Arc::new(MadeAtStart))
         .with_no_client_auth();
     tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+    tls.key_log = Arc::new(KeyLogFile::new());
+    let mut settings = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?));
+    settings.transport_config(transport("client")?);
     let mut endpoint = Endpoint::client((Ipv4Addr::UNSPECIFIED, 0).into())?;
-    endpoint.set_default_client_config(ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?)));
+    endpoint.set_default_client_config(settings);
     let address = (host, port).to_socket_addrs()?.next().ok_or("the host has no address")?;
     let connection = endpoint.connect(address, "b")?.await?;
-    let (mut send, mut receive) = connection.open_bi().await?;
-    send.write_all(count.to_string().as_bytes()).await?;
-    send.finish()?;
-    let mut received = 0;
-    while let Some(piece) = receive.read_chunk(usize::MAX, true).await? {
-        received += piece.bytes.len();
-    }
+    let received = ask(&connection, &count.to_string()).await?.len();
     if received != count {
         return Err(format!("{received} bytes of {count} have arrived").into());
     }
     println!("{received} bytes in {:.6} s", began.elapsed().as_secs_f64());
+    println!("{}", String::from_utf8(ask(&connection, STATISTICS).await?)?);
     connection.close(0u32.into(), b"");
     endpoint.wait_idle().await;
     Ok(())
+}
+
+/// The answer to a request.
+async fn ask(connection: &Connection, request: &str) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    let (mut send, mut receive) = connection.open_bi().await?;
+    send.write_all(request.as_bytes()).await?;
+    send.finish()?;
+    let mut answer = Vec::new();
+    while let Some(piece) = receive.read_chunk(usize::MAX, true).await? {
+        answer.extend_from_slice(&piece.bytes);
+    }
+    Ok(answer)
+}
+
+/// quinn's defaults, and a qlog if QLOGDIR says where.
+fn transport(end: &str) -> Result<Arc<TransportConfig>, Box<dyn std::error::Error>> {
+    let mut settings = TransportConfig::default();
+    if let Some(folder) = std::env::var_os("QLOGDIR") {
+        std::fs::create_dir_all(&folder)?;
+        let file = File::create(std::path::Path::new(&folder).join(format!("quinn-{end}.sqlog")))?;
+        let mut log = QlogConfig::default();
+        log.writer(Box::new(std::io::BufWriter::new(file)));
+        settings.qlog_stream(log.into_stream());
+    }
+    Ok(Arc::new(settings))
 }
 
 /// The certificate is made as the server starts: there is nothing to hold it against.
