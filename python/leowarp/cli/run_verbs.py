@@ -192,7 +192,8 @@ def reproduce(
     study: Annotated[
         str,
         typer.Argument(
-            metavar="STUDY", help="Which study: frederiksen2024, torres2020, huston2024, tauran2018, or cures, our own."
+            metavar="STUDY",
+            help="Which study: frederiksen2024, torres2020, huston2024, tauran2018, or cures and programs, our own.",
         ),
     ],
     out: Annotated[
@@ -210,9 +211,16 @@ def reproduce(
         bool,
         typer.Option("--quick", help="All but frederiksen2024: a part of the runs, minutes; a full one keeps them."),
     ] = False,
+    fetch: Annotated[
+        bool,
+        typer.Option("--fetch", help="programs: build the QUIC stacks that are not there, from their registries."),
+    ] = False,
     scheduler: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="All but frederiksen2024: a Dask scheduler whose workers make the runs."),
+        typer.Option(
+            metavar="ADDRESS",
+            help="The studies with --quick but programs: a Dask scheduler whose workers make the runs.",
+        ),
     ] = None,
     kernel: options.Kernel = None,
     jobs: options.AtOnce = None,
@@ -225,8 +233,8 @@ def reproduce(
     from leowarp.cli.output import note, print_error, print_json, print_table
 
     made = studies.reproduce(
-        study, out, samples=samples, duration=duration, quick=quick, scheduler=scheduler, at_once=jobs, kernel=kernel,
-        force=force, progress=options.progress_of(progress),
+        study, out, samples=samples, duration=duration, quick=quick, fetch=fetch, scheduler=scheduler, at_once=jobs,
+        kernel=kernel, force=force, progress=options.progress_of(progress),
     )  # fmt: skip
     if json_:
         failures = {slug: error.message for slug, error in made.failures.items()}
@@ -238,6 +246,7 @@ def reproduce(
                 "claims": made.claims,
                 "failures": failures,
                 "cost": made.cost or None,
+                "left_out": made.left_out,
             }
         )
     else:
@@ -246,6 +255,8 @@ def reproduce(
         if made.cost:
             say(f"Cost:   {made.cost}")
         say(f"Report: {made.page}")
+    for sentence in made.left_out:
+        note(sentence)
     # Last, below the table: what failed is what somebody has to do something about.
     for slug, error in made.failures.items():
         note(f"the run {slug} failed:")

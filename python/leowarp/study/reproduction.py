@@ -17,7 +17,7 @@ from leowarp.errors import LeowarpError, ScenarioError
 from leowarp.study.claim import Claim, judged
 from leowarp.study.page import DrawnFigure, Section, write_study_page
 
-STUDIES = ("frederiksen2024", "torres2020", "huston2024", "tauran2018", "cures")
+STUDIES = ("frederiksen2024", "torres2020", "huston2024", "tauran2018", "cures", "programs")
 """Keys of the studies that can be made again, each a package of this one."""
 
 
@@ -37,6 +37,8 @@ class Reproduction:
         Runs that could not be made; claims that need them stand as "cannot be told".
     cost : str
         What the runs took, as measured; "" where each run's manifest says it.
+    left_out : list of str
+        What this machine lacks, so that the study was made without it: a sentence each, with what to type.
     """
 
     path: Path
@@ -44,6 +46,7 @@ class Reproduction:
     claims: list[dict[str, Any]]
     failures: dict[str, LeowarpError]
     cost: str = ""
+    left_out: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,8 @@ class Material:
         For the top of the page, besides the failures.
     cost : str
         What the runs took, as measured.
+    left_out : list of str
+        As of `Reproduction`.
     """
 
     samples: list[tuple[str, Mapping[str, Any]]]
@@ -98,6 +103,7 @@ class Material:
     failures: dict[str, LeowarpError] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     cost: str = ""
+    left_out: list[str] = field(default_factory=list)
 
 
 class Room(Protocol):
@@ -123,7 +129,7 @@ class Room(Protocol):
 
 def reproduce(
     key: str, out: str | Path | None = None, *, samples: int | None = None, duration: str | None = None,
-    quick: bool | None = None, scheduler: str | None = None, at_once: int | None = None,
+    quick: bool | None = None, fetch: bool | None = None, scheduler: str | None = None, at_once: int | None = None,
     kernel: Path | str | None = None, force: bool = False, progress: bool | Callable[[Any], None] = True,
 ) -> Reproduction:  # fmt: skip
     """Makes a study's runs (those that are not there yet), figures, claims table and page.
@@ -141,10 +147,12 @@ def reproduce(
         `frederiksen2024`: length of every run instead of the study's, e.g. "60 s": a trial, not a reproduction.
     quick : bool, optional
         `torres2020`: every eighth jitter and 3 seeds instead of 62 and 30; `huston2024`: 3 seeds of 20 and one capacity
-        test in 24; `tauran2018`: 2 seeds of 5 at 3 of 7 SNRs; `cures`: 4 changes of 40 and 2 TCPs of 4. A full
-        reproduction later keeps them.
+        test in 24; `tauran2018`: 2 seeds of 5 at 3 of 7 SNRs; `cures`: 4 changes of 40 and 2 TCPs of 4; `programs`: 28
+        runs of 132. A full reproduction later keeps them.
+    fetch : bool, optional
+        `programs`: build the QUIC stacks that are not there, from their registries.
     scheduler : str, optional
-        All but `frederiksen2024`: address of a Dask scheduler whose workers make the runs.
+        All but `frederiksen2024` and `programs`: address of a Dask scheduler whose workers make the runs.
     at_once, kernel, force, progress
         As for `leowarp.run_many`; a study of many runs calls `progress` with each `StudyProgress`.
 
@@ -168,8 +176,11 @@ def reproduce(
         raise ScenarioError(f"there is no study {key!r}", hint=f"the studies are: {', '.join(STUDIES)}")
     # Only the study asked for is imported, and matplotlib with it.
     room = cast(Room, importlib.import_module(f"leowarp.study.{key}.material"))
-    # `quick` is a flag, and false is the same as not given.
-    given = {"samples": samples, "duration": duration, "quick": quick or None, "scheduler": scheduler}
+    # `quick` and `fetch` are flags, and false is the same as not given.
+    given = {
+        "samples": samples, "duration": duration, "quick": quick or None, "fetch": fetch or None,
+        "scheduler": scheduler,
+    }  # fmt: skip
     options = {name: value for name, value in given.items() if value is not None}
     # Not passed over: an option without effect would look obeyed.
     for name in options:
@@ -189,12 +200,12 @@ def reproduce(
     rows = _judge_all(room.CLAIMS, material)
     recorded.write_json(folder / "claims.json", {"study": key, "runs": material.runs, "claims": rows})
     # Failed runs first: whoever reads the page must see what the verdicts rest on.
-    warnings = [error.message for error in material.failures.values()] + material.warnings
+    warnings = [error.message for error in material.failures.values()] + material.left_out + material.warnings
     page = write_study_page(
         folder, room.TITLE, room.LEAD, rows, material.figures, material.sections, warnings,
         _command(key, out, options),
     )  # fmt: skip
-    return Reproduction(folder, page, rows, material.failures, material.cost)
+    return Reproduction(folder, page, rows, material.failures, material.cost, material.left_out)
 
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:

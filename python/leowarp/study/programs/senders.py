@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who sends: the kernel's TCP, and QUIC stacks as their registries and Debian have them, each with its defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PORT = 4433
+CLIENT_AFTER_S = 0.5
+"""`client_after` of a program flow, unless it says otherwise."""
+CUBIC, BBR = "cubic", "bbr"
+NGTCP2, QUINN, QUIC_GO, AIOQUIC = "ngtcp2", "quinn", "quic-go", "aioquic"
+STORAGE = "256 MiB"
+"""For the page that ngtcp2's server serves, and its qlog: some 900 bytes a packet."""
+
+
+@dataclass(frozen=True)
+class Sender:
+    """A TCP of the kernel's, or a QUIC stack.
+
+    Attributes
+    ----------
+    name, label : str
+        In names of runs, and on figures.
+    congestion_control : str
+        What it has unless told otherwise, in words.
+    version : str
+        As pinned, or where it comes from.
+    """
+
+    name: str
+    label: str
+    congestion_control: str
+    version: str
+
+    @property
+    def is_quic(self) -> bool:
+        """Whether it is a QUIC stack."""
+        return self.name not in (CUBIC, BBR)
+
+
+SENDERS = (
+    Sender(CUBIC, "Linux, CUBIC", "CUBIC", "the guest's kernel"),
+    Sender(BBR, "Linux, BBR", "BBR", "the guest's kernel"),
+    Sender(NGTCP2, "ngtcp2", "CUBIC", "Debian's ngtcp2-server and ngtcp2-client"),
+    Sender(QUINN, "quinn", "CUBIC", "crates.io, examples/programs/quinn/Cargo.lock"),
+    Sender(QUIC_GO, "quic-go", "Reno", "Go modules, examples/programs/quic-go/go.sum"),
+    Sender(AIOQUIC, "aioquic", "Reno", "PyPI, examples/programs/aioquic/requirements.txt"),
+)
+"""All, in the order of tables and figures."""
+BY_NAME = {sender.name: sender for sender in SENDERS}
+KERNEL = (CUBIC, BBR)
+QUIC = tuple(sender.name for sender in SENDERS if sender.is_quic)
+FIXED = (QUINN, QUIC_GO, AIOQUIC)
+"""Stacks with the thresholds of RFC 9002: 3 packets, and 9/8 of the RTT."""
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A transfer of a given size.
+
+    Attributes
+    ----------
+    source, destination : str
+        Stations.
+    start_s : float
+        When TCP's first SYN leaves, or a QUIC client's first datagram, within about a millisecond.
+    size_bytes : int
+    """
+
+    source: str
+    destination: str
+    start_s: float
+    size_bytes: int
+
+    def flow(self, sender: str, programs: Path) -> dict[str, Any]:
+        """A flow of a scenario, as a mapping.
+
+        Parameters
+        ----------
+        sender : str
+            One of `BY_NAME`.
+        programs : Path
+            Where the transfers of examples/programs were built.
+        """
+        ends = {"source": self.source, "destination": self.destination}
+        if sender in KERNEL:
+            return ends | {"congestion_control": sender, "start": f"{self.start_s:g} s", "size": f"{self.size_bytes} B"}
+        server, client = _commands(sender, self.size_bytes, programs)
+        return ends | {
+            "kind": "program", "client_at": "destination", "port": PORT, "server": server, "client": client,
+            "start": f"{self.start_s - CLIENT_AFTER_S:g} s", "storage": STORAGE,
+        }  # fmt: skip
+
+
+def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
+    """Command lines of server and client. Each client prints a line that begins `<size> bytes` when it has them all."""
+    if sender != NGTCP2:
+        program = programs / "bin" / f"{sender}-transfer"
+        return f"{program} server {{port}}", f"{program} client {{server}} {{port}} {size_bytes}"
+    server = (
+        f"sh -c 'head -c {size_bytes} /dev/zero > page; openssl req -x509 -newkey rsa:2048 -nodes -keyout key "
+        "-out cert -days 30 -subj /CN=b 2> log; mkdir qlog; "
+        "exec gtlsserver -q --qlog-dir qlog -d {run_dir} {server} {port} key cert'"
+    )
+    # The server writes the end of its qlog when the connection has drained, three probe timeouts later.
+    client = (
+        "sh -c 'set -e; gtlsclient -q --exit-on-all-streams-close {server} {port} https://b:4433/page; "
+        f"echo {size_bytes} bytes; sleep 3'"
+    )
+    return server, client
+
+
+def labels(names: Mapping[str, Any]) -> dict[str, Any]:
+    """The same values by label."""
+    return {BY_NAME[name].label: value for name, value in names.items()}
