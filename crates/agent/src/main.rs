@@ -11,6 +11,7 @@ mod batch;
 mod capture;
 mod clock;
 mod connections;
+mod console;
 mod context;
 mod cures;
 mod delays;

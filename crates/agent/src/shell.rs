@@ -3,16 +3,16 @@
 //! terminal, or with its outputs copied to two of them. With its end the guest ends; nothing of the run is recorded.
 
 use crate::clock::Clock;
+use crate::console::{opened, raw, Gate};
 use crate::error::{check, Error, Result};
 use crate::network::Network;
 use crate::place::{self, Place, Wanted};
-use crate::{root, say, stillness, table};
+use crate::{say, stillness, table};
 use leowarp_timeline::setup::{self, Setup, Terminal};
 use serde_json::json;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
@@ -145,7 +145,7 @@ fn follow(pid: i32, terminal: &File, clock: Clock) -> Result<()> {
         }
     })?;
     spawn("stillness", move || {
-        if let Err(e) = stillness::keep(pid, &looked_at, gate, clock) {
+        if let Err(e) = stillness::keep(pid, &looked_at, Gate::new(gate), clock) {
             say::fail(&e);
         }
     })
@@ -180,27 +180,6 @@ fn set_size(terminal: RawFd, size: Terminal) -> Result<()> {
     let size = libc::winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: `size` lives through the call.
     check(unsafe { libc::ioctl(terminal, libc::TIOCSWINSZ, &raw const size) }, "set the terminal's size").map(|_| ())
-}
-
-fn opened(path: &Path) -> Result<File> {
-    let opened = File::options().read(true).write(true).custom_flags(libc::O_NOCTTY).open(path);
-    opened.map_err(|e| kernel(&format!("open {}", path.display()), e))
-}
-
-/// A console of the guest that carries bytes as they are.
-fn raw(number: u32) -> Result<File> {
-    const TTY_MAJOR: u32 = 4;
-    let path = PathBuf::from(format!("/dev/tty{number}"));
-    root::make_device(&path, libc::makedev(TTY_MAJOR, number))?;
-    let file = opened(&path)?;
-    // SAFETY: a zeroed value is a valid one, and lives through the calls.
-    unsafe {
-        let mut settings: libc::termios = std::mem::zeroed();
-        check(libc::tcgetattr(file.as_raw_fd(), &raw mut settings), "read the settings of a console")?;
-        libc::cfmakeraw(&raw mut settings);
-        check(libc::tcsetattr(file.as_raw_fd(), libc::TCSANOW, &raw const settings), "make a console raw")?;
-    }
-    Ok(file)
 }
 
 /// A thread that copies what a program says.

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Virtual time stands still while a program waits for its user.
 //!
-//! The kernel writes to a console's file on the host until all is written, whatever the wall's clock says
-//! (arch/um/drivers/chan_kern.c, `need_output_blocking`). A message that is longer than the pipe behind the console holds
-//! so the whole guest, its clock included, until somebody reads it: the host does once the user has typed something.
+//! It waits at a [`Gate`], which the host opens once the user has typed something.
 //!
 //! Who waits for the user: in the terminal's foreground process group everybody sleeps, somebody until the terminal has
 //! input, and nobody has a socket, whose packets only time brings. So time goes on for `ping`, `sleep` and `curl`, and
@@ -13,13 +11,11 @@
 //! stack.)
 
 use crate::clock::{self, Clock};
-use crate::error::{check, Error, Result};
+use crate::console::Gate;
+use crate::error::{check, Result};
 use std::fs::File;
-use std::io::Write;
 use std::os::fd::AsRawFd;
 
-/// More than the pipe holds, which the host makes as small as it may be, a page.
-const MESSAGE_BYTES: usize = 8192;
 /// Between two looks; all that can be done at an instant is done when the clock moves.
 const SHORTEST_NS: i64 = 1000;
 const LONGEST_NS: i64 = 10_000_000;
@@ -27,7 +23,7 @@ const LONGEST_NS: i64 = 10_000_000;
 const WHOLE_LOOKS: u64 = 16;
 /// Holds the guest at `gate` whenever a program of the session of `leader` waits for the user of `terminal`. Returns with
 /// the session.
-pub fn keep(leader: i32, terminal: &File, mut gate: File, clock: Clock) -> Result<()> {
+pub fn keep(leader: i32, terminal: &File, mut gate: Gate, clock: Clock) -> Result<()> {
     // Nobody may run between the reading of the terminal's settings and their setting: a shell that is woken by a key
     // changes them, and its change would be undone.
     let first = libc::sched_param { sched_priority: 1 };
@@ -39,9 +35,7 @@ pub fn keep(leader: i32, terminal: &File, mut gate: File, clock: Clock) -> Resul
         let Some(session) = Process::of(leader) else { return Ok(()) };
         looks += 1;
         if waits_for_user(session.foreground, terminal, looks % WHOLE_LOOKS == 0)? {
-            let text = format!("{:width$}\n", clock.now_ns(), width = MESSAGE_BYTES - 1);
-            let written = gate.write_all(text.as_bytes());
-            written.map_err(|source| Error::Kernel { attempt: "wait for the user".into(), source })?;
+            gate.wait(clock.now_ns())?;
             pause_ns = SHORTEST_NS;
         } else {
             pause_ns = (2 * pause_ns).min(LONGEST_NS);
