@@ -24,6 +24,7 @@ mod frame;
 mod input;
 mod ledger;
 mod leolink;
+mod live;
 mod message;
 mod modules;
 mod netlink;

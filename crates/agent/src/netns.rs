@@ -32,15 +32,19 @@ impl Namespace {
 
     /// Moves the calling thread there.
     pub fn enter(&self) -> Result<()> {
-        // SAFETY: plain system call.
-        check(unsafe { libc::setns(self.raw(), libc::CLONE_NEWNET) }, "enter a network namespace")?;
-        Ok(())
+        enter(self.raw())
     }
 
     /// Its descriptor, which stays the namespace's.
     pub fn raw(&self) -> i32 {
         self.handle.as_raw_fd()
     }
+}
+
+/// Moves the calling thread to the namespace of a descriptor.
+pub fn enter(namespace: i32) -> Result<()> {
+    // SAFETY: plain system call.
+    check(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) }, "enter a network namespace").map(|_| ())
 }
 
 /// Sets a kernel parameter, by dotted name, of the calling thread's namespace or of the whole guest.

@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::flows::Flows;
 use crate::input::Input;
+use crate::live::{self, Live};
 use crate::network::{interface_name, Network};
 use crate::outcome::{self, Outcome};
 use crate::play::Player;
@@ -37,6 +38,7 @@ pub fn run(boot_dir: &Path, input_dir: &Path, output_dir: &Path) -> Result<()> {
     disable_segmentation_offload(setup, &network, has_programs)?;
     let flows = Flows::open(&network, setup)?;
     let shell = Shell::open(&network, setup, boot_dir)?;
+    let live = Live::open(&network, setup, boot_dir)?;
 
     // The same instants of the virtual clock in every run: what reads it or sleeps from here on is part of the result.
     let clock = Clock::begin();
@@ -52,7 +54,15 @@ pub fn run(boot_dir: &Path, input_dir: &Path, output_dir: &Path) -> Result<()> {
     if let Some(shell) = &shell {
         shell.start(clock)?;
     }
+    let is_live = live.is_some();
+    if let Some(live) = live {
+        live.start(clock)?;
+    }
     player.play(first)?;
+    if is_live {
+        clock.sleep_until(context.ending.end_ns())?;
+        return live::end(clock.now_ns());
+    }
     if let Some(shell) = &shell {
         return shell.end_with_run(clock);
     }

@@ -16,6 +16,7 @@ from leowarp.cli import (
     example_verbs,
     guest_verbs,
     links_verb,
+    live_verb,
     look_verbs,
     plot_verb,
     reorder_verb,
@@ -69,6 +70,7 @@ _RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel n
 for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, run_verbs.verify):
     app.command(rich_help_panel=_RUN)(interruptible(_verb))
 app.command(rich_help_panel=_RUN)(shell_verb.shell)
+app.command(rich_help_panel=_RUN)(live_verb.live)
 # Not by `interruptible`: the verb `study run` says itself what stays.
 app.add_typer(study_verbs.study_app, name="study", rich_help_panel=_RUN)
 app.command(rich_help_panel=_RUN)(example_verbs.examples)

@@ -14,6 +14,7 @@ from leowarp.guest.drive import GuestProgress, GuestResult, Patience, check, dri
 from leowarp.guest.image import GuestImage, guest_image
 from leowarp.guest.input import write_input
 from leowarp.guest.left_out import check_fits
+from leowarp.guest.live import Forward, Live, Pace, check_allowed, forward_of, listening, run_live
 from leowarp.guest.modules import compile_modules, put_modules
 from leowarp.guest.programs import check_programs, keep_outputs, put_roots
 from leowarp.guest.shell import Shell, check_shell, run_shell
@@ -26,22 +27,29 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 __all__ = [
+    "Forward",
     "GuestImage",
     "GuestProgress",
     "GuestResult",
+    "Live",
+    "Pace",
     "Patience",
     "Shell",
     "check",
+    "check_allowed",
     "check_fits",
     "check_programs",
     "check_shell",
     "compile_modules",
     "demand_trust",
     "drive",
+    "forward_of",
     "guest_image",
     "keep_outputs",
+    "listening",
     "run",
     "run_batch",
+    "run_live",
     "run_shell",
     "write_input",
 ]

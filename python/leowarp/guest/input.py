@@ -55,10 +55,10 @@ PROGRAMS_ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
 }
 """All variables that programs have unless a flow says more: the same on every machine."""
-OfShell = Callable[[dict[str, int]], dict[str, Any]]
+ByHand = Callable[[dict[str, int]], dict[str, Any]]
 
 
-def write_input(plan: "Plan", timeline: pa.Table, directory: Path, shell: OfShell | None = None) -> None:
+def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHand | None = None) -> None:
     """Write `setup.json`, `events.bin` and `tables.bin` into `directory`, which is made if it is not there.
 
     Without tables there is no `tables.bin`. Modules of one's own are named, not put there: see `modules`.
@@ -71,8 +71,9 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, shell: OfShel
         Columns of `timeline.schema`, sorted by time.
     directory : Path
         The guest's `in/`, or one of several in it.
-    shell : callable, optional
-        Gets the numbers of hosts by their nodes' names; gives what the user runs by hand, as `setup.json` has it.
+    by_hand : callable, optional
+        Gets the numbers of hosts by their nodes' names; gives what the user runs by hand, as `setup.json` has it: the
+        key `shell` or `live` and its value.
 
     Raises
     ------
@@ -82,8 +83,8 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, shell: OfShel
     network = Network.of_timeline(timeline)
     directions = Directions.of_timeline(timeline, network)
     written = setup(plan, timeline, network, directions)
-    if shell is not None:
-        written["shell"] = shell(network.host_numbers)
+    if by_hand is not None:
+        written |= by_hand(network.host_numbers)
     directory.mkdir(parents=True, exist_ok=True)
     # One line a key: json's indenting encoder is slow, and a jitter table would take a line a value
     entries = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in written.items())

@@ -120,7 +120,7 @@ def run_shell(image: GuestImage, plan: Plan, timeline: pa.Table, run_dir: Path, 
     terminal = Terminal(0, 1) if shell.is_terminal else None
     consoles: Consoles = terminal or Outputs(1, 2)
     size = None if terminal is None else terminal.size
-    write_input(plan, timeline, directory / "in", lambda numbers: shell.described(numbers, size))
+    write_input(plan, timeline, directory / "in", lambda numbers: {"shell": shell.described(numbers, size)})
     put_modules(compile_modules(plan, image), directory / "in")
     put_roots(plan, directory / "in")
     (directory / "in" / ROOTS).mkdir(exist_ok=True)

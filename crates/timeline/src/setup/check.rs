@@ -58,6 +58,15 @@ impl Setup {
             rule(!shell.command.is_empty(), "shell.command", "empty", "it must name a program")?;
             rule(shell.storage_bytes > 0, "shell.storage_bytes", 0, "it must be above 0")?;
         }
+        if let Some(live) = &self.live {
+            let hosts = self.hosts.len();
+            for (what, host) in [("live.from", live.from), ("live.to", live.to)] {
+                rule(host < hosts, what, host, format!("it must be one of the {hosts} hosts"))?;
+            }
+            rule(live.from != live.to, "live.to", live.to, "it must be another host than live.from")?;
+            positive("live.step_ns", live.step_ns)?;
+            rule(live.window_bytes > 0, "live.window_bytes", 0, "it must be above 0")?;
+        }
         (0..self.flows.len()).try_for_each(|i| self.flow(i))
     }
 

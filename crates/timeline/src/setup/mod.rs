@@ -4,12 +4,14 @@
 mod check;
 mod cures;
 mod flow;
+mod live;
 mod network;
 mod observe;
 mod shell;
 
 pub use cures::{Cures, EndMarker, Hold, HoldFull, MoveQueue, Notify, Numbering, Ordering, Resequence};
 pub use flow::{Flow, FlowKind, Program, FLOOD_SILENCE_NS};
+pub use live::Live;
 pub use network::{
     DelayedAck, Direction, Discipline, Forwarding, Host, Link, LinkKind, Node, NodeKind, OnDown, Pacing, Queue,
     QueueCounts, QueueKind, MTU_LEAST_BYTES, MTU_MOST_BYTES, OVERTAKING_LIMIT_PKTS,
@@ -70,6 +72,9 @@ pub struct Setup {
     /// What the user runs by hand.
     #[serde(default)]
     pub shell: Option<Shell>,
+    /// Connections of programs outside.
+    #[serde(default)]
+    pub live: Option<Live>,
 }
 
 /// What ends the run.

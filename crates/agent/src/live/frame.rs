@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What agent and host tell each other about connections: frames of 16 bytes, little endian, `kind u32, number u32, value
+//! i64` (design/interfaces.md, section 4). A connection has two streams: 2 x its number is that of the end where it began,
+//! + 1 of the end where it was accepted.
+
+use crate::error::{Error, Result};
+
+/// Of every frame; of `DATA` to the host the bytes follow it.
+pub const FRAME_BYTES: usize = 16;
+
+/// From the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// A program outside wants a connection; `is_answered`: the program at its far end takes it.
+    Open { connection: u32, is_answered: bool },
+    /// The next file of bytes is for this stream, and holds so many.
+    Data { stream: u32, bytes: u64 },
+    /// So many bytes more may come from this stream.
+    Credit { stream: u32, bytes: u64 },
+    /// Nothing more comes for this stream.
+    End { stream: u32 },
+    /// The program outside has gone.
+    Reset { stream: u32 },
+}
+
+/// To the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tell {
+    /// A connection stands where it began, so long after its first segment.
+    Connected { connection: u32, took_ns: i64 },
+    /// It does not come to be.
+    Failed { connection: u32, errno: i32 },
+    /// It stands at its far end.
+    Accepted { connection: u32 },
+    /// So many bytes of a stream follow.
+    Data { stream: u32, bytes: usize },
+    /// So many bytes of this stream have been handed to TCP.
+    Credit { stream: u32, bytes: usize },
+    /// Nothing more comes from this stream.
+    End { stream: u32 },
+    /// A stream was cut off.
+    Reset { stream: u32, errno: i32 },
+}
+
+/// Reads a frame of the host.
+pub fn read(frame: &[u8; FRAME_BYTES]) -> Result<Told> {
+    let word = |at: usize| u32::from_le_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
+    let (kind, number, value) = (word(0), word(4), u64::from(word(8)) | u64::from(word(12)) << 32);
+    Ok(match kind {
+        1 => Told::Open { connection: number, is_answered: value != 0 },
+        2 => Told::Data { stream: number, bytes: value },
+        3 => Told::Credit { stream: number, bytes: value },
+        4 => Told::End { stream: number },
+        5 => Told::Reset { stream: number },
+        _ => return Err(Error::Input(format!("a frame of the host has the kind {kind}"))),
+    })
+}
+
+/// Writes a frame to the host.
+pub fn written(tell: Tell) -> [u8; FRAME_BYTES] {
+    let (kind, number, value) = match tell {
+        Tell::Connected { connection, took_ns } => (1u32, connection, took_ns),
+        Tell::Failed { connection, errno } => (2, connection, i64::from(errno)),
+        Tell::Accepted { connection } => (3, connection, 0),
+        Tell::Data { stream, bytes } => (4, stream, bytes as i64),
+        Tell::Credit { stream, bytes } => (5, stream, bytes as i64),
+        Tell::End { stream } => (6, stream, 0),
+        Tell::Reset { stream, errno } => (7, stream, i64::from(errno)),
+    };
+    let mut frame = [0; FRAME_BYTES];
+    frame[..4].copy_from_slice(&kind.to_le_bytes());
+    frame[4..8].copy_from_slice(&number.to_le_bytes());
+    frame[8..].copy_from_slice(&value.to_le_bytes());
+    frame
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_read_as_the_host_writes_them() {
+        // struct.pack("<IIq", ...), as python/leowarp/guest/live_frames.py has it.
+        let mut frame = [0; FRAME_BYTES];
+        frame[..9].copy_from_slice(&[2, 0, 0, 0, 7, 0, 0, 0, 1]);
+        frame[12] = 2;
+        assert_eq!(read(&frame).expect("a frame"), Told::Data { stream: 7, bytes: (2 << 32) + 1 });
+        frame[0] = 99;
+        assert!(read(&frame).is_err());
+    }
+
+    #[test]
+    fn a_frame_to_the_host_has_kind_number_and_value() {
+        let frame = written(Tell::Failed { connection: 258, errno: 111 });
+        assert_eq!(frame, [2, 0, 0, 0, 2, 1, 0, 0, 111, 0, 0, 0, 0, 0, 0, 0]);
+    }
+}

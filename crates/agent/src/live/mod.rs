@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Connections of the machine's own programs, `leowarp live`: TCP of the guest between two of its hosts, whose bytes come
+//! from the machine and go there again, while virtual time keeps to the clock on the wall. Nothing of the run is recorded.
+//!
+//! `python/leowarp/guest/live.py` is the other half.
+
+mod frame;
+mod relay;
+mod stream;
+
+use crate::clock::Clock;
+use crate::console::{raw, Gate};
+use crate::error::{Error, Result};
+use crate::network::Network;
+use crate::{say, table};
+use leowarp_timeline::setup::Setup;
+use relay::Relay;
+use serde_json::json;
+use std::path::Path;
+
+/// Frames, both ways; and where the guest waits for the clock on the wall.
+const CONSOLE: u32 = 1;
+const GATE: u32 = 2;
+
+/// What waits for the run's start.
+pub struct Live {
+    relay: Relay,
+    gate: Gate,
+    step_ns: i64,
+}
+
+impl Live {
+    /// Opens what it needs in the namespaces of both hosts. None = the run has none.
+    pub fn open(network: &Network, setup: &Setup, boot_dir: &Path) -> Result<Option<Self>> {
+        let Some(spec) = &setup.live else { return Ok(None) };
+        let relay = Relay::open(network, setup, spec, raw(CONSOLE)?, boot_dir)?;
+        Ok(Some(Self { relay, gate: Gate::new(raw(GATE)?), step_ns: spec.step_ns }))
+    }
+
+    /// Starts its threads.
+    pub fn start(self, clock: Clock) -> Result<()> {
+        let Self { mut relay, mut gate, step_ns } = self;
+        spawn("live", move || relay.run(clock))?;
+        spawn("pace", move || pace(&mut gate, step_ns, clock))
+    }
+}
+
+/// The run is over, of which `end.json` tells.
+pub fn end(t_ns: i64) -> Result<()> {
+    table::write_file("end.json", json!({"ok": true, "virtual_ns": t_ns}).to_string().as_bytes())
+}
+
+/// Waits at the gate at the run's 0 and every step after it.
+fn pace(gate: &mut Gate, step_ns: i64, clock: Clock) -> Result<()> {
+    let mut t_ns = 0;
+    loop {
+        // A signal may come first.
+        while !clock.sleep_until(t_ns)? {}
+        gate.wait(t_ns)?;
+        t_ns += step_ns;
+    }
+}
+
+fn spawn(name: &str, body: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
+    let thread = std::thread::Builder::new().name(name.into());
+    let started = thread.spawn(move || {
+        if let Err(e) = body() {
+            say::fail(&e);
+        }
+    });
+    started.map(|_| ()).map_err(|source| Error::Kernel { attempt: "start a thread".into(), source })
+}

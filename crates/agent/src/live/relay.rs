@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Carries bytes between the host's frames and sockets in the guest: one thread that waits for all of them.
+//!
+//! What comes from the host in bytes comes in files of the boot's `in/live/`, one each, because a console is read byte by
+//! byte (arch/um/drivers/chan_kern.c, `chan_interrupt`); the frame that announces it follows the file. Each is new: the
+//! guest would go on seeing its own copy of one that it had read.
+
+use super::frame::{self, Tell, Told, FRAME_BYTES};
+use super::stream::{Outcome, Stream};
+use crate::clock::Clock;
+use crate::error::{check, Error, Result};
+use crate::flows::socket;
+use crate::netns;
+use crate::network::Network;
+use leowarp_timeline::setup::{self, DelayedAck, Setup};
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::path::{Path, PathBuf};
+
+const BUFFER_BYTES: usize = 64 * 1024;
+const PIECES: &str = "live";
+
+/// A connection whose handshake is under way.
+struct Opening {
+    fd: OwnedFd,
+    began_ns: i64,
+}
+
+/// All connections.
+pub struct Relay {
+    spec: setup::Live,
+    console: File,
+    pieces: PathBuf,
+    pieces_read: u64,
+    /// The start of a frame whose rest has not come yet.
+    partial: Vec<u8>,
+    /// The namespace in which connections begin.
+    home: OwnedFd,
+    to: Ipv4Addr,
+    listener: OwnedFd,
+    listener_port: u16,
+    /// Bound, and nobody listens: to connect there is to be refused, as by a machine on which no program listens.
+    _closed: OwnedFd,
+    closed_port: u16,
+    /// Ends that delay their acknowledgements: where connections begin, and where they are accepted.
+    delays_acks: [bool; 2],
+    openings: BTreeMap<u32, Opening>,
+    /// Connections by the port from which they come.
+    by_port: HashMap<u16, u32>,
+    streams: BTreeMap<u32, Stream>,
+}
+
+impl Relay {
+    /// Listens at the far end.
+    pub fn open(network: &Network, setup: &Setup, spec: &setup::Live, console: File, boot_dir: &Path) -> Result<Self> {
+        let hosts = [&setup.hosts[spec.from], &setup.hosts[spec.to]];
+        let to = hosts[1].address;
+        let bound = || {
+            let fd = socket::open(libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)?;
+            prepare(&fd, spec)?;
+            socket::bind(&fd, &socket::address(to, 0))?;
+            let port = port_of(&fd)?;
+            Ok((fd, port))
+        };
+        let (listener, listener_port) = network.inside(hosts[1].node, bound)?;
+        let (closed, closed_port) = network.inside(hosts[1].node, bound)?;
+        // SAFETY: plain system call.
+        check(unsafe { libc::listen(listener.as_raw_fd(), libc::SOMAXCONN) }, "listen")?;
+        let home = network.inside(hosts[0].node, || {
+            let opened = File::open("/proc/thread-self/ns/net").map(OwnedFd::from);
+            opened.map_err(|source| Error::Kernel { attempt: "open a namespace".into(), source })
+        })?;
+        let delays_acks = hosts.map(|host| host.delayed_ack == DelayedAck::On);
+        if delays_acks.contains(&true) {
+            socket::require_delack()?;
+        }
+        Ok(Self {
+            spec: spec.clone(),
+            console,
+            pieces: boot_dir.join(PIECES),
+            pieces_read: 0,
+            partial: Vec::new(),
+            home,
+            to,
+            listener,
+            listener_port,
+            _closed: closed,
+            closed_port,
+            delays_acks,
+            openings: BTreeMap::new(),
+            by_port: HashMap::new(),
+            streams: BTreeMap::new(),
+        })
+    }
+
+    /// Until the guest ends.
+    pub fn run(&mut self, clock: Clock) -> Result<()> {
+        netns::enter(self.home.as_raw_fd())?;
+        let mut buffer = vec![0; BUFFER_BYTES];
+        loop {
+            let (mut awaited, streams) = self.awaited();
+            // SAFETY: the array lives through the call and has the length that is said.
+            let ready = unsafe { libc::poll(awaited.as_mut_ptr(), awaited.len() as libc::nfds_t, -1) };
+            if ready < 0 {
+                match socket::errno() {
+                    libc::EINTR => continue,
+                    _ => return Err(Error::last_os("wait for connections")),
+                }
+            }
+            let (ours, theirs) = awaited.split_at(2);
+            let (opened, moving) = theirs.split_at(self.openings.len());
+            let connected: Vec<u32> = changed(opened, self.openings.keys());
+            let moved: Vec<u32> = changed(moving, streams.iter());
+            for stream in moved {
+                self.serve(stream, &mut buffer)?;
+            }
+            for connection in connected {
+                self.connected(connection, clock)?;
+            }
+            if ours[1].revents != 0 {
+                self.accept()?;
+            }
+            if ours[0].revents != 0 {
+                self.obey(&mut buffer, clock)?;
+            }
+        }
+    }
+
+    /// For poll(2): the console, the listener, what connects, streams; and the numbers of the latter.
+    fn awaited(&self) -> (Vec<libc::pollfd>, Vec<u32>) {
+        let of = |fd: RawFd, events: i16| libc::pollfd { fd, events, revents: 0 };
+        let mut all = vec![of(self.console.as_raw_fd(), libc::POLLIN), of(self.listener.as_raw_fd(), libc::POLLIN)];
+        all.extend(self.openings.values().map(|opening| of(opening.fd.as_raw_fd(), libc::POLLOUT)));
+        let waiting = self.streams.iter().filter(|(_, stream)| stream.awaited() != 0);
+        let (numbers, ends): (Vec<u32>, Vec<_>) = waiting.map(|(&n, s)| (n, of(s.raw(), s.awaited()))).unzip();
+        all.extend(ends);
+        (all, numbers)
+    }
+
+    /// What the host says.
+    fn obey(&mut self, buffer: &mut [u8], clock: Clock) -> Result<()> {
+        let n = self.console.read(buffer).map_err(|e| kernel("read what the host says", e))?;
+        if n == 0 {
+            return Err(Error::Broken("the host's end of the console of connections is closed".into()));
+        }
+        self.partial.extend_from_slice(&buffer[..n]);
+        let whole = self.partial.len() / FRAME_BYTES * FRAME_BYTES;
+        let frames: Vec<u8> = self.partial.drain(..whole).collect();
+        for bytes in frames.chunks_exact(FRAME_BYTES) {
+            let mut one = [0; FRAME_BYTES];
+            one.copy_from_slice(bytes);
+            self.obey_one(frame::read(&one)?, buffer, clock)?;
+        }
+        Ok(())
+    }
+
+    /// Of a stream that has ended meanwhile the host may still speak.
+    fn obey_one(&mut self, told: Told, buffer: &mut [u8], clock: Clock) -> Result<()> {
+        match told {
+            Told::Open { connection, is_answered } => self.connect(connection, is_answered, clock),
+            Told::Data { stream, bytes } => {
+                let piece = self.next_piece(bytes)?;
+                let Some(known) = self.streams.get_mut(&stream) else { return Ok(()) };
+                known.push(piece)?;
+                self.serve(stream, buffer)
+            }
+            Told::Credit { stream, bytes } => {
+                let Some(known) = self.streams.get_mut(&stream) else { return Ok(()) };
+                known.grant(bytes);
+                self.serve(stream, buffer)
+            }
+            Told::End { stream } => {
+                let Some(known) = self.streams.get_mut(&stream) else { return Ok(()) };
+                known.finish();
+                self.serve(stream, buffer)
+            }
+            Told::Reset { stream } => {
+                // Of a connection whose handshake is under way: it is given up.
+                if stream % 2 == 0 {
+                    self.openings.remove(&(stream / 2));
+                }
+                self.streams.remove(&stream).map_or(Ok(()), Stream::cut)
+            }
+        }
+    }
+
+    /// The bytes of the next file.
+    fn next_piece(&mut self, bytes: u64) -> Result<Vec<u8>> {
+        let path = self.pieces.join(self.pieces_read.to_string());
+        self.pieces_read += 1;
+        let piece = std::fs::read(&path).map_err(|e| kernel(&format!("read {}", path.display()), e))?;
+        std::fs::remove_file(&path).map_err(|e| kernel(&format!("remove {}", path.display()), e))?;
+        if piece.len() as u64 != bytes {
+            return Err(Error::Broken(format!("{} has {} bytes, not {bytes}", path.display(), piece.len())));
+        }
+        Ok(piece)
+    }
+
+    /// Sends the first segment of a connection.
+    fn connect(&mut self, connection: u32, is_answered: bool, clock: Clock) -> Result<()> {
+        let fd = socket::open(libc::SOCK_STREAM | libc::SOCK_NONBLOCK, 0)?;
+        prepare(&fd, &self.spec)?;
+        let port = if is_answered { self.listener_port } else { self.closed_port };
+        let began_ns = clock.now_ns();
+        match socket::connect(fd.as_raw_fd(), &socket::address(self.to, port)) {
+            Ok(()) | Err(libc::EINPROGRESS) => {
+                self.by_port.insert(port_of(&fd)?, connection);
+                self.openings.insert(connection, Opening { fd, began_ns });
+                Ok(())
+            }
+            Err(errno) => self.tell(Tell::Failed { connection, errno }, &[]),
+        }
+    }
+
+    /// A handshake is over, well or not.
+    fn connected(&mut self, connection: u32, clock: Clock) -> Result<()> {
+        let Some(Opening { fd, began_ns }) = self.openings.remove(&connection) else { return Ok(()) };
+        match error_of(&fd)? {
+            0 => {
+                let took_ns = clock.now_ns() - began_ns;
+                self.begin(2 * connection, fd);
+                self.tell(Tell::Connected { connection, took_ns }, &[])
+            }
+            errno => {
+                self.by_port.remove(&port_of(&fd)?);
+                self.tell(Tell::Failed { connection, errno }, &[])
+            }
+        }
+    }
+
+    /// A connection stands at its far end.
+    fn accept(&mut self) -> Result<()> {
+        let mut from = socket::address(Ipv4Addr::UNSPECIFIED, 0);
+        let mut size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+        let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+        // SAFETY: address and size live through the call; the descriptor is owned from here on.
+        let fd = unsafe { libc::accept4(self.listener.as_raw_fd(), (&raw mut from).cast(), &raw mut size, flags) };
+        if fd < 0 {
+            return match socket::errno() {
+                // It was reset while it waited (accept(2)).
+                libc::EAGAIN | libc::EINTR | libc::ECONNABORTED => Ok(()),
+                _ => Err(Error::last_os("accept a connection")),
+            };
+        }
+        // SAFETY: as above.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        match self.by_port.remove(&u16::from_be(from.sin_port)) {
+            Some(connection) => {
+                self.begin(2 * connection + 1, fd);
+                self.tell(Tell::Accepted { connection }, &[])
+            }
+            // Of somebody else in the guest.
+            None => Stream::new(fd, self.spec.window_bytes).cut(),
+        }
+    }
+
+    fn begin(&mut self, stream: u32, fd: OwnedFd) {
+        if self.delays_acks[stream as usize % 2] {
+            // A connection that is gone already has no protocol any more.
+            socket::delay_acks(fd.as_raw_fd());
+        }
+        self.streams.insert(stream, Stream::new(fd, self.spec.window_bytes));
+    }
+
+    /// Writes and reads what can be; says what came of it.
+    fn serve(&mut self, number: u32, buffer: &mut [u8]) -> Result<()> {
+        let Some(stream) = self.streams.get_mut(&number) else { return Ok(()) };
+        match stream.write() {
+            Outcome::Moved(bytes) => self.tell(Tell::Credit { stream: number, bytes }, &[])?,
+            Outcome::Failed(errno) => return self.cut_off(number, errno),
+            Outcome::Waits | Outcome::Ended => {}
+        }
+        let Some(stream) = self.streams.get_mut(&number) else { return Ok(()) };
+        match stream.read(buffer) {
+            Outcome::Moved(bytes) => self.tell(Tell::Data { stream: number, bytes }, &buffer[..bytes])?,
+            Outcome::Ended => self.tell(Tell::End { stream: number }, &[])?,
+            Outcome::Failed(errno) => return self.cut_off(number, errno),
+            Outcome::Waits => {}
+        }
+        if self.streams.get(&number).is_some_and(Stream::is_over) {
+            self.streams.remove(&number);
+        }
+        Ok(())
+    }
+
+    fn cut_off(&mut self, number: u32, errno: i32) -> Result<()> {
+        self.streams.remove(&number);
+        self.tell(Tell::Reset { stream: number, errno }, &[])
+    }
+
+    fn tell(&mut self, tell: Tell, bytes: &[u8]) -> Result<()> {
+        let mut text = frame::written(tell).to_vec();
+        text.extend_from_slice(bytes);
+        self.console.write_all(&text).map_err(|e| kernel("tell the host", e))
+    }
+}
+
+/// Numbers of those entries that poll(2) tells something of; both are in the same order.
+fn changed<'a>(entries: &[libc::pollfd], numbers: impl Iterator<Item = &'a u32>) -> Vec<u32> {
+    entries.iter().zip(numbers).filter(|(entry, _)| entry.revents != 0).map(|(_, &number)| number).collect()
+}
+
+/// What both ends have: accepted sockets inherit it.
+fn prepare(fd: &OwnedFd, spec: &setup::Live) -> Result<()> {
+    // Whether the program outside would wait to fill its segments nobody can know here.
+    socket::set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, &1i32, "set TCP_NODELAY")?;
+    spec.congestion_control.as_deref().map_or(Ok(()), |name| socket::set_congestion_control(fd, name))
+}
+
+fn port_of(fd: &OwnedFd) -> Result<u16> {
+    let mut own = socket::address(Ipv4Addr::UNSPECIFIED, 0);
+    let mut size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+    // SAFETY: address and size live through the call.
+    check(unsafe { libc::getsockname(fd.as_raw_fd(), (&raw mut own).cast(), &raw mut size) }, "ask for a port")?;
+    Ok(u16::from_be(own.sin_port))
+}
+
+/// What ended the handshake; 0 = nothing.
+fn error_of(fd: &OwnedFd) -> Result<i32> {
+    let (mut errno, mut size) = (0i32, size_of::<i32>() as libc::socklen_t);
+    let (level, option) = (libc::SOL_SOCKET, libc::SO_ERROR);
+    // SAFETY: value and size live through the call.
+    let asked = unsafe { libc::getsockopt(fd.as_raw_fd(), level, option, (&raw mut errno).cast(), &raw mut size) };
+    check(asked, "ask how a handshake ended").map(|_| errno)
+}
+
+fn kernel(attempt: &str, source: std::io::Error) -> Error {
+    Error::Kernel { attempt: attempt.into(), source }
+}

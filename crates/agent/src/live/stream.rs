@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One end of a connection in the guest: its socket, what waits to be written there, and how much more the host takes.
+//!
+//! Neither side holds more than a window of bytes for the other, so that it is TCP in the guest that a program outside
+//! waits for: what its socket does not take the host does not read from the program, and what the program outside does
+//! not read nobody reads from its socket.
+
+use crate::error::{Error, Result};
+use crate::flows::socket;
+use std::collections::VecDeque;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// What a stream has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// So many bytes went.
+    Moved(usize),
+    /// Nothing can go now.
+    Waits,
+    /// The other end has said its last.
+    Ended,
+    /// It was cut off: errno.
+    Failed(i32),
+}
+
+/// It does not block.
+#[derive(Debug)]
+pub struct Stream {
+    fd: OwnedFd,
+    /// From the host, for TCP; the first piece from `written` on.
+    pieces: VecDeque<Vec<u8>>,
+    written: usize,
+    waiting_bytes: usize,
+    /// The host sends nothing more.
+    is_last: bool,
+    /// The socket has been told.
+    is_shut: bool,
+    /// The other end's last byte has been read.
+    has_ended: bool,
+    credit_bytes: u64,
+    window_bytes: usize,
+}
+
+impl Stream {
+    /// Of a connected socket.
+    pub fn new(fd: OwnedFd, window_bytes: u32) -> Self {
+        Self {
+            fd,
+            pieces: VecDeque::new(),
+            written: 0,
+            waiting_bytes: 0,
+            is_last: false,
+            is_shut: false,
+            has_ended: false,
+            credit_bytes: u64::from(window_bytes),
+            window_bytes: window_bytes as usize,
+        }
+    }
+
+    /// What poll(2) shall wait for; 0 = nothing, and then it must not wait for this socket at all, of which it would
+    /// always tell that both ends have hung up.
+    pub fn awaited(&self) -> i16 {
+        let reads = if self.credit_bytes > 0 && !self.has_ended { libc::POLLIN } else { 0 };
+        reads | if self.pieces.is_empty() { 0 } else { libc::POLLOUT }
+    }
+
+    /// Its descriptor.
+    pub fn raw(&self) -> i32 {
+        self.fd.as_raw_fd()
+    }
+
+    /// More of the host's.
+    pub fn push(&mut self, piece: Vec<u8>) -> Result<()> {
+        self.waiting_bytes += piece.len();
+        if self.waiting_bytes > self.window_bytes || self.is_last {
+            return Err(Error::Broken(format!(
+                "the host sent {} bytes more than a stream had room for, or after its end",
+                self.waiting_bytes.saturating_sub(self.window_bytes)
+            )));
+        }
+        if !piece.is_empty() {
+            self.pieces.push_back(piece);
+        }
+        Ok(())
+    }
+
+    /// The host takes so many bytes more.
+    pub fn grant(&mut self, bytes: u64) {
+        self.credit_bytes += bytes;
+    }
+
+    /// The host sends nothing more: the socket says so once everything is written.
+    pub fn finish(&mut self) {
+        self.is_last = true;
+    }
+
+    /// Both directions are over.
+    pub fn is_over(&self) -> bool {
+        self.is_shut && self.has_ended
+    }
+
+    /// Writes what the socket takes.
+    pub fn write(&mut self) -> Outcome {
+        let mut moved = 0;
+        while let Some(piece) = self.pieces.front() {
+            let rest = &piece[self.written..];
+            // SAFETY: the bytes live through the call.
+            let n = unsafe { libc::send(self.raw(), rest.as_ptr().cast(), rest.len(), libc::MSG_NOSIGNAL) };
+            match n {
+                0.. => {
+                    moved += n as usize;
+                    self.written += n as usize;
+                    if self.written == piece.len() {
+                        self.pieces.pop_front();
+                        self.written = 0;
+                    }
+                }
+                _ => match socket::errno() {
+                    libc::EAGAIN | libc::EINTR => break,
+                    errno => return Outcome::Failed(errno),
+                },
+            }
+        }
+        self.waiting_bytes -= moved;
+        if self.pieces.is_empty() && self.is_last && !self.is_shut {
+            // SAFETY: plain system call. A connection that is gone by then is seen when it is read.
+            unsafe { libc::shutdown(self.raw(), libc::SHUT_WR) };
+            self.is_shut = true;
+        }
+        if moved > 0 {
+            Outcome::Moved(moved)
+        } else {
+            Outcome::Waits
+        }
+    }
+
+    /// Reads as much as the host takes, at most a buffer.
+    pub fn read(&mut self, buffer: &mut [u8]) -> Outcome {
+        let most = self.credit_bytes.min(buffer.len() as u64) as usize;
+        if most == 0 || self.has_ended {
+            return Outcome::Waits;
+        }
+        // SAFETY: the buffer lives through the call and has at least the size that is said.
+        match unsafe { libc::recv(self.raw(), buffer.as_mut_ptr().cast(), most, 0) } {
+            0 => {
+                self.has_ended = true;
+                Outcome::Ended
+            }
+            n @ 1.. => {
+                self.credit_bytes -= n as u64;
+                Outcome::Moved(n as usize)
+            }
+            _ => match socket::errno() {
+                libc::EAGAIN | libc::EINTR => Outcome::Waits,
+                errno => Outcome::Failed(errno),
+            },
+        }
+    }
+
+    /// Closes it so that the other end sees a reset.
+    pub fn cut(self) -> Result<()> {
+        let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
+        socket::set(self.raw(), libc::SOL_SOCKET, libc::SO_LINGER, &at_once, "reset a connection")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
+
+    fn pair(window_bytes: u32) -> (Stream, UnixStream) {
+        let (ours, other) = UnixStream::pair().expect("two ends");
+        ours.set_nonblocking(true).expect("an end that does not block");
+        (Stream::new(ours.into(), window_bytes), other)
+    }
+
+    #[test]
+    fn no_more_is_read_than_the_host_takes() {
+        let (mut stream, mut other) = pair(5);
+        other.write_all(b"seven!!").expect("a write");
+        let mut buffer = [0; 64];
+        assert_eq!(stream.read(&mut buffer), Outcome::Moved(5));
+        assert_eq!((stream.read(&mut buffer), stream.awaited()), (Outcome::Waits, 0));
+        stream.grant(9);
+        assert_eq!((stream.awaited(), stream.read(&mut buffer)), (libc::POLLIN, Outcome::Moved(2)));
+        drop(other);
+        assert_eq!(stream.read(&mut buffer), Outcome::Ended);
+        assert_eq!(stream.awaited(), 0);
+    }
+
+    #[test]
+    fn its_end_follows_what_was_to_be_written_and_the_other_way_stays_open() {
+        let (mut stream, mut other) = pair(8);
+        stream.push(b"12345".to_vec()).expect("room");
+        stream.finish();
+        assert_eq!((stream.awaited(), stream.write()), (libc::POLLIN | libc::POLLOUT, Outcome::Moved(5)));
+        let mut text = String::new();
+        other.read_to_string(&mut text).expect("the end");
+        assert_eq!((text.as_str(), stream.is_over()), ("12345", false));
+        other.write_all(b"ok").expect("a write");
+        drop(other);
+        let mut buffer = [0; 8];
+        assert_eq!((stream.read(&mut buffer), stream.read(&mut buffer)), (Outcome::Moved(2), Outcome::Ended));
+        assert!(stream.is_over());
+    }
+
+    #[test]
+    fn more_than_a_window_of_the_host_is_an_error() {
+        let (mut stream, _other) = pair(4);
+        stream.push(vec![0; 4]).expect("room");
+        assert!(stream.push(vec![0]).is_err());
+    }
+}

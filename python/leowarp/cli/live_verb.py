@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `live`: programs of this machine over a scenario's network, by the clock on the wall."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from leowarp.cli import options
+
+
+def live(
+    file: options.ScenarioFile,
+    origin: Annotated[
+        str, typer.Option("--from", metavar="STATION", help="Where connections begin; without it, the first.")
+    ] = "",
+    destination: Annotated[
+        str, typer.Option("--to", metavar="STATION", help="Where they leave the network; without it, the last.")
+    ] = "",
+    socks: Annotated[
+        int, typer.Option("--socks", metavar="PORT", min=0, max=65535, help="Of the SOCKS5 proxy; 0: any.")
+    ] = 1080,
+    no_socks: Annotated[bool, typer.Option("--no-socks", help="No proxy.")] = False,
+    forward: Annotated[
+        list[str] | None,
+        typer.Option("--forward", metavar="PORT:HOST:PORT", help="A port that leads to one server; may be repeated."),
+    ] = None,
+    to_network: Annotated[
+        bool, typer.Option("--to-network", help="Connections may leave to other machines, not to this one alone.")
+    ] = False,
+    congestion_control: Annotated[
+        str | None, typer.Option("--congestion-control", metavar="NAME", help="Without it, the first TCP flow's.")
+    ] = None,
+    flows: Annotated[bool, typer.Option("--flows/--no-flows", help="The scenario's flows run beside it.")] = True,
+    set_: options.Settings = None,
+    cc_module: options.CcModules = None,
+    kernel: options.Kernel = None,
+    trust: options.Trust = False,
+) -> None:
+    """This machine's programs over a scenario's network, by the clock on the wall: not repeatable."""
+    from leowarp.cli.output import note
+    from leowarp.running.live import Ways
+    from leowarp.running.live import live as run_live
+
+    ways = Ways(
+        origin=origin, destination=destination, socks_port=None if no_socks else socks, forwards=forward or (),
+        to_network=to_network, congestion_control=congestion_control,
+    )  # fmt: skip
+    has_terminal = sys.stderr.isatty()
+
+    def say(text: str) -> None:
+        # The line of the time is written over.
+        if has_terminal:
+            sys.stderr.write("\r\x1b[K")
+        note(text)
+
+    def status(text: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+
+    run_live(
+        file, ways, options.settings(set_, cc_module), flows=flows, kernel=kernel, say=say,
+        status=status if has_terminal else None, trust=trust,
+    )  # fmt: skip

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands behind the guest's consoles in live mode: frames of connections, and the gate at which it waits."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import selectors
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from leowarp.guest.consoles import FIRST, GATE_BYTES, MESSAGE_BYTES, Consoles
+from leowarp.guest.live.doors import Forward
+from leowarp.guest.live.frames import Frames
+from leowarp.guest.live.pace import Pace
+from leowarp.guest.live.relay import Relay
+
+_PIECE_BYTES = 1 << 18
+_TIME_BYTES = 64
+"""Of the gate's message, which begins with the virtual time: so much is read before the guest may go on. What is left
+is more than the pipe holds."""
+
+
+class LiveConsoles(Consoles):
+    """Connections over console 1, virtual time over console 2.
+
+    Parameters
+    ----------
+    pieces : Path
+        The guest's `in/live/`.
+    pace : Pace
+    doors : sequence of (socket, Forward or None)
+        Listening sockets; None: a SOCKS5 proxy. They are closed with this context.
+    say : callable
+        Gets a line for each thing that happens to a connection; in the thread of this class.
+    on_time : callable
+        Called whenever the guest waits; likewise.
+    to_network : bool
+        Whether destinations may be other machines.
+    """
+
+    def __init__(
+        self, pieces: Path, pace: Pace, doors: Sequence[tuple[socket.socket, Forward | None]],
+        say: Callable[[str], None], on_time: Callable[[], None], *, to_network: bool,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self._pieces, self._pace, self._doors = pieces, pace, doors
+        self._say, self._on_time, self._to_network = say, on_time, to_network
+        to_guest, self._to_guest = os.pipe()
+        self._from_guest, from_guest = os.pipe()
+        self._gate, gate = os.pipe()
+        fcntl.fcntl(gate, fcntl.F_SETPIPE_SZ, GATE_BYTES)
+        for end in (self._to_guest, self._from_guest):
+            os.set_blocking(end, False)
+        self._own = [self._to_guest, self._from_guest, self._gate]
+        self.descriptors = {end: FIRST + number for number, end in enumerate((to_guest, from_guest, gate))}
+        self.words = [f"con1=fd:{FIRST},fd:{FIRST + 1}", f"con2=null,fd:{FIRST + 2}"]
+        self._owed = bytearray()
+        self._has_news = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._waits = False
+
+    def __exit__(self, *what: object) -> None:
+        super().__exit__(*what)
+        for door, _ in self._doors:
+            door.close()
+
+    def _carry(self) -> None:
+        # select(2) waits to the microsecond; epoll_wait, the loop's own choice, to the millisecond, which is a step.
+        def loop() -> asyncio.AbstractEventLoop:
+            return asyncio.SelectorEventLoop(selectors.SelectSelector())
+
+        with asyncio.Runner(loop_factory=loop) as runner:
+            runner.run(self._until_the_end())
+
+    async def _until_the_end(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._over: asyncio.Future[None] = self._loop.create_future()
+        self._frames = Frames()
+        self._relay = Relay(self._pieces, self._tell, self._say, to_network=self._to_network)
+        self._loop.add_reader(self._from_guest, self._guarded(self._hear))
+        self._loop.add_reader(self._gate, self._guarded(self._arrive))
+        try:
+            await asyncio.wait([self._over, self._relay.failure], return_when=asyncio.FIRST_COMPLETED)
+            for future in (self._over, self._relay.failure):
+                if future.done():
+                    future.result()
+        finally:
+            for end in (self._from_guest, self._gate):
+                self._loop.remove_reader(end)
+            self._loop.remove_writer(self._to_guest)
+            self._relay.close()
+
+    def _guarded(self, work: Callable[[], None]) -> Callable[[], None]:
+        """A callback whose failure ends the session."""
+
+        def guarded() -> None:
+            try:
+                work()
+            except Exception as error:
+                if not self._over.done():
+                    self._over.set_exception(error)
+
+        return guarded
+
+    def _hear(self) -> None:
+        piece = os.read(self._from_guest, _PIECE_BYTES)
+        if not piece:
+            if not self._over.done():
+                self._over.set_result(None)
+            return
+        for frame in self._frames.of(piece):
+            self._relay.hear(frame)
+
+    def _tell(self, frame: bytes) -> None:
+        self._owed += frame
+        self._flush()
+        self._has_news = True
+        if self._waits:
+            self._go_or_wait()
+
+    def _flush(self) -> None:
+        try:
+            while self._owed:
+                del self._owed[: os.write(self._to_guest, self._owed)]
+        except BlockingIOError:
+            self._loop.add_writer(self._to_guest, self._guarded(self._flush))
+            return
+        except BrokenPipeError:
+            # The guest has ended: what it said last is still read.
+            self._owed.clear()
+        self._loop.remove_writer(self._to_guest)
+
+    def _arrive(self) -> None:
+        """The guest waits; so far it has told the time alone."""
+        told = os.read(self._gate, _TIME_BYTES)
+        self._loop.remove_reader(self._gate)
+        if not told:
+            return
+        is_first = self._pace.virtual_ns is None
+        self._pace.arrive(int(told.split(b"\n")[0]))
+        self._left = MESSAGE_BYTES - len(told)
+        if is_first:
+            for door, forward in self._doors:
+                self._relay.serve(door, forward)
+        self._on_time()
+        self._waits = True
+        self._go_or_wait()
+
+    def _go_or_wait(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        wait_ns = self._pace.wait_ns(self._has_news)
+        if wait_ns:
+            self._timer = self._loop.call_later(wait_ns / 1e9, self._guarded(self._go_or_wait))
+            return
+        self._waits = self._has_news = False
+        # The rest of the message, which the guest is writing.
+        while self._left and (piece := os.read(self._gate, self._left)):
+            self._left -= len(piece)
+        self._loop.add_reader(self._gate, self._guarded(self._arrive))

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where programs of this machine enter the guest's network, and where connections may leave it again."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from dataclasses import dataclass
+
+from leowarp.errors import HostError, ScenarioError
+
+LOOPBACK = "127.0.0.1"
+_LOCALHOST = "localhost"
+_BUFFER_BYTES = 64 << 10
+"""Of this machine's own TCP at both sockets, which would else hold megabytes that the guest's TCP knows nothing of."""
+
+
+@dataclass(frozen=True)
+class Forward:
+    """A port of this machine that leads through the guest to a destination.
+
+    Parameters
+    ----------
+    port : int
+        On loopback; 0: any that is free.
+    host : str
+        A name or an address.
+    host_port : int
+    """
+
+    port: int
+    host: str
+    host_port: int
+
+
+def forward_of(text: str) -> Forward:
+    """What `--forward PORT:HOST:PORT` says; an IPv6 address stands in brackets.
+
+    Raises
+    ------
+    ScenarioError
+        If it says something else.
+
+    >>> forward_of("8080:localhost:8000")
+    Forward(port=8080, host='localhost', host_port=8000)
+    """
+    first, _, rest = text.partition(":")
+    host, _, last = rest.rpartition(":")
+    host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    ports = [int(word) if word.isascii() and word.isdecimal() else -1 for word in (first, last)]
+    if not host or not (0 <= ports[0] < 1 << 16 and 0 < ports[1] < 1 << 16):
+        raise ScenarioError(
+            f"forwarding {text!r}: it must be PORT:HOST:PORT, ports from 1 to 65535",
+            "for instance --forward 8080:localhost:8000",
+        )
+    return Forward(ports[0], host, ports[1])
+
+
+def check_allowed(forward: Forward, to_network: bool) -> None:
+    """Whether connections may leave to a forward's destination.
+
+    Raises
+    ------
+    ScenarioError
+        If it is another machine, and `to_network` does not allow that.
+    """
+    if not to_network and not is_this_machine(forward.host):
+        raise ScenarioError(
+            f"forwarding to {forward.host}:{forward.host_port}: it is not this machine",
+            "name localhost, or allow connections to other machines: --to-network",
+        )
+
+
+def listening(port: int, flag: str) -> socket.socket:
+    """A socket that listens on loopback alone.
+
+    Parameters
+    ----------
+    flag : str
+        What the user may type to have another port; for the message.
+
+    Raises
+    ------
+    HostError
+        If the port is taken or not allowed.
+    """
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # Before listen: accepted sockets inherit it, and with it the window that is announced first.
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
+    try:
+        made.bind((LOOPBACK, port))
+        made.listen()
+    except OSError as error:
+        made.close()
+        raise HostError(f"listening on {LOOPBACK}:{port}: {error.strerror}", f"choose another port: {flag}") from error
+    made.setblocking(False)
+    return made
+
+
+class NotAllowed(Exception):
+    """A destination that is not on this machine."""
+
+
+class Unanswered(Exception):
+    """A destination at which nobody takes a connection; `is_refused`: it says so itself."""
+
+    def __init__(self, message: str, is_refused: bool) -> None:
+        super().__init__(message)
+        self.is_refused = is_refused
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether a name or an address is this machine's loopback; nobody is asked for a name.
+
+    Of names `localhost` and those below it are (RFC 6761, section 6.3).
+
+    >>> is_this_machine("127.0.0.1"), is_this_machine("a.localhost"), is_this_machine("localhost.example.com")
+    (True, True, False)
+    """
+    name = host.lower().rstrip(".")
+    if name == _LOCALHOST or name.endswith(f".{_LOCALHOST}"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _plain(host: str) -> str:
+    """The same machine, by a name that no name server is asked for."""
+    return _LOCALHOST if host.lower().rstrip(".").endswith(_LOCALHOST) else host
+
+
+async def dial(host: str, port: int, to_network: bool) -> socket.socket:
+    """A socket of this machine that is connected to a destination.
+
+    Parameters
+    ----------
+    to_network : bool
+        Whether it may be another machine.
+
+    Raises
+    ------
+    NotAllowed
+        If it would have to be.
+    Unanswered
+        If there is no connection to be had.
+    """
+    loop = asyncio.get_running_loop()
+    if not to_network and not is_this_machine(host):
+        raise NotAllowed(f"{host} is not this machine (--to-network allows it)")
+    try:
+        found = await loop.getaddrinfo(host if to_network else _plain(host), port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise Unanswered(f"{host} has no address: {error}", is_refused=False) from error
+    problems: list[OSError] = []
+    for family, kind, protocol, _, address in found:
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.setblocking(False)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER_BYTES)
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await loop.sock_connect(made, address)
+        except OSError as error:
+            made.close()
+            problems.append(error)
+        except BaseException:
+            made.close()
+            raise
+        else:
+            return made
+    refused = any(isinstance(error, ConnectionRefusedError) for error in problems)
+    raise Unanswered(f"{host}:{port}: {problems[-1].strerror}", is_refused=refused)

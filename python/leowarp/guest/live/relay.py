@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connections of this machine's programs through the guest: TCP there is the scenario's, here bytes are handed over.
+
+Neither side holds more than `WINDOW_BYTES` of a stream for the other. What the guest's TCP does not take is not read
+from the program here, and what the program here does not read the guest's TCP is not asked for: each waits for the
+guest's windows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+import struct
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from leowarp.guest.live import socks
+from leowarp.guest.live.doors import Forward, NotAllowed, Unanswered, dial
+from leowarp.guest.live.frames import FRAME, WINDOW_BYTES, Frame, Tell, Told
+
+MOST_CONNECTIONS = 200
+"""At a time: two sockets each, all of which select(2) must be able to name (FD_SETSIZE, 1024)."""
+_PIECE_BYTES = 64 << 10
+_UNACCEPTED_S = 60.0
+"""How long the far end of a connection that was reset while it was made is kept, by the clock on the wall."""
+
+
+class Failed(Exception):
+    """A connection that does not come to be; `number` is its errno in the guest."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(os.strerror(number))
+        self.number = number
+
+
+@dataclass
+class Stream:
+    """One end of a connection: a socket of this machine, and what the guest takes and gives for it."""
+
+    number: int
+    socket: socket.socket
+    credit_bytes: int = WINDOW_BYTES
+    granted: asyncio.Event = field(default_factory=asyncio.Event)
+    pieces: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
+    task: asyncio.Task[None] | None = None
+    from_program_bytes: int = 0
+    to_program_bytes: int = 0
+
+
+@dataclass
+class Connection:
+    """From a program of this machine to a destination, through the guest."""
+
+    number: int
+    destination: str
+    near: socket.socket
+    far: socket.socket | None
+    made: asyncio.Future[int]
+    began_virtual_ns: int = 0
+
+
+class Relay:
+    """All connections; it lives in one event loop.
+
+    Parameters
+    ----------
+    pieces : Path
+        The guest's `in/live/`, in which a file of bytes is put for each frame `DATA`.
+    tell : callable
+        Sends a frame to the guest.
+    say : callable
+        Gets a line for each thing that happens to a connection.
+    to_network : bool
+        Whether destinations may be other machines.
+    """
+
+    def __init__(
+        self, pieces: Path, tell: Callable[[bytes], None], say: Callable[[str], None], *, to_network: bool
+    ) -> None:
+        self._pieces, self._tell, self._say, self._to_network = pieces, tell, say, to_network
+        self._numbers = 0
+        self._written = 0
+        self._connections: dict[int, Connection] = {}
+        self._streams: dict[int, Stream] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def count(self) -> int:
+        """Connections that there have been."""
+        return self._numbers
+
+    # ---- doors
+
+    def serve(self, door: socket.socket, forward: Forward | None) -> None:
+        """Accepts at a listening socket: what is forwarded to one destination, or clients of SOCKS5."""
+        self._start(self._serve(door, forward))
+
+    async def _serve(self, door: socket.socket, forward: Forward | None) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            client, _ = await loop.sock_accept(door)
+            client.setblocking(False)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if len(self._tasks) > 2 * MOST_CONNECTIONS or len(self._connections) >= MOST_CONNECTIONS:
+                self._say(f"refused a connection: there are {MOST_CONNECTIONS} at a time at most")
+                abort(client)
+            else:
+                self._start(self._forwarded(client, forward) if forward else self._asked(client))
+
+    async def _forwarded(self, client: socket.socket, forward: Forward) -> None:
+        try:
+            await self.connect(client, forward.host, forward.host_port)
+        except (NotAllowed, Unanswered, Failed) as error:
+            self._say(f"no connection to {forward.host}:{forward.host_port}: {error}")
+            abort(client)
+        except BaseException:
+            abort(client)
+            raise
+
+    async def _asked(self, client: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+
+        async def exactly(count: int) -> bytes:
+            got = b""
+            while len(got) < count:
+                piece = await loop.sock_recv(client, count - len(got))
+                if not piece:
+                    raise ConnectionResetError(errno.ECONNRESET, "a client left before it had said where to go")
+                got += piece
+            return got
+
+        async def write(piece: bytes) -> None:
+            await loop.sock_sendall(client, piece)
+
+        reply: socks.Reply | None = None
+        destination = "a destination that was not said"
+        try:
+            host, port = await socks.requested(exactly, write)
+            destination = f"{host}:{port}"
+            await self.connect(client, host, port, before=lambda: write(socks.answer(socks.Reply.SUCCEEDED)))
+            return
+        except socks.SocksError as error:
+            reply, why = error.reply, str(error)
+        except NotAllowed as error:
+            reply, why = socks.Reply.NOT_ALLOWED, str(error)
+        except Unanswered as error:
+            reply, why = socks.Reply.HOST_UNREACHABLE, str(error)
+        except Failed as error:
+            reply, why = socks.reply_of(error.number), str(error)
+        except OSError as error:
+            why = str(error)
+        except BaseException:
+            abort(client)
+            raise
+        self._say(f"no connection to {destination}: {why}")
+        with suppress(OSError):
+            if reply is not None:
+                await write(socks.answer(reply))
+        client.close()
+
+    # ---- connections
+
+    async def connect(
+        self, client: socket.socket, host: str, port: int,
+        before: Callable[[], Coroutine[Any, Any, None]] | None = None,
+    ) -> None:  # fmt: skip
+        """Makes a connection of the guest for a client, which belongs to it from then on.
+
+        The destination is asked first: whether it takes the connection decides whether the guest's handshake is
+        answered or refused at the far end, a round trip later, as it would be on the path itself.
+
+        Parameters
+        ----------
+        before : callable, optional
+            Awaited once the connection stands, before any byte of it goes to the client.
+
+        Raises
+        ------
+        NotAllowed, Unanswered
+            As `dial`; not if the destination refuses: the guest says so.
+        Failed
+            If TCP in the guest does not get a connection.
+        """
+        far: socket.socket | None = None
+        try:
+            far = await dial(host, port, self._to_network)
+        except Unanswered as error:
+            if not error.is_refused:
+                raise
+        number, self._numbers = self._numbers, self._numbers + 1
+        made = asyncio.get_running_loop().create_future()
+        connection = Connection(number, f"{host}:{port}", client, far, made)
+        self._connections[number] = connection
+        try:
+            self._send(Tell.OPEN, number, int(far is not None))
+            took_ns = await made
+            self._say(f"connection {number}: {connection.destination}, after {took_ns / 1e6:.3f} virtual ms")
+            if before is not None:
+                await before()
+        except BaseException:
+            self._send(Tell.RESET, 2 * number)
+            self._drop(connection)
+            raise
+        self._begin(2 * number, client)
+
+    def hear(self, frame: Frame) -> None:
+        """What the agent says. Of a stream that has ended here meanwhile it may still speak."""
+        if frame.kind in (Told.CONNECTED, Told.FAILED, Told.ACCEPTED):
+            self._heard_of(frame)
+            return
+        stream = self._streams.get(frame.number)
+        if stream is None:
+            return
+        match frame.kind:
+            case Told.DATA:
+                stream.pieces.put_nowait(frame.bytes)
+            case Told.END:
+                stream.pieces.put_nowait(None)
+            case Told.CREDIT:
+                stream.credit_bytes += frame.value
+                stream.granted.set()
+            case Told.RESET:
+                self._say(f"connection {frame.number // 2}: {os.strerror(frame.value)}")
+                if stream.task is not None:
+                    stream.task.cancel()
+
+    def _heard_of(self, frame: Frame) -> None:
+        connection = self._connections.get(frame.number)
+        if frame.kind is Told.ACCEPTED:
+            if connection is None or connection.far is None:
+                self._send(Tell.RESET, 2 * frame.number + 1)
+                return
+            far, connection.far = connection.far, None
+            self._begin(2 * frame.number + 1, far)
+        elif connection is not None and not connection.made.done():
+            if frame.kind is Told.CONNECTED:
+                connection.made.set_result(frame.value)
+            else:
+                connection.made.set_exception(Failed(frame.value))
+
+    def _begin(self, number: int, end: socket.socket) -> None:
+        stream = Stream(number, end)
+        self._streams[number] = stream
+        stream.task = self._start(self._carry(stream))
+
+    async def _carry(self, stream: Stream) -> None:
+        """Both ways, until both have ended."""
+        ways = [asyncio.create_task(self._inwards(stream)), asyncio.create_task(self._outwards(stream))]
+        is_whole = False
+        try:
+            await asyncio.gather(*ways)
+            is_whole = True
+        except OSError as error:
+            self._say(f"connection {stream.number // 2}: the program {_side(stream)} is gone ({error.strerror})")
+            self._send(Tell.RESET, stream.number)
+        except asyncio.CancelledError:
+            # The guest's TCP has cut it off, or the session ends.
+            pass
+        finally:
+            for way in ways:
+                way.cancel()
+            # No descriptor is closed while the loop still waits for it.
+            await asyncio.gather(*ways, return_exceptions=True)
+            del self._streams[stream.number]
+            if is_whole:
+                stream.socket.close()
+            else:
+                abort(stream.socket)
+            self._ended(stream)
+
+    async def _inwards(self, stream: Stream) -> None:
+        """From the program into the guest."""
+        loop = asyncio.get_running_loop()
+        while True:
+            while not stream.credit_bytes:
+                stream.granted.clear()
+                await stream.granted.wait()
+            piece = await loop.sock_recv(stream.socket, min(stream.credit_bytes, _PIECE_BYTES))
+            if not piece:
+                self._send(Tell.END, stream.number)
+                return
+            stream.credit_bytes -= len(piece)
+            stream.from_program_bytes += len(piece)
+            (self._pieces / str(self._written)).write_bytes(piece)
+            self._written += 1
+            self._send(Tell.DATA, stream.number, len(piece))
+
+    async def _outwards(self, stream: Stream) -> None:
+        """From the guest to the program."""
+        loop = asyncio.get_running_loop()
+        while (piece := await stream.pieces.get()) is not None:
+            await loop.sock_sendall(stream.socket, piece)
+            stream.to_program_bytes += len(piece)
+            self._send(Tell.CREDIT, stream.number, len(piece))
+        stream.socket.shutdown(socket.SHUT_WR)
+
+    def _ended(self, stream: Stream) -> None:
+        number = stream.number // 2
+        if stream.number % 2 == 0:
+            self._say(
+                f"connection {number}: over, {stream.from_program_bytes} bytes there, {stream.to_program_bytes} back"
+            )
+        connection = self._connections.get(number)
+        if connection is None or self._streams.keys() & {2 * number, 2 * number + 1}:
+            return
+        if connection.far is None:
+            self._drop(connection)
+        else:
+            # Cut off before its far end knew of it, which it may still learn.
+            asyncio.get_running_loop().call_later(_UNACCEPTED_S, self._drop, connection)
+
+    def _drop(self, connection: Connection) -> None:
+        if self._connections.pop(connection.number, None) is not None and connection.far is not None:
+            abort(connection.far)
+            connection.far = None
+
+    # ---- what everything here needs
+
+    def close(self) -> None:
+        """Closes the destinations of connections that have not come to be."""
+        for connection in list(self._connections.values()):
+            self._drop(connection)
+
+    def _send(self, kind: Tell, number: int, value: int = 0) -> None:
+        self._tell(FRAME.pack(kind, number, value))
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """A task whose failure is the session's."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) and not self.failure.done():
+            self.failure.set_exception(error)
+
+
+def _side(stream: Stream) -> str:
+    return "where it began" if stream.number % 2 == 0 else "where it leads"
+
+
+def abort(end: socket.socket) -> None:
+    """Closes a socket so that its other end sees a reset."""
+    with suppress(OSError):
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    end.close()

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A guest from boot to end through which programs of this machine talk."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leowarp.guest.drive import drive
+from leowarp.guest.input import write_input
+from leowarp.guest.live.consoles import LiveConsoles
+from leowarp.guest.live.doors import Forward
+from leowarp.guest.live.frames import WINDOW_BYTES
+from leowarp.guest.live.pace import STEP_NS, Pace
+from leowarp.guest.modules import compile_modules, put_modules
+from leowarp.guest.programs import put_roots
+from leowarp.layout import CONSOLE, GUEST
+from leowarp.nodes import host_node
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from leowarp.guest.image import GuestImage
+    from leowarp.scenario import Plan
+
+PIECES = "live"
+"""Where in the guest's `in/` the bytes lie that it is to send (`crates/agent/src/live/relay.rs`)."""
+
+
+@dataclass(frozen=True)
+class Live:
+    """Between which hosts connections run, and how one gets to them.
+
+    Parameters
+    ----------
+    origin, destination : str
+        Stations: where connections of this machine's programs begin, and where they leave the guest.
+    congestion_control : str, optional
+        Of both ends; the kernel's default if not given.
+    doors : sequence of (socket, Forward or None)
+        Listening sockets; None: a SOCKS5 proxy.
+    to_network : bool
+        Whether destinations may be other machines.
+    """
+
+    origin: str
+    destination: str
+    congestion_control: str | None = None
+    doors: Sequence[tuple[socket.socket, Forward | None]] = ()
+    to_network: bool = False
+
+    def described(self, host_numbers: Mapping[str, int]) -> dict[str, Any]:
+        """`live` of `setup.json` (design/interfaces.md, section 4)."""
+        return {
+            "from": host_numbers[host_node(self.origin)],
+            "to": host_numbers[host_node(self.destination)],
+            "congestion_control": self.congestion_control,
+            "step_ns": STEP_NS,
+            "window_bytes": WINDOW_BYTES,
+        }
+
+
+def run_live(
+    image: GuestImage, plan: Plan, timeline: pa.Table, run_dir: Path, live: Live, pace: Pace,
+    say: Callable[[str], None], on_time: Callable[[], None],
+) -> None:  # fmt: skip
+    """Returns with the end of the run.
+
+    Parameters
+    ----------
+    plan : Plan
+        Its flows run beside.
+    run_dir : Path
+        Where the guest works.
+    pace : Pace
+        Looked at from `on_time`, which is called whenever the guest waits for the clock on the wall.
+    say : callable
+        Gets a line for each thing that happens to a connection. Both are called in a thread of their own.
+
+    Raises
+    ------
+    LeowarpError
+        As `drive`.
+    KeyboardInterrupt
+        If the user ends it.
+    """
+    directory = run_dir / GUEST
+    write_input(plan, timeline, directory / "in", lambda numbers: {"live": live.described(numbers)})
+    put_modules(compile_modules(plan, image), directory / "in")
+    put_roots(plan, directory / "in")
+    pieces = directory / "in" / PIECES
+    pieces.mkdir()
+    drive(
+        image, directory, run_dir / CONSOLE, duration_ns=plan.run.duration_ns, seed=plan.run.seed,
+        memory_bytes=plan.guest.memory_bytes,
+        consoles=LiveConsoles(pieces, pace, live.doors, say, on_time, to_network=live.to_network),
+    )  # fmt: skip

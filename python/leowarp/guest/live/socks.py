@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a SOCKS5 proxy is asked, and answers: RFC 1928, CONNECT without authentication."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from enum import IntEnum
+
+VERSION = 5
+_NO_AUTHENTICATION, _NONE_ACCEPTABLE = 0, 0xFF
+_CONNECT = 1
+_IPV4, _NAME, _IPV6 = 1, 3, 4
+
+Exactly = Callable[[int], Awaitable[bytes]]
+Write = Callable[[bytes], Awaitable[None]]
+
+
+class Reply(IntEnum):
+    """Values of the field REP (RFC 1928, section 6)."""
+
+    SUCCEEDED = 0
+    GENERAL_FAILURE = 1
+    NOT_ALLOWED = 2
+    NETWORK_UNREACHABLE = 3
+    HOST_UNREACHABLE = 4
+    REFUSED = 5
+    TIMED_OUT = 6
+    COMMAND_NOT_SUPPORTED = 7
+    ADDRESS_NOT_SUPPORTED = 8
+
+
+class SocksError(Exception):
+    """What was asked is not what this proxy does, or no SOCKS at all; `reply` is None if nothing is to be answered."""
+
+    def __init__(self, message: str, reply: Reply | None) -> None:
+        super().__init__(message)
+        self.reply = reply
+
+
+def reply_of(number: int) -> Reply:
+    """The reply that says why a connection failed: by its errno, as TCP in the guest has it.
+
+    RFC 1928 has no reply for a handshake without an answer; "TTL expired" is what programs take for it.
+    """
+    return {
+        errno.ECONNREFUSED: Reply.REFUSED,
+        errno.ENETUNREACH: Reply.NETWORK_UNREACHABLE,
+        errno.EHOSTUNREACH: Reply.HOST_UNREACHABLE,
+        errno.ETIMEDOUT: Reply.TIMED_OUT,
+    }.get(number, Reply.GENERAL_FAILURE)
+
+
+def answer(reply: Reply) -> bytes:
+    """A reply; its bound address, of no use to anybody outside the guest, is 0.0.0.0:0 (RFC 1928 has no "none")."""
+    return struct.pack(">BBBB4sH", VERSION, reply, 0, _IPV4, bytes(4), 0)
+
+
+async def requested(exactly: Exactly, write: Write) -> tuple[str, int]:
+    """The destination that a client asks for: host (a name or an address) and port.
+
+    Parameters
+    ----------
+    exactly, write : callable
+        Read so many bytes of the client's; send bytes to it.
+
+    Raises
+    ------
+    SocksError
+        If it asks for something else.
+    """
+    version, methods = await exactly(2)
+    if version != VERSION:
+        raise SocksError(f"a client speaks version {version} of SOCKS, or no SOCKS, not version 5", None)
+    if _NO_AUTHENTICATION not in await exactly(methods):
+        await write(bytes([VERSION, _NONE_ACCEPTABLE]))
+        raise SocksError("a client insists on authentication", None)
+    await write(bytes([VERSION, _NO_AUTHENTICATION]))
+    _, command, _, kind = await exactly(4)
+    if kind == _NAME:
+        (length,) = await exactly(1)
+        host = (await exactly(length)).decode("utf-8", "replace")
+    elif kind in (_IPV4, _IPV6):
+        family, length = (socket.AF_INET, 4) if kind == _IPV4 else (socket.AF_INET6, 16)
+        host = socket.inet_ntop(family, await exactly(length))
+    else:
+        raise SocksError(f"a client asks for an address of kind {kind}", Reply.ADDRESS_NOT_SUPPORTED)
+    (port,) = struct.unpack(">H", await exactly(2))
+    if command != _CONNECT:
+        raise SocksError(f"a client asks for command {command}; only CONNECT is there", Reply.COMMAND_NOT_SUPPORTED)
+    return host, port

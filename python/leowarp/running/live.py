@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scenario's network by the clock on the wall, for programs of this machine (`leowarp live`): not repeatable, nothing
+is recorded, nothing left behind."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import socket
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leowarp.errors import ScenarioError
+from leowarp.progress import OnProgress, building
+from leowarp.running.account import Account
+from leowarp.running.by_hand import station_of, unobserved
+from leowarp.running.street import prepared
+
+if TYPE_CHECKING:
+    from leowarp.guest import Forward
+    from leowarp.scenario import Plan
+
+SOCKS_PORT = 1080
+"""Of SOCKS by RFC 1928, section 3."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Ways:
+    """How programs of this machine get into the network and out of it.
+
+    Parameters
+    ----------
+    origin, destination : str
+        Stations where connections begin and end; empty: the first, and the last. Large and small letters are the same.
+    socks_port : int, optional
+        Of a SOCKS5 proxy on loopback; 0: any that is free; None: there is none.
+    forwards : sequence of str
+        ``PORT:HOST:PORT``, as `guest.forward_of` reads them.
+    to_network : bool
+        Whether connections may leave to other machines.
+    congestion_control : str, optional
+        Of both ends in the guest; without it that of the scenario's first TCP flow, or else the kernel's default.
+    """
+
+    origin: str = ""
+    destination: str = ""
+    socks_port: int | None = SOCKS_PORT
+    forwards: Sequence[str] = ()
+    to_network: bool = False
+    congestion_control: str | None = None
+
+
+def live(
+    scenario: Path | str | Plan, ways: Ways | None = None, set: Mapping[str, Any] | Sequence[str] = (), *,
+    flows: bool = True, kernel: Path | str | None = None, say: Callable[[str], None] = print,
+    status: Callable[[str], None] | None = None, progress: bool | OnProgress = True, trust: bool = False,
+) -> None:  # fmt: skip
+    """Returns with the scenario's end, or when the user ends it (Ctrl-C, SIGTERM).
+
+    Parameters
+    ----------
+    ways : Ways
+    flows : bool
+        Whether the scenario's flows run beside.
+    say : callable
+        Gets a line for each thing that happens.
+    status : callable, optional
+        Gets a line with the time, a few times a second.
+
+    The other parameters are those of `leowarp.run`. Raises any `LeowarpError`.
+    """
+    # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
+    from leowarp import guest, media
+    from leowarp.scenario import plan_of
+
+    ways = ways or Ways()
+    plan = plan_of(scenario, set, kernel)
+    plan = plan.named_by_caller() if trust else plan
+    origin, destination = _ends(plan, ways)
+    forwards = [guest.forward_of(text) for text in ways.forwards]
+    for forward in forwards:
+        guest.check_allowed(forward, ways.to_network)
+    plan = unobserved(plan if flows else dataclasses.replace(plan, flows=()))
+    guest.demand_trust(plan)
+    media.check(plan)
+    guest.check_programs(plan)
+    # Before anything that takes minutes.
+    doors = _doors(ways.socks_port, forwards)
+    try:
+        with building(progress) as built:
+            image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
+            guest.check_fits(plan, image.kernel_facts)
+        # Without flows routes lead from every station to every other.
+        given = prepared(dataclasses.replace(plan, flows=()))
+        control = ways.congestion_control or _first_control(plan)
+        session = guest.Live(origin, destination, control, doors, ways.to_network)
+        pace = guest.Pace()
+        account = Account(pace, given.routes, (origin, destination), say, status)
+        _introduce(plan, session, say)
+        signal.signal(signal.SIGTERM, _interrupt)
+        with tempfile.TemporaryDirectory(prefix="leowarp-live-") as scratch:
+            with suppress(KeyboardInterrupt):
+                guest.run_live(image, plan, given.timeline, Path(scratch), session, pace, say, account.look)
+            say(account.summary())
+    finally:
+        for door, _ in doors:
+            door.close()
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _ends(plan: Plan, ways: Ways) -> tuple[str, str]:
+    origin = station_of(plan, ways.origin or plan.stations[0].name)
+    destination = station_of(plan, ways.destination or plan.stations[-1].name)
+    if origin == destination:
+        others = ", ".join(station.name for station in plan.stations if station.name != origin)
+        raise ScenarioError(
+            f'running live from "{origin}" to "{destination}": they must be two stations',
+            f"name another one with --from or --to: {others}",
+        )
+    if plan.routing.in_flight == "source":
+        raise ScenarioError(
+            'running live with routing.in_flight = "source": connections of other programs carry no tag of a path',
+            "--set 'routing.in_flight=\"drain\"'",
+        )
+    return origin, destination
+
+
+def _first_control(plan: Plan) -> str | None:
+    return next((flow.congestion_control for flow in plan.flows if flow.congestion_control is not None), None)
+
+
+def _doors(socks_port: int | None, forwards: Sequence[Forward]) -> list[tuple[socket.socket, Forward | None]]:
+    """Listening sockets: all, or none if one of them cannot be had."""
+    from leowarp import guest
+
+    doors: list[tuple[socket.socket, Forward | None]] = []
+    try:
+        if socks_port is not None:
+            doors.append((guest.listening(socks_port, "--socks PORT, or --no-socks"), None))
+        for forward in forwards:
+            doors.append((guest.listening(forward.port, "--forward PORT:HOST:PORT"), forward))
+    except BaseException:
+        for door, _ in doors:
+            door.close()
+        raise
+    return doors
+
+
+def _introduce(plan: Plan, session: Any, say: Callable[[str], None]) -> None:
+    way = f"{session.origin} to {session.destination}"
+    control = session.congestion_control or "the default congestion control"
+    say(f"live: {plan.name}, {way}, {control}. By the clock on the wall: not repeatable, nothing is recorded.")
+    for door, forward in session.doors:
+        host, port = door.getsockname()
+        leads = f"leads to {forward.host}:{forward.host_port}" if forward else "is a SOCKS5 proxy"
+        say(f"{host}:{port} {leads}, {way}")
+    reach = "any machine that this one reaches" if session.to_network else "servers on this machine alone"
+    say(f"Connections leave to {reach}. Whoever is on this machine can use these ports.")
+    say(f"Ends after {plan.run.duration_ns / 1e9:g} s (--set run.duration=...), or with Ctrl-C.")
