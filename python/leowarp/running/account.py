@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from leowarp.guest import Pace
 
 STATUS_NS = 500_000_000
-LOSS_NS = 1_000_000_000
+LOSS_NS = 5_000_000_000
 """Time that was lost is told at most so often, by the clock on the wall."""
+_ADVICE = " Packets came late by that. Lower rates, --no-flows, or a machine with less to do."
 
 
 class Way:
@@ -77,9 +78,9 @@ class Account:
                 self._say(f"{virtual_ns / 1e9:.3f} s: another path {name}, {path}; {self._trip()}")
         if self._pace.lost_ns > self._lost_ns and _is_due(self._told_of_loss_ns, now_ns, LOSS_NS):
             self._say(
-                f"{virtual_ns / 1e9:.3f} s: the guest fell behind the clock on the wall by "
-                f"{(self._pace.lost_ns - self._lost_ns) / 1e9:.3f} s, {self._pace.lost_ns / 1e9:.3f} s in all: what "
-                "was under way came late by that. Lower rates, --no-flows or a machine with less to do help."
+                f"{virtual_ns / 1e9:.3f} s: warning: the guest fell behind the clock on the wall by "
+                f"{(self._pace.lost_ns - self._lost_ns) / 1e9:.3f} s, {self._pace.lost_ns / 1e9:.3f} s in all."
+                + (_ADVICE if self._told_of_loss_ns is None else "")
             )
             self._lost_ns, self._told_of_loss_ns = self._pace.lost_ns, now_ns
         if self._status is not None and _is_due(self._told_status_ns, now_ns, STATUS_NS):

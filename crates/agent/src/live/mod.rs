@@ -37,36 +37,20 @@ impl Live {
         Ok(Some(Self { relay, gate: Gate::new(raw(GATE)?), step_ns: spec.step_ns }))
     }
 
-    /// Starts its threads.
+    /// Starts its thread.
     pub fn start(self, clock: Clock) -> Result<()> {
         let Self { mut relay, mut gate, step_ns } = self;
-        spawn("live", move || relay.run(clock))?;
-        spawn("pace", move || pace(&mut gate, step_ns, clock))
+        let thread = std::thread::Builder::new().name("live".into());
+        let started = thread.spawn(move || {
+            if let Err(e) = relay.run(&mut gate, step_ns, clock) {
+                say::fail(&e);
+            }
+        });
+        started.map(|_| ()).map_err(|source| Error::Kernel { attempt: "start a thread".into(), source })
     }
 }
 
 /// The run is over, of which `end.json` tells.
 pub fn end(t_ns: i64) -> Result<()> {
     table::write_file("end.json", json!({"ok": true, "virtual_ns": t_ns}).to_string().as_bytes())
-}
-
-/// Waits at the gate at the run's 0 and every step after it.
-fn pace(gate: &mut Gate, step_ns: i64, clock: Clock) -> Result<()> {
-    let mut t_ns = 0;
-    loop {
-        // A signal may come first.
-        while !clock.sleep_until(t_ns)? {}
-        gate.wait(t_ns)?;
-        t_ns += step_ns;
-    }
-}
-
-fn spawn(name: &str, body: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
-    let thread = std::thread::Builder::new().name(name.into());
-    let started = thread.spawn(move || {
-        if let Err(e) = body() {
-            say::fail(&e);
-        }
-    });
-    started.map(|_| ()).map_err(|source| Error::Kernel { attempt: "start a thread".into(), source })
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Carries bytes between the host's frames and sockets in the guest: one thread that waits for all of them.
+//! Carries bytes between the host's frames and sockets in the guest, and waits for the host at each step of virtual time.
 //!
 //! What comes from the host in bytes comes in files of the boot's `in/live/`, one each, because a console is read byte by
 //! byte (arch/um/drivers/chan_kern.c, `chan_interrupt`); the frame that announces it follows the file. Each is new: the
@@ -8,6 +8,7 @@
 use super::frame::{self, Tell, Told, FRAME_BYTES};
 use super::stream::{Outcome, Stream};
 use crate::clock::Clock;
+use crate::console::Gate;
 use crate::error::{check, Error, Result};
 use crate::flows::socket;
 use crate::netns;
@@ -22,6 +23,14 @@ use std::path::{Path, PathBuf};
 
 const BUFFER_BYTES: usize = 64 * 1024;
 const PIECES: &str = "live";
+/// Places among what is waited for.
+const CONSOLE: usize = 0;
+const LISTENER: usize = 1;
+const TICKS: usize = 2;
+const FIRST_OPENING: usize = 3;
+/// For poll(2).
+const FOREVER: i32 = -1;
+const AT_ONCE: i32 = 0;
 
 /// A connection whose handshake is under way.
 struct Opening {
@@ -96,48 +105,58 @@ impl Relay {
         })
     }
 
-    /// Until the guest ends.
-    pub fn run(&mut self, clock: Clock) -> Result<()> {
+    /// Until the guest ends: obeys the host as soon as it says something, and at the run's 0 and every step after it hands
+    /// over what there is and waits at `gate`.
+    ///
+    /// Streams are looked at once a step, because a step is computed at one moment of the clock on the wall: nothing
+    /// would reach the host sooner, and each look costs system calls.
+    pub fn run(&mut self, gate: &mut Gate, step_ns: i64, clock: Clock) -> Result<()> {
         netns::enter(self.home.as_raw_fd())?;
+        let ticks = ticks(clock, step_ns)?;
         let mut buffer = vec![0; BUFFER_BYTES];
+        let mut t_ns = -step_ns;
         loop {
-            let (mut awaited, streams) = self.awaited();
-            // SAFETY: the array lives through the call and has the length that is said.
-            let ready = unsafe { libc::poll(awaited.as_mut_ptr(), awaited.len() as libc::nfds_t, -1) };
-            if ready < 0 {
-                match socket::errno() {
-                    libc::EINTR => continue,
-                    _ => return Err(Error::last_os("wait for connections")),
-                }
-            }
-            let (ours, theirs) = awaited.split_at(2);
-            let (opened, moving) = theirs.split_at(self.openings.len());
-            let connected: Vec<u32> = changed(opened, self.openings.keys());
-            let moved: Vec<u32> = changed(moving, streams.iter());
-            for stream in moved {
-                self.serve(stream, &mut buffer)?;
-            }
-            for connection in connected {
+            let mut awaited = self.awaited(&ticks);
+            poll(&mut awaited, FOREVER)?;
+            let is_ready = |place: usize| awaited[place].revents != 0;
+            for connection in changed(&awaited[FIRST_OPENING..], self.openings.keys()) {
                 self.connected(connection, clock)?;
             }
-            if ours[1].revents != 0 {
+            if is_ready(LISTENER) {
                 self.accept()?;
             }
-            if ours[0].revents != 0 {
+            if is_ready(CONSOLE) {
                 self.obey(&mut buffer, clock)?;
+            }
+            if is_ready(TICKS) {
+                let mut due = [0; size_of::<u64>()];
+                (&ticks).read_exact(&mut due).map_err(|e| kernel("read a timer", e))?;
+                t_ns += u64::from_le_bytes(due) as i64 * step_ns;
+                self.serve_all(&mut buffer)?;
+                gate.wait(t_ns)?;
             }
         }
     }
 
-    /// For poll(2): the console, the listener, what connects, streams; and the numbers of the latter.
-    fn awaited(&self) -> (Vec<libc::pollfd>, Vec<u32>) {
-        let of = |fd: RawFd, events: i16| libc::pollfd { fd, events, revents: 0 };
-        let mut all = vec![of(self.console.as_raw_fd(), libc::POLLIN), of(self.listener.as_raw_fd(), libc::POLLIN)];
-        all.extend(self.openings.values().map(|opening| of(opening.fd.as_raw_fd(), libc::POLLOUT)));
+    /// What ends a wait, beside handshakes that are over, which come last.
+    fn awaited(&self, ticks: &File) -> Vec<libc::pollfd> {
+        let mut all = vec![entry(0, 0); FIRST_OPENING];
+        all[CONSOLE] = entry(self.console.as_raw_fd(), libc::POLLIN);
+        all[LISTENER] = entry(self.listener.as_raw_fd(), libc::POLLIN);
+        all[TICKS] = entry(ticks.as_raw_fd(), libc::POLLIN);
+        all.extend(self.openings.values().map(|opening| entry(opening.fd.as_raw_fd(), libc::POLLOUT)));
+        all
+    }
+
+    /// Every stream that can be written or read now.
+    fn serve_all(&mut self, buffer: &mut [u8]) -> Result<()> {
         let waiting = self.streams.iter().filter(|(_, stream)| stream.awaited() != 0);
-        let (numbers, ends): (Vec<u32>, Vec<_>) = waiting.map(|(&n, s)| (n, of(s.raw(), s.awaited()))).unzip();
-        all.extend(ends);
-        (all, numbers)
+        let (numbers, mut ends): (Vec<u32>, Vec<_>) = waiting.map(|(&n, s)| (n, entry(s.raw(), s.awaited()))).unzip();
+        if ends.is_empty() {
+            return Ok(());
+        }
+        poll(&mut ends, AT_ONCE)?;
+        changed(&ends, numbers.iter()).into_iter().try_for_each(|stream| self.serve(stream, buffer))
     }
 
     /// What the host says.
@@ -273,12 +292,14 @@ impl Relay {
             Outcome::Failed(errno) => return self.cut_off(number, errno),
             Outcome::Waits | Outcome::Ended => {}
         }
-        let Some(stream) = self.streams.get_mut(&number) else { return Ok(()) };
-        match stream.read(buffer) {
-            Outcome::Moved(bytes) => self.tell(Tell::Data { stream: number, bytes }, &buffer[..bytes])?,
-            Outcome::Ended => self.tell(Tell::End { stream: number }, &[])?,
-            Outcome::Failed(errno) => return self.cut_off(number, errno),
-            Outcome::Waits => {}
+        // To the end, so that whoever closes after an answer is heard with it.
+        while let Some(stream) = self.streams.get_mut(&number) {
+            match stream.read(buffer) {
+                Outcome::Moved(bytes) => self.tell(Tell::Data { stream: number, bytes }, &buffer[..bytes])?,
+                Outcome::Ended => self.tell(Tell::End { stream: number }, &[])?,
+                Outcome::Failed(errno) => return self.cut_off(number, errno),
+                Outcome::Waits => break,
+            }
         }
         if self.streams.get(&number).is_some_and(Stream::is_over) {
             self.streams.remove(&number);
@@ -295,6 +316,36 @@ impl Relay {
         let mut text = frame::written(tell).to_vec();
         text.extend_from_slice(bytes);
         self.console.write_all(&text).map_err(|e| kernel("tell the host", e))
+    }
+}
+
+/// A timer that is due at the run's 0 and every step after it.
+fn ticks(clock: Clock, step_ns: i64) -> Result<File> {
+    let step = libc::timespec { tv_sec: step_ns / 1_000_000_000, tv_nsec: step_ns % 1_000_000_000 };
+    let times = libc::itimerspec { it_interval: step, it_value: clock.monotonic(0) };
+    // SAFETY: plain system calls on a value that lives through them; the descriptor is owned from here on.
+    unsafe {
+        let fd = check(libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC), "make a timer")?;
+        let timer = File::from_raw_fd(fd);
+        let absolute = libc::TFD_TIMER_ABSTIME;
+        check(libc::timerfd_settime(fd, absolute, &raw const times, std::ptr::null_mut()), "set a timer")?;
+        Ok(timer)
+    }
+}
+
+fn entry(fd: RawFd, events: i16) -> libc::pollfd {
+    libc::pollfd { fd, events, revents: 0 }
+}
+
+fn poll(entries: &mut [libc::pollfd], timeout_ms: i32) -> Result<()> {
+    loop {
+        // SAFETY: the entries live through the call and are as many as is said.
+        if unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, timeout_ms) } >= 0 {
+            return Ok(());
+        }
+        if socket::errno() != libc::EINTR {
+            return Err(Error::last_os("wait for connections"));
+        }
     }
 }
 

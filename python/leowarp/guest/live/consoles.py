@@ -114,11 +114,11 @@ class LiveConsoles(Consoles):
         for frame in self._frames.of(piece):
             self._relay.hear(frame)
 
-    def _tell(self, frame: bytes) -> None:
+    def _tell(self, frame: bytes, is_urgent: bool) -> None:
         self._owed += frame
         self._flush()
-        self._has_news = True
-        if self._waits:
+        self._has_news |= is_urgent
+        if is_urgent and self._waits:
             self._go_or_wait()
 
     def _flush(self) -> None:

@@ -72,7 +72,7 @@ class Relay:
     pieces : Path
         The guest's `in/live/`, in which a file of bytes is put for each frame `DATA`.
     tell : callable
-        Sends a frame to the guest.
+        Sends a frame to the guest; and whether the guest is to have it before its next step.
     say : callable
         Gets a line for each thing that happens to a connection.
     to_network : bool
@@ -80,7 +80,7 @@ class Relay:
     """
 
     def __init__(
-        self, pieces: Path, tell: Callable[[bytes], None], say: Callable[[str], None], *, to_network: bool
+        self, pieces: Path, tell: Callable[[bytes, bool], None], say: Callable[[str], None], *, to_network: bool
     ) -> None:
         self._pieces, self._tell, self._say, self._to_network = pieces, tell, say, to_network
         self._numbers = 0
@@ -328,7 +328,8 @@ class Relay:
             self._drop(connection)
 
     def _send(self, kind: Tell, number: int, value: int = 0) -> None:
-        self._tell(FRAME.pack(kind, number, value))
+        # Room for more is no news: what the guest has for this machine has come by then.
+        self._tell(FRAME.pack(kind, number, value), kind is not Tell.CREDIT)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """A task whose failure is the session's."""
