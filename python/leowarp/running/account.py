@@ -72,10 +72,13 @@ class Account:
         """The guest waits; says what is to be said."""
         virtual_ns, now_ns = self._pace.virtual_ns, self._clock_ns()
         assert virtual_ns is not None
-        for way, name in ((self._there, "there"), (self._back, "back")):
-            if way.advance(virtual_ns):
-                path = "none" if way.path_id is None else f"number {way.path_id}"
-                self._say(f"{virtual_ns / 1e9:.3f} s: another path {name}, {path}; {self._trip()}")
+        # Both before either is told of: the round trip is that of both.
+        changed = [
+            (name, way) for name, way in (("there", self._there), ("back", self._back)) if way.advance(virtual_ns)
+        ]
+        for name, way in changed:
+            path = "none" if way.path_id is None else f"number {way.path_id}"
+            self._say(f"{virtual_ns / 1e9:.3f} s: another path {name}, {path}; {self._trip()}")
         if self._pace.lost_ns > self._lost_ns and _is_due(self._told_of_loss_ns, now_ns, LOSS_NS):
             self._say(
                 f"{virtual_ns / 1e9:.3f} s: warning: the guest fell behind the clock on the wall by "
