@@ -48,6 +48,7 @@ pub struct Relay {
     partial: Vec<u8>,
     /// The namespace in which connections begin.
     home: OwnedFd,
+    from: Ipv4Addr,
     to: Ipv4Addr,
     listener: OwnedFd,
     listener_port: u16,
@@ -93,6 +94,7 @@ impl Relay {
             pieces_read: 0,
             partial: Vec::new(),
             home,
+            from: hosts[0].address,
             to,
             listener,
             listener_port,
@@ -266,7 +268,9 @@ impl Relay {
         }
         // SAFETY: as above.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        match self.by_port.remove(&u16::from_be(from.sin_port)) {
+        // A port alone may be anybody's: programs of flows have no way to what connections of others lead to.
+        let is_ours = u32::from_be(from.sin_addr.s_addr) == u32::from(self.from);
+        match is_ours.then(|| self.by_port.remove(&u16::from_be(from.sin_port))).flatten() {
             Some(connection) => {
                 self.begin(2 * connection + 1, fd);
                 self.tell(Tell::Accepted { connection }, &[])
