@@ -29,6 +29,7 @@
 
 #include <linux/ip.h>
 #include <linux/kernel.h>
+#include <linux/prefetch.h>
 #include <linux/skbuff.h>
 #include <net/netlink.h>
 #include <net/pkt_sched.h>
@@ -282,11 +283,11 @@ struct leolink_sched {
 	u64 busy_until_ns, last_arrive_ns;
 	struct sk_buff *first_waiting;
 	struct Qdisc *sch;
+	struct leolink_ways *ways;	/* where the node at the other end sends what arrives; NULL = nothing has */
 
 	u32 limit_pkts, limit_bytes;
 	struct leolink_record r;	/* held_* are worked out when it is read */
 	u64 random;
-	struct leolink_ways *ways;	/* where the node at the other end sends what arrives; NULL = nothing has */
 	struct list_head all;
 
 	/* a channel: what the link does is known beforehand, and read from tables */
@@ -335,6 +336,22 @@ static inline struct leolink_cb *cb(const struct sk_buff *skb)
 {
 	qdisc_cb_private_validate(skb, sizeof(struct leolink_cb));
 	return (struct leolink_cb *)qdisc_skb_cb(skb)->data;
+}
+
+/* gcc takes a function that only prefetches for one without effect and leaves its calls out; an asm keeps them. */
+static inline void leolink_prefetch(const void *line)
+{
+	prefetch(line);
+	asm volatile("");
+}
+
+/* All of an sk_buff. What its data pointer points to can be asked for once this is in the cache. */
+static inline void leolink_prefetch_packet(const struct sk_buff *skb)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(*skb); i += L1_CACHE_BYTES)
+		leolink_prefetch((const u8 *)skb + i);
 }
 
 static inline u32 link_bytes(const struct leolink_sched *q, const struct sk_buff *skb)
@@ -395,7 +412,8 @@ void leolink_arm(struct leolink_sched *q, u64 at_ns, u64 now);
 void leolink_disarm(struct leolink_sched *q);
 int leolink_arrivals_join(struct leolink_sched *q);
 void leolink_arrivals_leave(struct leolink_sched *q);
-void leolink_arrivals_register(u64 (*deliver)(struct leolink_sched *q, u64 now), void (*forward)(void));
+void leolink_arrivals_register(u64 (*deliver)(struct leolink_sched *q, u64 now),
+			       void (*forward)(const struct leolink_sched *next));
 
 /* leolink_schedule.c */
 u32 leolink_serialise_ns(struct leolink_sched *q, u32 bytes);
@@ -442,7 +460,7 @@ ssize_t leolink_nodes_clear(struct file *f, const char __user *from, size_t size
 /* leolink_direct.c */
 void leolink_direct_arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb);
 void leolink_direct_give_way(void);
-void leolink_direct_forward(void);
+void leolink_direct_forward(const struct leolink_sched *next);
 void leolink_direct_links_changed(void);
 struct net_device *leolink_direct_peer(struct leolink_sched *q);
 int leolink_direct_register(int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free));

@@ -18,6 +18,7 @@ struct arrival {
 	u64 at_ns;
 	u64 order;
 	struct leolink_sched *q;
+	const struct sk_buff *skb;	/* the link's first packet as it was entered: asked for, never looked at */
 	u32 slot;		/* of the link */
 };
 
@@ -30,7 +31,7 @@ static u32 *free_slots;		/* those not in use, `room - links` of them */
 static u64 arrivals_entered;
 static struct time_travel_event next_arrival;
 static u64 (*deliver)(struct leolink_sched *q, u64 now);
-static void (*forward)(void);
+static void (*forward)(const struct leolink_sched *next);
 static bool is_forwarding;	/* who enters an arrival leaves the event to fire */
 
 static bool before(const struct arrival *a, const struct arrival *b)
@@ -38,10 +39,46 @@ static bool before(const struct arrival *a, const struct arrival *b)
 	return a->at_ns < b->at_ns || (a->at_ns == b->at_ns && a->order < b->order);
 }
 
+/*
+ * Links and packets have left the cache since they were last touched: some ten lines for each hop, and one load from
+ * memory takes as long as a third of the hop's work. So what an arrival touches is asked for while those before it are
+ * delivered, a step further into it each time (design/direct.md): link and packet when it comes to stand just below the
+ * earliest; the packet's data and the packet after it one arrival before its turn (prefetch_next); by then the IP
+ * header is there, and names the next link (leolink_direct_forward). What comes last is for the link's next turn.
+ */
+static void prefetch_arrival(const struct arrival *a)
+{
+	leolink_prefetch(&qdisc_from_priv(a->q)->q);
+	leolink_prefetch(a->q);
+	leolink_prefetch(&a->q->first_waiting);
+	leolink_prefetch_packet(a->skb);
+}
+
+/* The earliest arrival is about to be delivered: what the one after it will touch. */
+static void prefetch_next(void)
+{
+	u32 end = min(2 + BELOW, heap_count + 1), least = 2, i;
+	const struct sk_buff *skb;
+
+	if (heap_count < 2)
+		return;
+	for (i = 3; i < end; i++)
+		if (before(&heap[i], &heap[least]))
+			least = i;
+	leolink_prefetch(heap[least].q->ways);
+	skb = qdisc_from_priv(heap[least].q)->q.head;
+	if (skb) {
+		leolink_prefetch(skb->data);
+		leolink_prefetch_packet(skb->next);
+	}
+}
+
 static void put(u32 place, const struct arrival *a)
 {
 	heap[place] = *a;
 	places[a->slot] = place;
+	if (place < 2 + BELOW)
+		prefetch_arrival(a);
 }
 
 /* Puts `a` where it belongs, from the hole at `place`. */
@@ -78,7 +115,7 @@ static void set_next_arrival(u64 now)
 
 static void enter(struct leolink_sched *q, u64 at_ns)
 {
-	const struct arrival a = { at_ns, ++arrivals_entered, q, q->slot };
+	const struct arrival a = { at_ns, ++arrivals_entered, q, q->sch->q.head, q->slot };
 
 	if (!q->is_due) {
 		q->is_due = true;
@@ -121,18 +158,24 @@ static void fire(struct time_travel_event *event)
 	u64 now = now_ns();
 
 	for (;;) {
-		while (heap_count && heap[1].at_ns <= now) {
-			struct leolink_sched *q = heap[1].q;
-			u64 next_ns = deliver(q, now);
+		struct leolink_sched *q = NULL;
 
+		while (heap_count && heap[1].at_ns <= now) {
+			u64 next_ns;
+
+			q = heap[1].q;
+			prefetch_next();
+			next_ns = deliver(q, now);
 			if (next_ns == U64_MAX)
 				leave(q);
 			else
 				enter(q, next_ns);
 		}
 		is_forwarding = true;
-		forward();
+		forward(heap_count ? heap[1].q : NULL);
 		is_forwarding = false;
+		if (q && q->sch->q.head)
+			leolink_prefetch(q->sch->q.head->data);
 		if (!heap_count || !is_next(heap[1].at_ns))
 			break;
 		time_travel_time = now = heap[1].at_ns;
@@ -218,10 +261,10 @@ void leolink_arrivals_leave(struct leolink_sched *q)
 
 /*
  * Names what delivers what has arrived, in an interrupt, and returns when that link is due again; U64_MAX = not by now.
- * And what is called in it once all that arrives at an instant is delivered.
+ * And what is called in it once all that arrives at an instant is delivered, with the link that delivers next or NULL.
  */
 void __init leolink_arrivals_register(u64 (*deliver_function)(struct leolink_sched *q, u64 now),
-				      void (*forward_function)(void))
+				      void (*forward_function)(const struct leolink_sched *next))
 {
 	deliver = deliver_function;
 	forward = forward_function;

@@ -204,13 +204,18 @@ static void find(struct way *w, const struct leolink_ways *ways, const struct ip
 		ways_of(dev);
 }
 
-static struct way *way_of(struct leolink_ways *ways, const struct iphdr *ip)
+static struct way *place_of(struct leolink_ways *ways, const struct iphdr *ip)
 {
 	u32 hash = (__force u32)(ip->saddr ^ ip->daddr);
-	struct way *w;
 
 	hash ^= hash >> 16;
-	w = &ways->way[(hash ^ hash >> 8) % WAYS];
+	return &ways->way[(hash ^ hash >> 8) % WAYS];
+}
+
+static struct way *way_of(struct leolink_ways *ways, const struct iphdr *ip)
+{
+	struct way *w = place_of(ways, ip);
+
 	if (w->source != ip->saddr || w->destination != ip->daddr || w->tos != ip->tos || w->stamp != stamp_of(ways))
 		find(w, ways, ip);
 	return w;
@@ -405,8 +410,28 @@ void leolink_direct_give_way(void)
 	}
 }
 
-/* Interrupt: all that arrives at this instant has been taken off its links. */
-void leolink_direct_forward(void)
+/* The first packet of a link is about to be forwarded: what it will touch at the next one, as far as its way is known. */
+static void prefetch_hop(const struct leolink_sched *q)
+{
+	const struct sk_buff *skb = q->sch->q.head;
+	const struct leolink_sched *next;
+
+	if (!skb || !q->ways)
+		return;
+	leolink_prefetch(q->ways->routes_changed);
+	/* whatever stands where an IP header would: a head has room for one */
+	next = place_of(q->ways, (const struct iphdr *)(skb->data + ETH_HLEN))->next;
+	if (!next)
+		return;
+	leolink_prefetch(&qdisc_from_priv((void *)next)->q);
+	leolink_prefetch(next);
+	leolink_prefetch(&next->first_waiting);
+	leolink_prefetch(&next->r.delivered_pkts);
+	leolink_prefetch(&next->r.busy_ns);
+}
+
+/* Interrupt: all that arrives at this instant has been taken off its links. `next`, or NULL, will deliver next. */
+void leolink_direct_forward(const struct leolink_sched *next)
 {
 	rcu_read_lock();
 	/* taps of all interfaces; what the kernel would do before it forwards these: timers, queues, packets of before */
@@ -423,6 +448,8 @@ void leolink_direct_forward(void)
 	rcu_read_unlock();
 	rest_by_kernel = false;
 	arrived = 0;
+	if (next)
+		prefetch_hop(next);
 }
 
 /* /proc/leolink/forwarding: "direct" or "kernel", as the agent writes it. */

@@ -36,7 +36,6 @@
  */
 #include <linux/init.h>
 #include <linux/netdevice.h>
-#include <linux/prefetch.h>
 #include <linux/time-internal.h>
 #include "leolink.h"
 
@@ -130,16 +129,6 @@ static int leolink_enqueue(struct sk_buff *skb, struct Qdisc *sch, struct sk_buf
 	return NET_XMIT_SUCCESS;
 }
 
-/* The next packet will be wanted in a few microseconds of real time, and has left the cache while it was under way. */
-static void prefetch_packet(const struct sk_buff *skb)
-{
-	prefetch(skb);
-	prefetch(skb->cb);
-	prefetch(&skb->len);
-	prefetch(&skb->head);
-	prefetch(skb->data);
-}
-
 /* leolink_advance for a link that is not plain; the head is to leave the list. */
 static void before_dequeue(struct leolink_sched *q, struct sk_buff *head, u64 now)
 {
@@ -165,8 +154,6 @@ static struct sk_buff *due(struct leolink_sched *q, u64 now)
 		if (!lost) {
 			q->r.delivered_pkts++;
 			q->r.delivered_bytes += link_bytes(q, skb);
-			if (sch->q.head)
-				prefetch_packet(sch->q.head);
 			return skb;
 		}
 		leolink_record_drop(q, skb, CAUSE_LOSS, now);
