@@ -58,7 +58,7 @@ def test_a_change_of_the_path_is_told_once_with_the_round_trip(told: Told) -> No
 def test_a_guest_that_falls_behind_is_warned_of_now_and_then(told: Told) -> None:
     told.at(0, 0)
     (first,) = told.at(1, 801)
-    assert first.startswith("0.001 s: warning: the guest fell behind the clock on the wall by 0.799 s, 0.799 s in all.")
+    assert first.startswith("0.001 s: warning: the guest fell behind the clock on the wall by 0.779 s, 0.779 s in all.")
     assert "--no-flows" in first
     assert told.at(2, 900) == [], "not all the time"
     (second,) = told.at(900, 6000)

@@ -21,6 +21,8 @@ pub enum Told {
     End { stream: u32 },
     /// The program outside has gone.
     Reset { stream: u32 },
+    /// The guest need not wait at the next so many steps.
+    Spare { steps: u64 },
 }
 
 /// To the host.
@@ -52,6 +54,7 @@ pub fn read(frame: &[u8; FRAME_BYTES]) -> Result<Told> {
         3 => Told::Credit { stream: number, bytes: value },
         4 => Told::End { stream: number },
         5 => Told::Reset { stream: number },
+        6 => Told::Spare { steps: value },
         _ => return Err(Error::Input(format!("a frame of the host has the kind {kind}"))),
     })
 }

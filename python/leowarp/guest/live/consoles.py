@@ -13,7 +13,7 @@ from pathlib import Path
 
 from leowarp.guest.consoles import FIRST, GATE_BYTES, MESSAGE_BYTES, Consoles
 from leowarp.guest.live.doors import Forward
-from leowarp.guest.live.frames import Frames
+from leowarp.guest.live.frames import FRAME, Frames, Tell
 from leowarp.guest.live.pace import Pace
 from leowarp.guest.live.relay import Relay
 
@@ -158,6 +158,8 @@ class LiveConsoles(Consoles):
             self._timer = self._loop.call_later(wait_ns / 1e9, self._guarded(self._go_or_wait))
             return
         self._waits = self._has_news = False
+        if spare := self._pace.spare_steps():
+            self._tell(FRAME.pack(Tell.SPARE, 0, spare), is_urgent=False)
         # The rest of the message, which the guest is writing.
         while self._left and (piece := os.read(self._gate, self._left)):
             self._left -= len(piece)

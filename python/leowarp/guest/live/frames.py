@@ -51,6 +51,8 @@ class Tell(IntEnum):
     """Nothing more comes for this stream."""
     RESET = 5
     """The program outside has gone."""
+    SPARE = 6
+    """After the next step so many more lie in the past: the guest does not wait at them."""
 
 
 @dataclass(frozen=True)

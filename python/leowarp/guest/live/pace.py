@@ -53,8 +53,7 @@ class Pace:
         self.virtual_ns = virtual_ns
         # It should have come here when the clock on the wall was here, and may go on a step later.
         late_ns = self.wall_ns - self.lost_ns - (virtual_ns + self._step_ns)
-        if late_ns > self._slack_ns:
-            self.lost_ns += late_ns
+        self.lost_ns += max(0, late_ns - self._slack_ns)
 
     def wait_ns(self, has_news: bool) -> int:
         """For how long the guest is still to wait by the clock on the wall; 0: not at all.
@@ -65,3 +64,11 @@ class Pace:
         assert self.virtual_ns is not None
         due_ns = self.virtual_ns + (0 if has_news else self._step_ns)
         return max(0, due_ns - (self.wall_ns - self.lost_ns))
+
+    def spare_steps(self) -> int:
+        """How many steps after the next lie in the past already: the guest need not wait at them.
+
+        Each wait is a change of processes there and back, which a busy machine takes milliseconds for.
+        """
+        assert self.virtual_ns is not None
+        return max(0, (self.wall_ns - self.lost_ns - self.virtual_ns) // self._step_ns - 1)

@@ -57,11 +57,24 @@ def test_what_is_within_the_slack_is_made_up_for(pace: Pace, wall: Wall) -> None
 
 def test_what_is_beyond_it_is_lost_and_not_made_up_for(pace: Pace, wall: Wall) -> None:
     pace.arrive(0)
-    wall.ns += 801 * MS
+    wall.ns += 822 * MS
     pace.arrive(MS)
-    assert (pace.lost_ns, pace.wait_ns(has_news=False), pace.wall_ns) == (799 * MS, 0, 801 * MS)
-    pace.arrive(2 * MS)
+    assert (pace.lost_ns, pace.wait_ns(has_news=False), pace.wall_ns) == (800 * MS, 0, 822 * MS)
+    pace.arrive(21 * MS)
+    assert pace.wait_ns(has_news=False) == 0
+    pace.arrive(22 * MS)
     assert pace.wait_ns(has_news=False) == MS, "no faster than the clock on the wall from here on"
+
+
+def test_steps_that_lie_in_the_past_need_no_wait(pace: Pace, wall: Wall) -> None:
+    pace.arrive(0)
+    assert pace.spare_steps() == 0
+    wall.ns += 10 * MS
+    pace.arrive(MS)
+    # From 1 ms on the next step ends at 2 ms, and the eighth after it at 10 ms: there it waits.
+    assert pace.spare_steps() == 8
+    pace.arrive((1 + 1 + 8) * MS)
+    assert (pace.spare_steps(), pace.wait_ns(has_news=False)) == (0, MS)
 
 
 def test_a_guest_of_half_the_speed_loses_half_of_the_time(pace: Pace, wall: Wall) -> None:
