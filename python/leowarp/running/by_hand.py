@@ -58,8 +58,8 @@ def shell(
         return guest.run_shell(image, plan, timeline, Path(scratch), asked)
 
 
-def station_of(plan: Plan, at: str) -> str:
-    """The name of a station, as the scenario writes it.
+def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> str:
+    """The name of a station, as the scenario writes it; `attempted` goes before it in the message.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def station_of(plan: Plan, at: str) -> str:
         near = nearest(at, names)
         guess = f'did you mean "{near}"? ' if near else ""
         raise ScenarioError(
-            f'starting a shell at "{at}": the scenario has no such station', f"{guess}it has: {', '.join(names)}"
+            f'{attempted} "{at}": the scenario has no such station', f"{guess}it has: {', '.join(names)}"
         )
     return found[0]
 

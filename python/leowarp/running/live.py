@@ -8,8 +8,8 @@ import dataclasses
 import signal
 import socket
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +58,7 @@ def live(
     flows: bool = True, kernel: Path | str | None = None, say: Callable[[str], None] = print,
     status: Callable[[str], None] | None = None, progress: bool | OnProgress = True, trust: bool = False,
 ) -> None:  # fmt: skip
-    """Returns with the scenario's end, or when the user ends it (Ctrl-C, SIGTERM).
+    """Returns with the scenario's end, or when the user ends it (Ctrl-C, SIGTERM); in the main thread alone.
 
     Parameters
     ----------
@@ -100,8 +100,7 @@ def live(
         pace = guest.Pace()
         account = Account(pace, given.routes, (origin, destination), say, status)
         _introduce(plan, session, say)
-        signal.signal(signal.SIGTERM, _interrupt)
-        with tempfile.TemporaryDirectory(prefix="leowarp-live-") as scratch:
+        with tempfile.TemporaryDirectory(prefix="leowarp-live-") as scratch, _interruptible():
             with suppress(KeyboardInterrupt):
                 guest.run_live(image, plan, given.timeline, Path(scratch), session, pace, say, account.look)
             say(account.summary())
@@ -110,13 +109,23 @@ def live(
             door.close()
 
 
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Within it SIGTERM is what Ctrl-C is; without it the guest's directory would stay."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _ends(plan: Plan, ways: Ways) -> tuple[str, str]:
-    origin = station_of(plan, ways.origin or plan.stations[0].name)
-    destination = station_of(plan, ways.destination or plan.stations[-1].name)
+    origin = station_of(plan, ways.origin or plan.stations[0].name, "beginning connections at")
+    destination = station_of(plan, ways.destination or plan.stations[-1].name, "ending connections at")
     if origin == destination:
         others = ", ".join(station.name for station in plan.stations if station.name != origin)
         raise ScenarioError(

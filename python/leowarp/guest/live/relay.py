@@ -9,7 +9,6 @@ guest's windows.
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 import socket
 import struct
@@ -131,7 +130,7 @@ class Relay:
             while len(got) < count:
                 piece = await loop.sock_recv(client, count - len(got))
                 if not piece:
-                    raise ConnectionResetError(errno.ECONNRESET, "a client left before it had said where to go")
+                    raise socks.SocksError("a client left before it had said where to go", None)
                 got += piece
             return got
 
