@@ -59,10 +59,9 @@ def sending_ns(*lengths_bytes: int) -> float:
 
 
 def answer_bytes(length: int) -> list[int]:
-    """Lengths of the packets of an answer that fits into the first window: its head, then the body."""
-    head = len(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n")
-    full, rest = divmod(length, MSS_BYTES)
-    return [HEADERS_BYTES + head, *[HEADERS_BYTES + MSS_BYTES] * full, *([HEADERS_BYTES + rest] if rest else [])]
+    """Lengths of the packets of an answer that fits into the first window: its head, with the body behind it."""
+    full, rest = divmod(len(f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n") + length, MSS_BYTES)
+    return [*[HEADERS_BYTES + MSS_BYTES] * full, *([HEADERS_BYTES + rest] if rest else [])]
 
 
 def request_bytes(path: str) -> int:
@@ -126,6 +125,21 @@ def test_an_object_is_asked_for_once_the_one_that_names_it_is_there(tmp_path):
     waited_rtts = sorted(((rows["request_ns"] - rows["start_ns"]).drop(["/", "/last"]) / (2 * DELAY_NS)).tolist())
     assert waited_rtts == pytest.approx([0, 1, 1, 1, 1, 2, 2, 2], abs=0.15)
     assert rows["connection"].nunique() == 4
+
+
+def test_by_http_2_all_objects_are_asked_for_at_once_over_one_connection(tmp_path):
+    page = tmp_path / "page.toml"
+    page.write_text(
+        '[[objects]]\npath = "/"\nbytes = 1000\n[[objects]]\npath = "/{}"\nbytes = 600\nafter = "/"\ncount = 20\n'
+    )
+    run = run_of(tmp_path, f"page {{server}} {{port}} --page {page} --http 2", f"--page {page}")
+    rows = run.measures(flow=0, kind="object").set_index("name")
+    assert (len(rows), run.summary["flows"][0]["connections"]) == (21, 1)
+    others = rows.drop("/")
+    # One round trip for all of them, and the sending of twenty answers: 600 bytes, and 34 of two frames and the status.
+    assert (others["request_ns"] - rows["end_ns"]["/"]).max() < MS
+    took_ns = others["end_ns"].max() - others["request_ns"].min()
+    assert took_ns == pytest.approx(2 * DELAY_NS + sending_ns(20 * 634 * 1514 // 1448), abs=2 * PACKET_NS)
 
 
 def test_the_examples_measure_the_same_each_time(tmp_path):

@@ -6,9 +6,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from collections.abc import Callable
 
 from . import frames, pageload, player, server, transactions
 from .content import Content, Video, page_of
+from .http2 import Http2
 from .measures import Measures
 
 LADDER_KBPS = "230,331,477,688,991,1427,2056,2962,5027,6000"
@@ -54,7 +56,8 @@ def _parser() -> argparse.ArgumentParser:
     page = verbs.add_parser("page", help="loads a page")
     _add_server(page)
     page.add_argument("--page", default="median", help="as of serve")
-    page.add_argument("--connections", type=int, default=6, help="at most so many at once (6)")
+    page.add_argument("--http", choices=("1.1", "2"), default="1.1", help="2: in the clear, with prior knowledge (1.1)")
+    page.add_argument("--connections", type=int, default=6, help="of HTTP/1.1: at most so many at once (6)")
     page.add_argument("--repeat", type=int, default=1, help="how often (1)")
     page.add_argument("--interval", type=float, default=0, help="from start to start, s (0: one behind the other)")
     page.add_argument("--timeout", type=float, help="a page that takes longer has failed, s (none)")
@@ -102,11 +105,19 @@ async def _transactions(given: argparse.Namespace) -> None:
         await transactions.run(given.host, given.port, wanted, measures)
 
 
+def _ways(given: argparse.Namespace) -> dict[str, Callable[[], pageload.Way]]:
+    """What `--http` may be, and what opens it."""
+    return {
+        "1.1": lambda: pageload.Pool(given.host, given.port, given.connections),
+        "2": lambda: Http2(given.host, given.port),
+    }
+
+
 async def _page(given: argparse.Namespace) -> None:
     with Measures() as measures:
         await pageload.run(
-            page_of(given.page), given.host, given.port, connections=given.connections, repeat=given.repeat,
-            interval_s=given.interval, timeout_s=given.timeout, measures=measures,
+            page_of(given.page), _ways(given)[given.http], repeat=given.repeat, interval_s=given.interval,
+            timeout_s=given.timeout, measures=measures,
         )  # fmt: skip
 
 

@@ -124,12 +124,11 @@ async def serve(
 async def send(writer: asyncio.StreamWriter, answer: Answer) -> None:
     """Writes an answer as fast as the socket takes it."""
     reason = {200: "OK", 404: "Not Found"}[answer.status]
-    writer.write(f"HTTP/1.1 {answer.status} {reason}\r\nContent-Length: {answer.length}\r\n\r\n".encode())
-    if answer.body is not None:
-        writer.write(answer.body)
-        await writer.drain()
-        return
-    for place in range(0, answer.length, PIECE_BYTES):
+    head = f"HTTP/1.1 {answer.status} {reason}\r\nContent-Length: {answer.length}\r\n\r\n".encode()
+    # In one write, as servers do: a head by itself would be a packet by itself.
+    writer.write(head + (ZEROS[: min(PIECE_BYTES, answer.length)] if answer.body is None else answer.body))
+    await writer.drain()
+    for place in range(PIECE_BYTES, answer.length if answer.body is None else 0, PIECE_BYTES):
         writer.write(ZEROS[: min(PIECE_BYTES, answer.length - place)])
         await writer.drain()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 from .content import Object
@@ -102,13 +103,13 @@ async def load(objects: list[Object], way: Way, number: int, measures: Measures,
 
 
 async def run(
-    objects: list[Object], host: str, port: int, *, connections: int, repeat: int, interval_s: float,
-    timeout_s: float | None, measures: Measures,
+    objects: list[Object], opened: Callable[[], Way], *, repeat: int, interval_s: float, timeout_s: float | None,
+    measures: Measures,
 ) -> None:  # fmt: skip
     """Loads a page `repeat` times, each with connections of its own, `interval_s` apart if the one before is over."""
     began_ns = now_ns()
     for number in range(repeat):
         await asyncio.sleep(max(0, began_ns + round(number * interval_s * 1e9) - now_ns()) / 1e9)
-        way = Pool(host, port, connections)
+        way = opened()
         await load(objects, way, number, measures, timeout_s)
         way.close()

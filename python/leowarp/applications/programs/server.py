@@ -1,25 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server: HTTP/1.1 on one port."""
+"""The server: HTTP/1.1, and HTTP/2 with prior knowledge, on one port."""
 
 from __future__ import annotations
 
 import asyncio
 
-from . import http11
+from . import http2, http11
 from .content import Content
 
 
 async def run(port: int, content: Content) -> None:
     """Serves until it is told to end."""
+    await (await listen(port, content)).serve_forever()
+
+
+async def listen(port: int, content: Content) -> asyncio.Server:
+    """A server that has begun; port 0 is any that is free."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            await http11.serve(reader, writer, content)
+            begun = b""
+            while len(begun) < len(http2.PREFACE) and http2.PREFACE.startswith(begun):
+                piece = await reader.read(http11.PIECE_BYTES)
+                if not piece:
+                    return
+                begun += piece
+            if begun.startswith(http2.PREFACE):
+                await http2.serve(reader, writer, content, begun[len(http2.PREFACE) :])
+            else:
+                await http11.serve(reader, writer, content, begun)
         except ConnectionError:
             # The client has gone, which is its right.
             pass
         finally:
             writer.close()
 
-    server = await asyncio.start_server(serve, "0.0.0.0", port, limit=1 << 20, backlog=1024)
-    await server.serve_forever()
+    return await asyncio.start_server(serve, "0.0.0.0", port, limit=1 << 20, backlog=1024)
