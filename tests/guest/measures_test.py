@@ -142,6 +142,28 @@ def test_by_http_2_all_objects_are_asked_for_at_once_over_one_connection(tmp_pat
     assert took_ns == pytest.approx(2 * DELAY_NS + sending_ns(20 * 634 * 1514 // 1448), abs=2 * PACKET_NS)
 
 
+AIOQUIC = Path("/var/tmp/leowarp-programs/aioquic/bin/python3")
+
+
+@pytest.mark.skipif(not AIOQUIC.exists(), reason=f"{AIOQUIC} is missing (sh examples/programs/build.sh aioquic)")
+def test_by_http_3_a_page_takes_a_round_trip_for_each_generation_and_one_for_the_handshake(tmp_path):
+    page = tmp_path / "page.toml"
+    page.write_text(
+        '[[objects]]\npath = "/"\nbytes = 2000\n[[objects]]\npath = "/{}"\nbytes = 500\nafter = "/"\ncount = 4\n'
+    )
+    text = CHAIN.replace("{server}", f'"{AIOQUIC} {{{{applications}}}} serve {{{{port}}}} --http3 --page {page}"')
+    text = text.replace(
+        "{client}", f'"{AIOQUIC} {{{{applications}}}} page {{{{server}}}} {{{{port}}}} --http 3 --page {page}"'
+    )
+    (tmp_path / "scenario.toml").write_text(text.format(duration="10 s"))
+    run = lw.run(tmp_path / "scenario.toml", (), tmp_path / "run", report=False, progress=False, trust=True)
+    flow = run.summary["flows"][0]
+    assert (flow["pages"], flow["page_objects"], flow["connections"]) == (1, 5, 1)
+    assert [each["kind"] for each in run.summary["flows"][1:]] == ["udp"]
+    # QUIC's handshake with TLS, the first object, the others: a round trip each.
+    assert flow["page_load_p50_ns"] == pytest.approx(3 * 2 * DELAY_NS, abs=6 * MS)
+
+
 def test_the_examples_measure_the_same_each_time(tmp_path):
     def one(name: str, out: str) -> tuple[lw.Run, dict[str, str]]:
         run = lw.run(EXAMPLES / f"{name}.toml", (), tmp_path / out, report=False, progress=False)
@@ -151,8 +173,8 @@ def test_the_examples_measure_the_same_each_time(tmp_path):
     (run, first), (_, again) = one("page", "first"), one("page", "again")
     assert "measures.parquet" in first
     assert first == again
-    assert (run.summary["flows"][0]["page_objects"], run.summary["flows"][0]["connections"]) == (55, 6)
-    assert run.measures()["bytes"].sum() == 2 * 1_894_016, "of the objects, and of the page"
+    assert [(flow["page_objects"], flow["connections"]) for flow in run.summary["flows"][:2]] == [(55, 6), (55, 1)]
+    assert run.measures(flow=1)["bytes"].sum() == 2 * 1_894_016, "of the objects, and of the page"
 
 
 def test_what_a_program_of_ones_own_hands_in_is_read_and_what_is_wrong_is_named(tmp_path):

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib
 import sys
 from collections.abc import Callable
+from types import ModuleType
 
 from . import frames, pageload, player, server, transactions
 from .content import Content, Video, page_of
@@ -42,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--segment", type=float, default=3, help="how long a segment plays, s (3)")
     serve.add_argument("--media", type=float, default=60, help="how long the video plays, s (60)")
     serve.add_argument("--live", action="store_true", help="the video is live, and began a minute ago")
+    serve.add_argument("--http3", action="store_true", help="HTTP/3, too, on the UDP port of that number, by aioquic")
     serve.set_defaults(run=_serve)
 
     made = verbs.add_parser("transactions", help="requests and answers")
@@ -56,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     page = verbs.add_parser("page", help="loads a page")
     _add_server(page)
     page.add_argument("--page", default="median", help="as of serve")
-    page.add_argument("--http", choices=("1.1", "2"), default="1.1", help="2: in the clear, with prior knowledge (1.1)")
+    page.add_argument("--http", choices=("1.1", "2", "3"), default="1.1", help="2 in the clear, 3 by aioquic (1.1)")
     page.add_argument("--connections", type=int, default=6, help="of HTTP/1.1: at most so many at once (6)")
     page.add_argument("--repeat", type=int, default=1, help="how often (1)")
     page.add_argument("--interval", type=float, default=0, help="from start to start, s (0: one behind the other)")
@@ -96,7 +99,10 @@ def _add_server(parser: argparse.ArgumentParser) -> None:
 async def _serve(given: argparse.Namespace) -> None:
     ladder_bps = tuple(sorted(int(float(kbps) * 1000) for kbps in given.ladder.split(",")))
     video = Video(ladder_bps, round(given.segment * 1000), None if given.live else given.media)
-    await server.run(given.port, Content({one.path: one for one in page_of(given.page)}, video))
+    content = Content({one.path: one for one in page_of(given.page)}, video)
+    if given.http3:
+        await _http3().run(given.port, content)
+    await server.run(given.port, content)
 
 
 async def _transactions(given: argparse.Namespace) -> None:
@@ -110,7 +116,23 @@ def _ways(given: argparse.Namespace) -> dict[str, Callable[[], pageload.Way]]:
     return {
         "1.1": lambda: pageload.Pool(given.host, given.port, given.connections),
         "2": lambda: Http2(given.host, given.port),
+        "3": lambda: _http3().Http3(given.host, given.port),
     }
+
+
+def _http3() -> ModuleType:
+    """The module that needs aioquic, which nothing else does.
+
+    Raises
+    ------
+    ValueError
+        If this Python does not have it.
+    """
+    try:
+        return importlib.import_module("programs.http3")
+    except ModuleNotFoundError as error:
+        python = "/var/tmp/leowarp-programs/aioquic/bin/python3 (sh examples/programs/build.sh aioquic)"
+        raise ValueError(f"HTTP/3 needs aioquic, and this Python has no {error.name}: use {python}") from None
 
 
 async def _page(given: argparse.Namespace) -> None:
