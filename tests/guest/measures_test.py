@@ -174,6 +174,7 @@ def test_the_examples_measure_the_same_each_time(tmp_path):
     assert "measures.parquet" in first
     assert first == again
     assert [(flow["page_objects"], flow["connections"]) for flow in run.summary["flows"][:2]] == [(55, 6), (55, 1)]
+    assert len(run.figure("waterfall").axes) == 2
     assert run.measures(flow=1)["bytes"].sum() == 2 * 1_894_016, "of the objects, and of the page"
 
 
@@ -239,6 +240,7 @@ def test_a_video_below_the_capacity_never_stalls_and_one_above_it_stalls_by_what
     # From the second segment on each takes 1.307 s and plays for one; a request is a round trip.
     segment_ns = sending_ns(25_000_000 // 8 * (HEADERS_BYTES - 14 + MSS_BYTES) // MSS_BYTES)
     assert flow["stalls"] == 7
+    assert len(above.figure("playback").axes) == 2
     assert flow["stalled_ns"] == pytest.approx(7 * (segment_ns + 2 * DELAY_NS - 1e9), rel=0.05)
 
 

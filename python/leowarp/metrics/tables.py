@@ -60,8 +60,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "nodetotals": ("held_max_bytes", "signals_pkts", "signals_bytes"),
     "orders": ("longest_ns", "waiting_max_bytes"),
     "switches": ("moved_pkts", "held_back_pkts", "held_back_max_bytes", "held_back_longest_ns", "full_pkts"),
-    "measures": ("flow", "kind", "name", "number", "start_ns", "first_byte_ns", "end_ns", "bytes", "bitrate_bps",
-                 "media_ns", "latency_ns"),
+    "measures": ("flow", "kind", "name", "number", "start_ns", "request_ns", "first_byte_ns", "end_ns", "bytes",
+                 "bitrate_bps", "media_ns", "buffer_ns", "latency_ns"),
 }  # fmt: skip
 """The columns of trace tables that metrics read: a table of an older run may lack others."""
 

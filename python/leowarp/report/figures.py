@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import (
     across_flows,
+    applications,
     around_changes,
     channel,
     distributions,
@@ -49,8 +50,8 @@ class FigureKind:
     shows : str
         A name of `_HAS`, what it is about: flows of a kind (`many tcp`: more than can be told apart; `pairs`: between
         many pairs of stations; `sizes`: many with a size; `pings` are those with replies; `capacity`: TCP over a link
-        whose capacity is a table; `changes`: TCP over a path that can change), routes over satellites, or a mobile
-        channel. A page leaves it out if a run has none.
+        whose capacity is a table; `changes`: TCP over a path that can change), routes over satellites, a mobile
+        channel, or what programs measured (`players`, `page loads`). A page leaves it out if a run has none.
     needs : tuple of str
         Trace tables that it is drawn from.
     part : str
@@ -93,10 +94,23 @@ _HAS: dict[str, Callable[[RunView], bool]] = {
     "pings": lambda run: bool(run.ping_flows),
     "routes": lambda run: bool(run.tcp_flows) and run.plan.constellation is not None and not run.is_access,
     "mobile": lambda run: run.mobile is not None,
+    "players": lambda run: applications.has_measured(run, "segment"),
+    "page loads": lambda run: applications.has_measured(run, "page"),
     "any": lambda run: True,
 }
 
 FIGURES: dict[str, FigureKind] = {
+    "playback": FigureKind(
+        applications.playback, "Buffer and bit rate of a player",
+        "Above: media that is there to be played; a red field is a stall. Below: bit rate of each segment, as long as "
+        "it took to come, and the throughput that it got.",
+        shows="players", needs=("measures",), own_flows=True,
+    ),
+    "waterfall": FigureKind(
+        applications.waterfall, "The objects of a page",
+        "Of each flow the page that took longest: when each object was asked for, waited for a connection, and came.",
+        shows="page loads", needs=("measures",), own_flows=True,
+    ),
     "goodput": FigureKind(
         goodputs.goodput_over_time, "Goodput over time",
         "Bytes that the receiver got in order; a pink line is a route change. Of a long run means of many 50 ms bins, "
