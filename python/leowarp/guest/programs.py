@@ -139,8 +139,10 @@ def _wrong(flow: Flow) -> Iterator[str]:
         if place is None or not place.is_dir():
             yield f'directory: there is no directory "{flow.directory}"' + (f" in {root}" if flow.rootfs else "")
     for key, command in (("client", flow.client), ("server", flow.server)):
-        if command is not None and "{applications}" in command and _inside(root, str(LAUNCHER)) != LAUNCHER:
-            yield f"{key}: {{applications}} is {LAUNCHER} of this machine, which is not below {root}"
+        if command is not None and "{applications}" in command:
+            place = _inside(root, str(LAUNCHER))
+            if _is_hidden(str(LAUNCHER)) or place is None or not _is_file(place):
+                yield f"{key}: {{applications}} is {LAUNCHER}, which programs below {root} do not see"
         if command is not None and (why := _why_not(flow, command)) is not None:
             yield f"{key}: {why}"
 

@@ -3,6 +3,7 @@ import struct
 
 import pytest
 
+from leowarp.applications import LAUNCHER
 from leowarp.errors import HostError
 from leowarp.guest import trust
 from leowarp.guest.programs import check_programs, keep_outputs, program_file, put_roots
@@ -120,3 +121,14 @@ def test_commands_that_come_with_leowarp_run_and_those_of_a_stranger_do_not(tmp_
         trust.demand(theirs)
     trust.demand(theirs.named_by_caller())
     trust.demand(theirs)
+
+
+def test_the_programs_that_come_with_leowarp_must_be_seen_from_the_root(tmp_path, root):
+    check_programs(plan_of(tmp_path, "sh {applications} --help"))
+    plan = plan_of(tmp_path, "script {applications}", f'rootfs = "{root}"')
+    with pytest.raises(HostError, match=r"flows\.1\.client: \{applications\} is /.*/launch\.py, which programs below"):
+        check_programs(plan)
+    # A copy in its place will do.
+    (root / str(LAUNCHER).lstrip("/")).parent.mkdir(parents=True)
+    (root / str(LAUNCHER).lstrip("/")).touch()
+    check_programs(plan)
