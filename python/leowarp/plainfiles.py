@@ -31,6 +31,10 @@ PARTIAL = ".partial"
 DEEPEST = 16
 """Levels of directories; a run has 4, a study with whole runs 6."""
 
+_ROOTS = (".guest", "in", "roots")
+"""In a run that did not end: links of leowarp's own, which say what a program has for `/` (guest/programs.py). They are
+removed with the rest before a run is written there, and nothing is written through them."""
+
 _DEVICES = "/dev/"
 
 
@@ -74,7 +78,7 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
                 if depth == DEEPEST:
                     return f"{name} is more than {DEEPEST} directories deep"
                 waiting.append((Path(entry.path), depth + 1))
-            elif not stat.S_ISREG(mode):
+            elif not stat.S_ISREG(mode) and not (stat.S_ISLNK(mode) and directory.parts[-3:] == _ROOTS):
                 return f"{name} in it is {kind_of(mode)}"
     return None
 

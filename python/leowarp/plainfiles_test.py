@@ -52,6 +52,15 @@ def test_they_are_found_however_deep(tmp_path, strange, kind):
     assert plainfiles.why_not_plain(top) == f"50-report/figures/one.svg in it is {shown}"
 
 
+def test_what_a_killed_run_of_programs_leaves_does_not_keep_it_from_being_made_again(tmp_path):
+    roots = tmp_path / "study" / "runs" / "one" / ".guest" / "in" / "roots"
+    roots.mkdir(parents=True)
+    (roots / "0").symlink_to("/")
+    assert plainfiles.why_not_plain(tmp_path) is None
+    (roots.parent / "setup.json").symlink_to("/etc/hostname")
+    assert "setup.json in it is a symbolic link" in plainfiles.why_not_plain(tmp_path)
+
+
 def test_a_directory_that_is_a_link_may_be_one_if_the_user_typed_it(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
