@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import shutil
+import struct
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,12 +13,18 @@ import pyarrow.csv as pacsv
 
 from leowarp import plainfiles
 from leowarp.errors import ScenarioError, TraceError
-from leowarp.layout import PLAN, TRACE
+from leowarp.layout import PLAN, PROGRAMS, TRACE
 from leowarp.result import Run
 from leowarp.trace.convert import CAPTURES
 from leowarp.trace.schema import TABLES
 
 EXPORTED = (*TABLES, "routes", "timeline", "metrics")
+
+KEY_LOG = "SSLKEYLOGFILE"
+"""Environment variable by which programs are told where to write the keys of their TLS connections (NSS key log)."""
+_RUN_DIR = "{run_dir}/"
+_SECRETS_BLOCK, _TLS_KEY_LOG = 0x0A, 0x544C534B
+"""pcapng's Decryption Secrets Block, and its type for a TLS key log (draft-ietf-opsawg-pcapng, 4.7)."""
 
 
 def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | None = None) -> None:
@@ -61,6 +67,9 @@ def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | None = None) -> N
 def pcapng(run: Run, target: Path) -> list[Path]:
     """Copies the guest's own captures into the directory `target` and gives their paths.
 
+    TLS keys that the run's programs wrote (`SSLKEYLOGFILE` in a flow's `environment`, below `{run_dir}`) stand in them,
+    so that Wireshark shows what was encrypted, if whole frames were captured (`observe.pcap_snap`).
+
     Raises
     ------
     TraceError
@@ -89,4 +98,45 @@ def pcapng(run: Run, target: Path) -> list[Path]:
     # All of them before the first is written: a refusal leaves nothing half done.
     for copy in copies:
         plainfiles.refuse_link(copy)
-    return [Path(shutil.copyfile(path, copy)) for path, copy in zip(present, copies, strict=True)]
+    keys = tls_keys(run)
+    for path, copy in zip(present, copies, strict=True):
+        copy.write_bytes(with_keys(path.read_bytes(), keys))
+    return copies
+
+
+def tls_keys(run: Run) -> bytes:
+    """Keys of TLS connections that the run's programs wrote, each line once; empty if there are none.
+
+    Lines of the NSS key log format (`CLIENT_TRAFFIC_SECRET_0 ...`), in the order of flows, the client's first.
+    """
+    lines: dict[bytes, None] = {}
+    for number, flow in enumerate(run.plan.flows):
+        name = (flow.environment or {}).get(KEY_LOG, "") if flow.kind == "program" else ""
+        # Elsewhere a program may not write.
+        if not name.startswith(_RUN_DIR):
+            continue
+        for role in ("client", "server"):
+            path = run.path / PROGRAMS / str(number) / role / "files" / name.removeprefix(_RUN_DIR)
+            if path.is_file():
+                found = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES).splitlines()
+                lines |= dict.fromkeys(line.rstrip() for line in found if line.strip() and not line.startswith(b"#"))
+    return b"".join(line + b"\n" for line in lines)
+
+
+def with_keys(capture: bytes, keys: bytes) -> bytes:
+    """A pcapng file with the keys in a Decryption Secrets Block right after its section header; itself without keys.
+
+    Parameters
+    ----------
+    capture : bytes
+        In little-endian order, as the guest writes it.
+    keys : bytes
+        As `tls_keys` gives them.
+    """
+    if not keys:
+        return capture
+    header_bytes = struct.unpack_from("<I", capture, 4)[0]
+    body = struct.pack("<II", _TLS_KEY_LOG, len(keys)) + keys + bytes(-len(keys) % 4)
+    total = struct.pack("<I", len(body) + 12)
+    block = struct.pack("<I", _SECRETS_BLOCK) + total + body + total
+    return capture[:header_bytes] + block + capture[header_bytes:]

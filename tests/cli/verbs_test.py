@@ -200,6 +200,7 @@ def test_captures_are_exported_or_the_command_that_makes_them_is_told(leowarp, w
     answer = leowarp("export", with_capture, "pcapng", "--out", tmp_path / "out")
     assert answer.out.strip() == str(tmp_path / "out" / "a-source.pcapng")
     assert (tmp_path / "out" / "a-source.pcapng").read_bytes().startswith(b"\x0a\x0d\x0d\x0a")
+    assert (tmp_path / "out" / "a-source.pcapng").read_bytes() == (with_capture / "30-trace/source.pcapng").read_bytes()
     without = leowarp("export", write_run("b"), "pcapng")
     assert without.status == 5
     assert "--set observe.pcap=both" in without.err

@@ -15,7 +15,7 @@ use crate::frame::{self, Foreign, Parsed};
 use crate::ledger::Ledger;
 use crate::network::{interface_name, Network};
 use crate::outcome::{FlowOutcome, Outcome};
-use crate::pcapng::{PcapNg, SNAP_BYTES};
+use crate::pcapng::PcapNg;
 use crate::reordering::Reordering;
 use crate::ring::{Ring, RETIRE_MS};
 use crate::sample::LostBetweenLinks;
@@ -69,9 +69,9 @@ impl Host {
         let wire = |l: &Link| l.kind == LinkKind::Wire && (l.a == node || l.b == node);
         let name = interface_name(setup.links.iter().position(wire).unwrap_or_default());
         let ifindex = network.wire_of(index)?;
-        let snap = if file.is_some() { SNAP_BYTES } else { SNAP_HEADERS_BYTES };
+        let snap = if file.is_some() { setup.observe.pcap_bytes } else { SNAP_HEADERS_BYTES };
         let ring = network.inside(node, || Ring::open(ifindex, snap))?;
-        let pcap = file.map(|f| PcapNg::create(f, &name)).transpose()?;
+        let pcap = file.map(|f| PcapNg::create(f, &name, snap)).transpose()?;
         Ok(Self { index, ring, read_until_ns: i64::MIN, arrivals: VecDeque::new(), pcap })
     }
 }

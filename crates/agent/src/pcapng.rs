@@ -5,18 +5,16 @@ use crate::error::Result;
 use crate::ring::Frame;
 use crate::table::Output;
 
-/// Enough for all headers and TCP options.
-pub const SNAP_BYTES: u32 = 128;
-
 /// The file.
 #[derive(Debug)]
 pub struct PcapNg(Output);
 
 impl PcapNg {
-    /// Begins a file with the blocks of section and interface, whose name it has.
-    pub fn create(file: &str, interface: &str) -> Result<Self> {
+    /// Begins a file with the blocks of section and interface, whose name it has; frames are to have at most so
+    /// many bytes.
+    pub fn create(file: &str, interface: &str, snap_bytes: u32) -> Result<Self> {
         let mut output = Output::create(file)?;
-        begin(output.buffer(), interface);
+        begin(output.buffer(), interface, snap_bytes);
         Ok(Self(output))
     }
 
@@ -32,14 +30,14 @@ impl PcapNg {
     }
 }
 
-fn begin(out: &mut Vec<u8>, interface: &str) {
+fn begin(out: &mut Vec<u8>, interface: &str, snap_bytes: u32) {
     let mut body = 0x1a2b_3c4d_u32.to_le_bytes().to_vec();
     body.extend([1, 0, 0, 0]);
     body.extend(u64::MAX.to_le_bytes());
     block(out, 0x0a0d_0d0a, &body);
     // Ethernet; options: if_name, if_tsresol 10^-9, end
     let mut body = vec![1, 0, 0, 0];
-    body.extend(SNAP_BYTES.to_le_bytes());
+    body.extend(snap_bytes.to_le_bytes());
     option(&mut body, 2, interface.as_bytes());
     option(&mut body, 9, &[9]);
     option(&mut body, 0, &[]);
@@ -80,7 +78,7 @@ mod tests {
     #[test]
     fn blocks_say_their_length_at_both_ends() {
         let mut out = Vec::new();
-        begin(&mut out, "l12");
+        begin(&mut out, "l12", 128);
         packet(&mut out, (7 << 32) + 5, 1514, &[1, 2, 3, 4, 5]);
         let (mut at, mut kinds) = (0, Vec::new());
         while at < out.len() {

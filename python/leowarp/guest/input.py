@@ -288,6 +288,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
             "packets": plan.observe.packets,
             "windows_ns": windows(plan, timeline),
             "pcap": plan.observe.pcap,
+            "pcap_bytes": plan.observe.pcap_snap_bytes,
             "truth": plan.observe.truth,
             "reordering_threshold_pkts": plan.observe.reordering_threshold_pkts,
             "reordering_window_ns": plan.observe.reordering_window_ns,

@@ -44,6 +44,7 @@ def plan(**changed):
     flow.size_bytes = flow.rate_bps = flow.interval_ns = flow.payload_bytes = None
     flow.packets = flow.packet_rate_pkts_per_s = flow.replies = flow.flood = None
     observe = SimpleNamespace(sockets_ns=50, counters_ns=100, queues_ns=None, packets="changes", pcap="none")
+    observe.pcap_snap_bytes = 128
     observe.truth, observe.reordering_threshold_pkts, observe.reordering_window_ns = True, 200, None
     observe.packets_before_ns, observe.packets_after_ns = changed.pop("around_ns", (1, 3))
     observe.packets = changed.pop("packets", "changes")

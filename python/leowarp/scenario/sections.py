@@ -84,6 +84,8 @@ class Observe:
         RFC 5236's DT and BT; width of the windows, None: the run as a whole alone.
     pcap : str
         Ends of which a pcapng file is kept; ``none`` keeps none.
+    pcap_snap_bytes : int
+        How much of each frame it has.
     """
 
     # 50 ms: the 20 Hz of Frederiksen et al.; maxima between two samples are not seen.
@@ -126,6 +128,10 @@ class Observe:
         "10 s", low="1 ms", high="30 d", none="none",
     )  # fmt: skip
     pcap: str = word("Hosts of which a pcapng file is written.", ("none", "source", "destination", "both"), "none")
+    # 128: all headers and TCP options. What is encrypted can be decrypted only whole.
+    pcap_snap_bytes: int = quantity(
+        units.BYTES, "Bytes of each frame that a pcapng file keeps.", "128 B", low="64 B", high="65535 B"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,8 @@ pub struct Observe {
     pub windows_ns: Vec<(i64, i64)>,
     /// Which ends also leave a pcapng of the first flow.
     pub pcap: Pcap,
+    /// How much of each frame it has.
+    pub pcap_bytes: u32,
 }
 
 /// Which packets are stored. Late, lost and retransmitted ones always are, unless `none`.
