@@ -46,8 +46,8 @@ class Counts(QuicLogger):
 
     def __init__(self):
         super().__init__()
-        self.sent, self.spurious, self.lost = 0, 0, set()
-        self.declared = 0
+        self.sent, self.declared, self.spurious = 0, 0, 0
+        self.lost, self.frames = set(), []
 
     def start_trace(self, is_client, odcid):
         trace = super().start_trace(is_client, odcid)
@@ -56,20 +56,29 @@ class Counts(QuicLogger):
 
     def count(self, *, category, event, data):
         """In place of `QuicLoggerTrace.log_event`."""
-        if event == "packet_sent":
-            self.sent += 1
-        elif event == "packet_lost":
+        if event == "packet_lost":
             self.declared += 1
             self.lost.add(data["packet_number"])
+        elif event == "packet_sent":
+            self.sent += 1
+            self.hear()
         elif event == "packet_received":
-            for frame in data["frames"]:
-                for first, last in frame.get("acked_ranges", ()):
-                    heard = {number for number in self.lost if int(first) <= number <= int(last)}
-                    self.spurious += len(heard)
-                    self.lost -= heard
+            self.hear()
+            # aioquic fills the list after it has told of the packet
+            self.frames = data["frames"]
+
+    def hear(self):
+        """Counts what the packet that came last acknowledges."""
+        for frame in self.frames:
+            for first, last in frame.get("acked_ranges", ()):
+                heard = {number for number in self.lost if int(first) <= number <= int(last)}
+                self.spurious += len(heard)
+                self.lost -= heard
+        self.frames = []
 
     def as_json(self):
         """What the study reads."""
+        self.hear()
         return json.dumps(
             {"sent_pkts": self.sent, "declared_lost_pkts": self.declared, "found_spurious_pkts": self.spurious}
         ).encode()

@@ -100,7 +100,8 @@ def a_receiver_forgets(frames: Frames) -> Outcome:
     Outcome
         Numbers: `unheard_pkts`, `beyond_pkts`, `in_vain_pkts` by sender, sums over changes.
     """
-    names = ev.present(frames, CHANGES, (AIOQUIC, QUIC_GO, NGTCP2))
+    tells = {name: ev.rows(frames, CHANGES, sender=name)["found_spurious_pkts"].notna().all() for name in QUIC}
+    names = [name for name in ev.present(frames, CHANGES, (AIOQUIC, QUIC_GO, NGTCP2)) if tells[name]]
     unheard, beyond, in_vain = {}, {}, {}
     for name in names:
         mine = ev.rows(frames, CHANGES, sender=name)
@@ -114,12 +115,14 @@ def a_receiver_forgets(frames: Frames) -> Outcome:
         else:
             parts[name] = unheard[name] <= (1 - NINE_TENTHS) * in_vain[name]
     verdict: Verdict = "cannot be told" if AIOQUIC not in names or not any(in_vain.values()) else holds_if(parts)
+    # quic-go v0.59.1, internal/ackhandler/sent_packet_handler.go: newLostPacketTracker(64)
+    remembers = "" if parts.get(QUIC_GO, True) else "; quic-go remembers the last 64 packets that it declared lost"
     return Outcome(
         verdict,
         f"declared lost in vain {ev.listed(in_vain)}; of these its sender never heard: {ev.listed(unheard)}; later "
         f"than 128 packet numbers were: {ev.listed(beyond)}",
         {"unheard_pkts": unheard, "beyond_pkts": beyond, "in_vain_pkts": in_vain},
-        "" if verdict in ("holds", "cannot be told") else ev.not_so(parts),
+        "" if verdict in ("holds", "cannot be told") else ev.not_so(parts) + remembers,
     )
 
 

@@ -4,8 +4,10 @@
 import json
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from leowarp.errors import HostError, TraceError
@@ -186,6 +188,16 @@ def test_a_dip_is_held_against_the_still_path():
     assert results.dipped(still * 2, still) == (0.0, 0.0)
 
 
+def test_bytes_that_arrived_are_those_of_the_data_in_their_bins():
+    bins = pd.DataFrame({
+        "t_ns": [29_900_000_000, 30_000_000_000, 30_100_000_000, 30_100_000_000, 33_000_000_000],
+        "direction": pd.Categorical(["data", "data", "data", "back", "data"]),
+        "delivered_bytes": [1, 20, 300, 4000, 50000],
+    })  # fmt: skip
+    run = SimpleNamespace(bins=lambda flow: bins)
+    assert results._arrived(run, 0, 30_000_000_000, 0.3).tolist() == [20.0, 300.0, 0.0]
+
+
 # --- The claims
 
 
@@ -221,6 +233,12 @@ def test_what_is_otherwise_is_told_with_who_it_is(number, where, columns, verdic
     row = outcome(number, changed(where, **columns))
     assert row["verdict"] == verdict
     assert words in row["cause"]
+
+
+def test_of_a_sender_that_does_not_tell_what_it_found_nothing_is_taken_for_unheard():
+    row = outcome("6.5", changed(of(CHANGES, AIOQUIC), found_spurious_pkts=None))
+    assert row["verdict"] == "cannot be told"
+    assert "aioquic" not in row["measured"]
 
 
 @pytest.mark.parametrize("number", ["6.2", "6.3", "6.4", "6.5", "6.10"])

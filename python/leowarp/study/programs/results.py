@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from leowarp.errors import TraceError
-from leowarp.metrics.tables import DATA
 from leowarp.result import Run
 from leowarp.study.cures.changes import BEFORE_S
 from leowarp.study.programs import losses
@@ -26,7 +25,10 @@ from leowarp.study.programs.runs import (
     parts_of,
 )
 from leowarp.study.programs.senders import KERNEL
+from leowarp.trace.schema import DIRECTIONS
 
+DATA = DIRECTIONS[0]
+"""Packets that go from source to destination."""
 BIN_NS = 100_000_000
 """Of the trace's table `bins`."""
 AFTER_S = 3
