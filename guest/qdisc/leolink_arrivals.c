@@ -41,10 +41,11 @@ static bool before(const struct arrival *a, const struct arrival *b)
 
 /*
  * Links and packets have left the cache since they were last touched: some ten lines for each hop, and one load from
- * memory takes longer than all of a hop's work in the cache. So what an arrival touches is asked for while those before it are
- * delivered, a step further into it each time (design/direct.md): link and packet when it comes to stand just below the
- * earliest; the packet's data and the packet after it one arrival before its turn (prefetch_next); by then the IP
- * header is there, and names the next link (leolink_direct_forward). What comes last is for the link's next turn.
+ * memory takes longer than all of a hop's work in the cache. So what an arrival touches is asked for while those
+ * before it are delivered, a step further into it each time (design/direct.md): link and packet when it comes to stand
+ * just below the earliest; the packet's data and the packet after it one arrival before its turn (prefetch_next); by
+ * then the IP header is there, and names the next link (leolink_direct_forward). What comes last is for the link's
+ * next turn.
  */
 static void prefetch_arrival(const struct arrival *a)
 {
