@@ -59,7 +59,7 @@ def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
             )
         axes.set_title(TITLES[group], loc="left")
         axes.set_xlabel("share of the link, %" if group == SHARE else "goodput, Mbit/s")
-        axes.set_xlim(0, 100 if group == SHARE else None)
+        axes.set_xlim(0, 100 if group == SHARE else 1.08 * max(axes.get_xlim()[1], 0.1))
         if group == SHARE:
             axes.axvline(50, color="0.75", linewidth=0.8, zorder=0)
     _rows(panels[0], names)
@@ -114,7 +114,9 @@ def close(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.set_title(BY_NAME[name].label, loc="left")
         axes.set_xlabel("after the change, ms")
     panels[0].set_ylabel("datagram, from the first one after the change")
-    drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside upper right", ncols=4)
+    # A panel without losses has no mark for them.
+    fullest = max(panels, key=lambda axes: len(axes.get_legend_handles_labels()[1]))
+    drawn.legend(*fullest.get_legend_handles_labels(), loc="outside upper right", ncols=4)
     return drawn
 
 
