@@ -91,11 +91,7 @@ def distribution(runs: Sequence[RunView]) -> Figure:
     runs : sequence of RunView
         Of one run a line for each congestion control, of several a line for each run.
     """
-    frames = [_flows(run) for run in runs]
-    if len(runs) == 1:
-        named = [(str(name), mine) for name, mine in frames[0].groupby("congestion_control", sort=False)]
-    else:
-        named = list(zip(labels(runs), frames, strict=True))
+    named = _named(runs, [_flows(run) for run in runs])
     figure = new_figure(PAGE_IN, 2.5, footer_of(runs))
     panels = figure.subplots(1, 3, sharey=True)
     for axes, (column, name, unit, _, _) in zip(panels, QUANTITIES, strict=True):
@@ -122,11 +118,7 @@ def completion(runs: Sequence[RunView]) -> Figure:
     runs : sequence of RunView
         Of one run a colour for each congestion control, of several a colour for each run.
     """
-    frames = [_sized(run) for run in runs]
-    if len(runs) == 1:
-        named = [(str(name), mine) for name, mine in frames[0].groupby("congestion_control", sort=False)]
-    else:
-        named = list(zip(labels(runs), frames, strict=True))
+    named = _named(runs, [_sized(run) for run in runs])
     figure = new_figure(PAGE_IN, 3.2, footer_of(runs))
     axes = figure.subplots()
     for place, (label, mine) in enumerate(named):
@@ -196,6 +188,13 @@ def _sized(run: RunView) -> pd.DataFrame:
 def has_sizes(run: RunView) -> bool:
     """Whether so many TCP flows have a size that their times to completion are worth drawing against it."""
     return sum(run.plan.flows[number].size_bytes is not None for number in run.tcp_flows) > MOST_LINES
+
+
+def _named(runs: Sequence[RunView], frames: Sequence[pd.DataFrame]) -> list[tuple[str, pd.DataFrame]]:
+    """Flows that share a colour, by what the legend calls them: of one run by congestion control, of several by run."""
+    if len(runs) == 1:
+        return [(str(name), mine) for name, mine in frames[0].groupby("congestion_control", sort=False)]
+    return list(zip(labels(runs), frames, strict=True))
 
 
 def _flows(run: RunView) -> pd.DataFrame:
