@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from leowarp.trace.schema import TABLES, Column, Kind, TableSchema
+from leowarp.trace.schema import RECORDED, Column, Kind, TableSchema
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,7 +29,7 @@ def test_the_agents_columns_are_made_from_the_schema(record_tables):
 
 def test_an_observation_is_one_line_of_the_schema(record_tables, monkeypatch):
     column = Column("age_ns", Kind(pa.int64(), "u32"), "ns", 'how "old"')
-    monkeypatch.setitem(TABLES, "ages", TableSchema("ages", "Age", "One row a thing.", (column,)))
+    monkeypatch.setitem(RECORDED, "ages", TableSchema("ages", "Age", "One row a thing.", (column,)))
     assert list(record_tables.lines())[-4:] == [
         "    /// One row a thing.",
         '    "ages" Age {',

@@ -105,8 +105,10 @@ def _rows(path: Path, flow: int, role: int, start_ns: int, end_ns: int) -> Itera
     """The rows of one file."""
     try:
         text = plainfiles.read(path, MOST_BYTES).decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise TraceError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}", hint=_HINT) from error
+    except OSError as error:
+        raise TraceError(f"cannot read {path}: {error.strerror or error}", hint=_HINT) from error
+    except UnicodeDecodeError as error:
+        raise TraceError(f"cannot read {path}: {error}", hint=_HINT) from error
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             row = _row(line, start_ns, end_ns)
