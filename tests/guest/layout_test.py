@@ -38,7 +38,8 @@ def plan():
         ["congestion_control", "size_bytes", "rate_bps", "interval_ns", "payload_bytes", "packets", "replies",
          "packet_rate_pkts_per_s", "flood"]
     )  # fmt: skip
-    observe = {"sockets_ns": 50, "counters_ns": None, "queues_ns": 50, "packets": "changes", "pcap": "both"}
+    observe = {"sockets_ns": 50, "counters_ns": None, "queues_ns": 50, "packets": "changes", "pcap": "both",
+               "pcap_snap_bytes": 128}  # fmt: skip
     observe |= {"truth": False, "reordering_threshold_pkts": 200, "reordering_window_ns": 10}
     return SimpleNamespace(
         run=SimpleNamespace(duration_ns=100, seed=7, ends="flows", linger_ns=5),
