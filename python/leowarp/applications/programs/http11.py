@@ -36,6 +36,22 @@ class Fetched:
     body: bytes = b""
 
 
+@dataclass
+class Asked:
+    """A request beside others over one connection, whose answer comes."""
+
+    request_ns: int
+    done: asyncio.Future[Fetched]
+    status: int | None = None
+    first_byte_ns: int | None = None
+    length: int = 0
+
+    def answered(self) -> None:
+        """The last of the answer has been read."""
+        first_ns = self.first_byte_ns or now_ns()
+        self.done.set_result(Fetched(self.status or 0, self.request_ns, first_ns, now_ns(), self.length))
+
+
 class Connection:
     """A connection of a client, for one request at a time: `await Connection.open(...)`."""
 

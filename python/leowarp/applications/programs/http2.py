@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 
 from .content import Answer, Content
-from .http11 import PIECE_BYTES, ZEROS, Fetched
+from .http11 import PIECE_BYTES, ZEROS, Asked, Fetched
 from .measures import now_ns
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -115,14 +115,9 @@ async def frames(reader: asyncio.StreamReader, begun: bytes = b"") -> AsyncItera
 
 
 @dataclass
-class _Stream:
-    """A request whose answer comes."""
+class _Stream(Asked):
+    """A request, and what of its stream's window is used."""
 
-    request_ns: int
-    done: asyncio.Future[Fetched]
-    status: int | None = None
-    first_byte_ns: int | None = None
-    length: int = 0
     taken_bytes: int = 0
 
 
@@ -186,8 +181,7 @@ class Http2:
                 stream.taken_bytes = self._granted(number, stream.taken_bytes + len(payload), STREAM_WINDOW_BYTES)
         if stream is not None and kind in (DATA, HEADERS) and flags & END_STREAM:
             del self._streams[number]
-            first_ns, status = stream.first_byte_ns or now_ns(), stream.status or 0
-            stream.done.set_result(Fetched(status, stream.request_ns, first_ns, now_ns(), stream.length))
+            stream.answered()
 
     def _write(self, data: bytes) -> None:
         """Sends it with all else that is written at this instant, as one packet if it fits."""

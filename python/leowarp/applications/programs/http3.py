@@ -10,7 +10,6 @@ import asyncio
 import datetime
 import socket
 import ssl
-from dataclasses import dataclass
 
 from aioquic.asyncio import QuicConnectionProtocol, serve
 from aioquic.h3.connection import H3Connection
@@ -24,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from .content import Content
-from .http11 import Fetched
+from .http11 import Asked, Fetched
 from .measures import now_ns
 
 STREAM_WINDOW_BYTES, CONNECTION_WINDOW_BYTES = 6 << 20, 15 << 20
@@ -37,22 +36,11 @@ def _settings(*, is_client: bool) -> QuicConfiguration:
     return settings
 
 
-@dataclass
-class _Stream:
-    """A request whose answer comes."""
-
-    request_ns: int
-    done: asyncio.Future[Fetched]
-    status: int | None = None
-    first_byte_ns: int | None = None
-    length: int = 0
-
-
 class _Client(QuicConnectionProtocol):
     def __init__(self, quic: QuicConnection) -> None:
         super().__init__(quic)
         self.http = H3Connection(quic)
-        self.streams: dict[int, _Stream] = {}
+        self.streams: dict[int, Asked] = {}
 
     def quic_event_received(self, event: QuicEvent) -> None:
         if isinstance(event, ConnectionTerminated):
@@ -69,8 +57,7 @@ class _Client(QuicConnectionProtocol):
                 stream.length += len(each.data)
             if isinstance(each, HeadersReceived | DataReceived) and each.stream_ended:
                 del self.streams[each.stream_id]
-                first_ns, status = stream.first_byte_ns or now_ns(), stream.status or 0
-                stream.done.set_result(Fetched(status, stream.request_ns, first_ns, now_ns(), stream.length))
+                stream.answered()
 
 
 class Http3:
@@ -88,7 +75,7 @@ class Http3:
         number = client._quic.get_next_available_stream_id()
         names = {b":method": b"GET", b":scheme": b"https", b":authority": self._host.encode(), b":path": path.encode()}
         client.http.send_headers(number, list(names.items()), end_stream=True)
-        stream = _Stream(now_ns(), asyncio.get_running_loop().create_future())
+        stream = Asked(now_ns(), asyncio.get_running_loop().create_future())
         client.streams[number] = stream
         # With all that is asked for at this instant, as few packets as it needs.
         asyncio.get_running_loop().call_soon(client.transmit)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from leowarp.study.claim import Claim, Outcome, Verdict, holds_if
+from leowarp.study.claim import Claim, Outcome
 from leowarp.study.programs import evidence as ev
 from leowarp.study.programs.evidence import Frames
 from leowarp.study.programs.runs import CHANGES, MOBILE, SHARE, STARLINK, STILL
@@ -29,12 +29,10 @@ def a_change_costs_little(frames: Frames) -> Outcome:
              for name in ev.present(frames, CHANGES)}  # fmt: skip
     known = {name: value for name, value in worst.items() if value == value}
     parts = {name: value <= MISSING_RATIO for name, value in known.items()}
-    verdict: Verdict = "cannot be told" if not parts else holds_if(parts)
-    return Outcome(
-        verdict,
+    return ev.outcome(
+        parts,
         f"missing at most, of what the link carries in 3 s: {ev.listed(known, 100, 1, ' %')}",
         {"missing_max_ratio": known},
-        "" if verdict in ("holds", "cannot be told") else ev.not_so(parts),
     )
 
 
@@ -107,22 +105,19 @@ def shares_follow_congestion_control(frames: Frames) -> Outcome:
             parts[name] = EVEN[0] <= share <= EVEN[1]
         elif name in (QUIC_GO, AIOQUIC):
             parts[name] = share < HALF
-    verdict: Verdict = "cannot be told" if not parts else holds_if(parts)
-    return Outcome(
-        verdict,
+    return ev.outcome(
+        parts,
         f"share beside CUBIC: {ev.listed(shares, 100, 0, ' %')}",
         {"share_ratio": shares},
-        "" if verdict in ("holds", "cannot be told") else ev.not_so(parts),
     )
 
 
 def _goodputs(goodput: dict[str, float], parts: dict[str, bool]) -> Outcome:
-    verdict: Verdict = "cannot be told" if not any(name in QUIC for name in parts) else holds_if(parts)
-    return Outcome(
-        verdict,
+    return ev.outcome(
+        parts,
         f"median goodput, Mbit/s: {ev.listed(goodput, 1e-6, 2)}",
         {"goodput_bps": goodput},
-        "" if verdict in ("holds", "cannot be told") else ev.not_so(parts),
+        is_known=any(name in QUIC for name in parts),
     )
 
 

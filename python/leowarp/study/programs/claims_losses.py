@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leowarp.study.claim import Claim, Outcome, Verdict, holds_if
+from leowarp.study.claim import Claim, Outcome
 from leowarp.study.programs import evidence as ev
 from leowarp.study.programs.evidence import Frames
 from leowarp.study.programs.runs import CHANGES, MOBILE, MOVING, STARLINK, STILL
@@ -57,14 +57,14 @@ def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
     others = {name: share for name, share in shares.items() if name != NGTCP2 and share == share}
     mine = shares.get(NGTCP2, float("nan"))
     parts = {name: mine < share for name, share in others.items()}
-    verdict: Verdict = "cannot be told" if mine != mine or not others else holds_if(parts)
-    return Outcome(
-        verdict,
+    return ev.outcome(
+        parts,
         f"of late packets declared lost: {ev.listed(shares, 100, 1, ' %')}",
         {"declared_ratio": shares},
-        "" if verdict in ("holds", "cannot be told") else f"{ev.not_so(parts)}; what its threshold of packets lets "
-        "pass, its threshold of time does not: 9/8 of an RTT are over before what waits at the abandoned link arrives",
-    )  # fmt: skip
+        is_known=mine == mine,
+        because="; what its threshold of packets lets pass, its threshold of time does not: 9/8 of an RTT are over "
+        "before what waits at the abandoned link arrives",
+    )
 
 
 # Implements claim 6.4 of programs (RFC 8985: RACK widens its window when it sees reordering).
@@ -82,12 +82,10 @@ def linux_is_fooled_less(frames: Frames) -> Outcome:
     known = {name: share for name, share in shares.items() if share == share}
     quic = [known[name] for name in QUIC if name in known]
     parts = {name: known[name] < min(quic) for name in KERNEL if name in known and quic}
-    verdict: Verdict = "cannot be told" if not parts else holds_if(parts)
-    return Outcome(
-        verdict,
+    return ev.outcome(
+        parts,
         f"of late packets taken for lost: {ev.listed(shares, 100, 1, ' %')}",
         {"declared_ratio": shares},
-        "" if verdict in ("holds", "cannot be told") else ev.not_so(parts),
     )
 
 
@@ -114,15 +112,15 @@ def a_receiver_forgets(frames: Frames) -> Outcome:
             parts[name] = beyond[name] > 0 and abs(unheard[name] - beyond[name]) <= UNHEARD_SPREAD * beyond[name]
         else:
             parts[name] = unheard[name] <= (1 - NINE_TENTHS) * in_vain[name]
-    verdict: Verdict = "cannot be told" if AIOQUIC not in names or not any(in_vain.values()) else holds_if(parts)
     # quic-go v0.59.1, internal/ackhandler/sent_packet_handler.go: newLostPacketTracker(64)
     remembers = "" if parts.get(QUIC_GO, True) else "; quic-go remembers the last 64 packets that it declared lost"
-    return Outcome(
-        verdict,
+    return ev.outcome(
+        parts,
         f"declared lost in vain {ev.listed(in_vain)}; of these its sender never heard: {ev.listed(unheard)}; later "
         f"than 128 packet numbers were: {ev.listed(beyond)}",
         {"unheard_pkts": unheard, "beyond_pkts": beyond, "in_vain_pkts": in_vain},
-        "" if verdict in ("holds", "cannot be told") else ev.not_so(parts) + remembers,
+        is_known=AIOQUIC in names and any(in_vain.values()),
+        because=remembers,
     )
 
 
@@ -178,12 +176,10 @@ def _worst(frames: Frames, groups: Sequence[str], condition: str) -> dict[str, f
 
 def _few_in_vain(worst: dict[str, float]) -> Outcome:
     parts = {name: value <= IN_VAIN_RATIO for name, value in worst.items()}
-    verdict: Verdict = "cannot be told" if not parts else holds_if(parts)
-    return Outcome(
-        verdict,
+    return ev.outcome(
+        parts,
         f"in vain at most, of those sent: {ev.listed(worst, 100, 2, ' %')}",
         {"in_vain_max_ratio": worst},
-        "" if verdict in ("holds", "cannot be told") else ev.not_so(parts),
     )
 
 
@@ -192,12 +188,10 @@ def _declared(frames: Frames, group: str) -> Outcome:
     shares = {name: ev.ratio(frames, group, name, "spurious_pkts", "late_pkts") for name in names}
     late = {name: float(ev.rows(frames, group, sender=name)["late_pkts"].sum()) for name in names}
     parts = {name: share >= NINE_TENTHS for name, share in shares.items() if share == share}
-    verdict: Verdict = "cannot be told" if not parts else holds_if(parts)
-    return Outcome(
-        verdict,
+    return ev.outcome(
+        parts,
         f"of late packets declared lost: {ev.listed(shares, 100, 1, ' %')}; late were {ev.listed(late)}",
         {"declared_ratio": shares, "late_pkts": late},
-        "" if verdict in ("holds", "cannot be told") else ev.not_so(parts),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from leowarp.study.claim import Outcome, holds_if
 from leowarp.study.programs.runs import MOVING
 from leowarp.study.programs.senders import BY_NAME, SENDERS
 from leowarp.study.statistics import Middle, middle
@@ -57,3 +58,21 @@ def not_so(parts: Mapping[str, bool]) -> str:
     """Parts of a claim that do not hold, by sender; empty if all do."""
     failed = [BY_NAME[name].label if name in BY_NAME else name for name, good in parts.items() if not good]
     return f"not so: {', '.join(failed)}" if failed else ""
+
+
+def outcome(
+    parts: Mapping[str, bool], measured: str, numbers: dict[str, Any], *, is_known: bool = True, because: str = ""
+) -> Outcome:
+    """What a claim's parts come to, by sender.
+
+    Parameters
+    ----------
+    is_known : bool
+        Whether there is what the claim asks for; without parts there is not, either.
+    because : str
+        Stands behind the parts that do not hold.
+    """
+    if not (parts and is_known):
+        return Outcome("cannot be told", measured, numbers)
+    verdict = holds_if(parts)
+    return Outcome(verdict, measured, numbers, "" if verdict == "holds" else not_so(parts) + because)
