@@ -185,13 +185,10 @@ def overhead_bytes(tables: Tables, pair: Pair) -> int:
 
     Of links that differ it is the largest: the answer then is too low a share of payload and never one too high.
     """
-    timeline = tables.timeline
     # 14 is Ethernet's header, which the kernel's queueing disciplines count (docs/concepts/links.md).
-    if "overhead_bytes" not in timeline:
+    if "overhead_bytes" not in tables.timeline:
         return 14
-    made = timeline[(timeline["event"] == "link").to_numpy(dtype=bool)]
-    told = {frozenset(ends): value for *ends, value in zip(made["a"], made["b"], floats(made["overhead_bytes"]),
-                                                           strict=True)}  # fmt: skip
+    told = tables.link_overheads_bytes
     # One path stands for all: the links of a medium have the same overhead, whichever of them a path takes.
     first = next((path for path in pair_routes(tables, pair)["path"] if path is not None), None)
     values = [told[frozenset(link)] for link in tables.links_of(first) if frozenset(link) in told]

@@ -44,12 +44,17 @@ def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     Returns
     -------
     DataFrame with `t_ns` (int64; the update holds until the next), `path` (tuple of node names, source first; None = no
-    path), `path_id`, `change_id` (missing where the update did not change the path).
+    path), `path_id`, `change_id` (missing where the update did not change the path). It is made once and shared.
     """
-    routes = tables.routes
-    if len(routes) == 0:
+    if len(tables.routes) == 0:
         return _no_routes()
-    mine = routes[(routes["source"] == pair[0]) & (routes["destination"] == pair[1])].sort_values("t_ns", kind="stable")
+    if pair not in tables.routes_of_pairs:
+        tables.routes_of_pairs[pair] = _pair_routes(tables, pair)
+    return tables.routes_of_pairs[pair]
+
+
+def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
+    mine = tables.routes.iloc[tables.rows_of_pairs.get(pair, [])].sort_values("t_ns", kind="stable")
     # Tuples, which can be compared and counted as a whole; Parquet gives arrays, which compare by element.
     paths = [None if path is None or len(path) == 0 else tuple(path) for path in mine["path"]]
     numbers = {name: mine[name].to_numpy() for name in ("path_id", "change_id")}

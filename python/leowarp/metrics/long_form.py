@@ -7,7 +7,7 @@ frame and compared without knowing which tables they have. docs/reference/tables
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +67,11 @@ def long_form(result: Numbers) -> pd.DataFrame:
             frames.append(
                 _piece(f"{prefix}.{kind}", each["flow"], t_ns, each["share_ratio"], None, words, each["index"])
             )
-    for (flow, series), frame in result.goodput.items():
-        name = f"goodput_{series}_bps"
-        frames.append(_piece(name, flow, frame["t_ns"], frame["goodput_bps"], "bit/s", SERIES[name].definition))
-    for flow, frame in result.srtt.items():
-        words = "the sender's smoothed RTT at t_ns"
-        frames.append(_piece("srtt_us", flow, frame["t_ns"], frame["srtt_us"], "us", words))
+    goodput = [(f"goodput_{series}_bps", flow, frame) for (flow, series), frame in result.goodput.items()]
+    definitions = {name: SERIES[name].definition for name, _, _ in goodput}
+    frames.append(_series(goodput, "goodput_bps", "bit/s", definitions))
+    srtt = [("srtt_us", flow, frame) for flow, frame in result.srtt.items()]
+    frames.append(_series(srtt, "srtt_us", "us", {"srtt_us": "the sender's smoothed RTT at t_ns"}))
     frames += _shares(result.shares)
     for (source, destination), frame in result.path_delay.items():
         words = f"propagation along the path {source} to {destination} from t_ns on"
@@ -169,6 +168,32 @@ def _piece(
     columns = {"metric": metric, "flow": flow, "t_ns": t_ns, "index": index, "value": floats(value),
                "unit": unit or "", "definition": definition}  # fmt: skip
     return pd.DataFrame(columns, index=value.index)
+
+
+def _series(
+    series: Sequence[tuple[str, int, pd.DataFrame]], column: str, unit: str, definitions: Mapping[str, str]
+) -> pd.DataFrame:
+    """Rows of many series, each given as its metric, its flow and a frame with `t_ns` and `column`.
+
+    One frame for all of them: a run may have a thousand flows.
+    """
+    lengths = [len(frame) for _, _, frame in series]
+
+    def repeated(values: list[Any]) -> np.ndarray:
+        return np.repeat(np.array(values, dtype=object), lengths)
+
+    def joined(arrays: list[np.ndarray]) -> np.ndarray:
+        return np.concatenate(arrays) if arrays else np.empty(0)
+
+    return pd.DataFrame({
+        "metric": repeated([metric for metric, _, _ in series]),
+        "flow": repeated([flow for _, flow, _ in series]),
+        "t_ns": joined([frame["t_ns"].to_numpy() for _, _, frame in series]),
+        "index": None,
+        "value": joined([floats(frame[column]) for _, _, frame in series]),
+        "unit": unit,
+        "definition": repeated([definitions[metric] for metric, _, _ in series]),
+    })  # fmt: skip
 
 
 def _scalars(summary: dict[str, Any]) -> pd.DataFrame:

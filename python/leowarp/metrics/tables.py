@@ -141,11 +141,13 @@ class Tables:
         -------
         DataFrame in the table's order. It is shared: whoever changes it changes what the next one gets.
         """
-        # Of a run with one flow, which most are, no copy of the table is made.
         if (table, flow) not in self._selected:
             frame = getattr(self, table)
-            mine = frame["flow"].to_numpy() == flow
-            self._selected[table, flow] = frame if mine.all() else frame[mine]
+            if table not in self._rows:
+                self._rows[table] = _rows_by(floats(frame["flow"]))
+            mine = self._rows[table].get(flow, np.empty(0, dtype=np.intp))
+            # Of a run with one flow, which most are, no copy of the table is made.
+            self._selected[table, flow] = frame if len(mine) == len(frame) else frame.iloc[mine]
         return self._selected[table, flow]
 
     @property
@@ -210,6 +212,32 @@ class Tables:
     @cached_property
     def _selected(self) -> dict[tuple[str, int], pd.DataFrame]:
         return {}
+
+    @cached_property
+    def _rows(self) -> dict[str, dict[Any, np.ndarray]]:
+        """Of tables with a column `flow`: places of the rows of each flow, in the table's order."""
+        return {}
+
+    @cached_property
+    def rows_of_pairs(self) -> dict[tuple[str, str], np.ndarray]:
+        """Places in `routes` of the updates of each ordered pair of stations, in the table's order."""
+        ends = self.routes[["source", "destination"]]
+        names = pd.unique(ends.to_numpy().ravel())
+        numbers = {name: number for number, name in enumerate(names)}
+        codes = ends["source"].map(numbers).to_numpy() * len(names) + ends["destination"].map(numbers).to_numpy()
+        return {(names[code // len(names)], names[code % len(names)]): at for code, at in _rows_by(codes).items()}
+
+    @cached_property
+    def routes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
+        """What `changes.pair_routes` made so far: every flow of a pair asks for it several times."""
+        return {}
+
+    @cached_property
+    def link_overheads_bytes(self) -> dict[frozenset[str], float]:
+        """Bytes a packet on top of its IP length, of each link that the timeline makes; nan: it does not say."""
+        made = self.timeline[(self.timeline["event"] == "link").to_numpy(dtype=bool)]
+        values = floats(made["overhead_bytes"])
+        return {frozenset(ends): value for *ends, value in zip(made["a"], made["b"], values, strict=True)}
 
     @cached_property
     def _numbers(self) -> Mapping[tuple[str, str], int]:
@@ -306,6 +334,16 @@ def tables_of(
         connections=tuple(names.get("connections") or ()),
         channels=channels,
     )
+
+
+def _rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
+    """Places of each key in an array of shape (rows,), ascending; a missing one (nan) is no key that can be asked for.
+
+    One sort, not one pass over the array a key.
+    """
+    order = np.argsort(keys, kind="stable")
+    values, starts = np.unique(keys[order], return_index=True)
+    return dict(zip(values.tolist(), np.split(order, starts[1:]), strict=True)) if len(keys) else {}
 
 
 def plan_document(run_dir: str | Path) -> dict[str, Any]:
