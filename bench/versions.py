@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What runs cost by this checkout against another one, side by side: a table of docs/performance.md.
+
+    python bench/versions.py OTHER            measure, print, and write the table into docs/performance.md
+    python bench/versions.py OTHER --quick    one pair of shorter runs, printed only
+
+OTHER is the directory of another checkout, with its `.venv` and its kernel built (`make kernel`). The two run in turn;
+which is first alternates, so that a load that grows or falls favours neither; each is kept to one processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import PAGE, ROOT
+from machine import machine, spread
+
+BEGIN, END = "<!-- bench versions: begin -->", "<!-- bench versions: end -->"
+PAIRS = 5
+TRANSFERS = """
+import json, sys, tempfile
+from pathlib import Path
+from leowarp import scenario
+from leowarp.running import shared_boot
+changes = [{"run.seed": seed, "jittered.jitter": f"{ms} ms"} for seed in range(1, 4) for ms in (0, 0.3, 1, 10)]
+plans = [scenario.resolve(scenario.load(Path(sys.argv[1]), each)) for each in changes]
+with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as scratch:
+    made = list(shared_boot.make(plans, Path(scratch)))
+failed = [str(each.error) for each in made if each.error is not None]
+if failed:
+    sys.exit(failed[0])
+print(sum(each.costs["cpu_s"] for each in made))
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is run, and the CPU seconds of one run by the checkout in a directory."""
+
+    name: str
+    cpu_s: Callable[[Path, Path], float]
+
+
+def scenario_case(name: str, file: str, quick: bool, **changes: str) -> Case:
+    """A scenario file of this checkout, which both run."""
+    dotted = {key.replace("__", "."): value for key, value in changes.items()}
+    if quick:
+        dotted["run.duration"] = "20 s"
+
+    def cpu_s(checkout: Path, scratch: Path) -> float:
+        sets = [word for key, value in dotted.items() for word in ("--set", f"{key}={value}")]
+        out = scratch / "run"
+        command = ["run", str(ROOT / file), *sets, "--out", str(out), "--force", "--no-report", "--progress", "none"]
+        answer(checkout, ["-m", "leowarp", *command])
+        return float(json.loads((out / "manifest.json").read_text())["costs"]["cpu_s"])
+
+    return Case(name, cpu_s)
+
+
+def answer(checkout: Path, arguments: list[str]) -> str:
+    """What the Python of a checkout prints.
+
+    Raises
+    ------
+    SystemExit
+        If it fails, with what it said.
+    """
+    program = checkout / ".venv" / "bin" / "python"
+    done = subprocess.run([str(program), *arguments], capture_output=True, text=True, cwd=checkout)
+    if done.returncode:
+        sys.exit(f"{checkout}: {done.stderr.strip()[-2000:]}")
+    return done.stdout
+
+
+def cases(quick: bool) -> list[Case]:
+    named = {"CUBIC": "cubic", "Reno": "reno", "BBR": "bbr"}
+    long = [
+        scenario_case(
+            f"Madrid-Tokyo, {name}, 200 s",
+            "examples/madrid-tokyo.toml",
+            quick,
+            run__duration="200 s",
+            flows__0__congestion_control=cc,
+        )
+        for name, cc in named.items()
+    ]
+    transfers = str(ROOT / "examples" / "jittered-transfer.toml")
+    return [
+        *long,
+        scenario_case("dumbbell (`bench/ns3/dumbbell.toml`), CUBIC, 100 s", "bench/ns3/dumbbell.toml", quick),
+        scenario_case("`examples/starlink.toml`, 60 s", "examples/starlink.toml", quick),
+        Case(
+            "12 transfers of `torres2020` in one boot",
+            lambda checkout, _: float(answer(checkout, ["-c", TRANSFERS, transfers])),
+        ),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("other", type=Path, help="directory of the other checkout")
+    parser.add_argument("--quick", action="store_true", help="one pair of shorter runs; the page stays as it is")
+    arguments = parser.parse_args()
+    other, pairs = arguments.other.resolve(), 1 if arguments.quick else PAIRS
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    where, lines = machine(), []
+    commit = subprocess.run(
+        ["git", "-C", str(other), "log", "-1", "--format=%h, %cs"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as scratch:
+        for case in cases(arguments.quick):
+            before_s: list[float] = []
+            now_s: list[float] = []
+            for pair in range(pairs):
+                turns = [(other, before_s), (ROOT, now_s)]
+                for checkout, costs_s in turns if pair % 2 == 0 else turns[::-1]:
+                    costs_s.append(case.cpu_s(checkout, Path(scratch)))
+            ratios = [before / now for before, now in zip(before_s, now_s, strict=True)]
+            least = min(before_s) / min(now_s)
+            lines.append(
+                f"| {case.name} | {spread(before_s, '.2f')} | {spread(now_s, '.2f')} | {spread(ratios, '.2f')} "
+                f"| {least:.2f} |"
+            )
+            print(f"{case.name}: {statistics.median(ratios):.2f}", file=sys.stderr, flush=True)
+    text = [f"Measured on: {where}. Before: commit {commit}. Pairs: {pairs}. Median (smallest to largest).", "",
+            "| what | before, CPU s | now, CPU s | ratio of pairs | of least times |", "|---|---:|---:|---:|---:|",
+            *lines]  # fmt: skip
+    print("\n".join(text))
+    if not arguments.quick:
+        before, rest = PAGE.read_text().split(BEGIN)
+        PAGE.write_text(before + BEGIN + "\n" + "\n".join(text) + "\n" + END + rest.split(END)[1])
+
+
+if __name__ == "__main__":
+    main()
