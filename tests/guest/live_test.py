@@ -10,8 +10,11 @@ import struct
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
+
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.guest
 
@@ -40,9 +43,9 @@ TRIP_MS = 2 * HOPS * (DELAY_MS + SYN_BYTES * 8 / RATE_BPS * 1e3)
 class Session:
     """`leowarp live`, and what it says."""
 
-    def __init__(self, spawn, directory, *words):
+    def __init__(self, spawn, directory, *words, flows=""):
         scenario = directory / "live.toml"
-        scenario.write_text(SCENARIO)
+        scenario.write_text(SCENARIO + flows)
         self.directory = directory / "scratch"
         self.directory.mkdir()
         command = [sys.executable, "-m", "leowarp", "live", scenario, "--socks", "0", *words]
@@ -232,3 +235,70 @@ def test_ctrl_c_ends_it_and_leaves_nothing(spawn, tmp_path, door):
     assert list(session.directory.iterdir()) == []
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", session.port))
+
+
+SEEKER = """
+import socket, sys
+role, host, port, outside = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+def tried(place):
+    try:
+        with socket.create_connection(place, timeout=2) as end:
+            end.sendall(b"let me out")
+            return f"got {end.recv(1)!r}"
+    except TimeoutError:
+        return "silence"
+    except OSError as error:
+        return error.strerror
+if role == "server":
+    with socket.create_server(("", port)) as door:
+        rows = [line.split() for line in open("/proc/net/tcp")][1:]
+        # Local address, state: 0A is LISTEN
+        ports = [int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A"]
+        ports.remove(port)
+        said = [f"{one} from its own host: {tried((host, one))}" for one in ports]
+        end = door.accept()[0]
+        end.sendall("\\n".join([*map(str, ports), *said]).encode())
+        end.close()
+else:
+    with socket.create_connection((host, port)) as end:
+        said = b"".join(iter(lambda: end.recv(4096), b"")).decode().splitlines()
+    ports = [int(line) for line in said if line.isdigit()]
+    print(len(ports), "listen")
+    for one in ports:
+        print("from its own host:", *(line.split(": ")[1] for line in said if line.startswith(f"{one} ")))
+        print("from the other:", tried((host, one)))
+    print("to loopback:", tried(("127.0.0.1", outside)))
+    print("to another machine:", tried(("192.0.2.1", outside)))
+    print("all", flush=True)
+"""
+
+
+def test_a_program_of_a_flow_finds_the_way_out_and_is_cut_off(spawn, tmp_path, door):
+    (tmp_path / "seeker.py").write_text(SEEKER)
+    outside = door.getsockname()[1]
+    commands = {role: f"{Path(sys.executable).resolve()} {tmp_path}/seeker.py {role} {{server}} {{port}} {outside}"
+                for role in ("server", "client")}  # fmt: skip
+    flow = '[[flows]]\nkind = "program"\nsource = "A"\ndestination = "B"\nstart = "0 s"\n'
+    flow += "".join(f"{role} = '{command}'\n" for role, command in commands.items())
+    session = Session(spawn, tmp_path, "--to-network", "--trust", flows=flow)
+
+    def said():
+        return "".join(path.read_text() for path in session.directory.glob("*/.guest/out/programs/1/client/stdout"))
+
+    wait_until(lambda: said().endswith("all\n"), session.process)
+    cut = "Connection reset by peer"
+    # Two listen there: the way out, and the server of the scenario's transfer, which takes what comes
+    assert sorted(said().splitlines()) == sorted([
+        "2 listen",
+        *(f"from its own host: {outcome}" for outcome in (cut, "silence")),
+        *(f"from the other: {outcome}" for outcome in (cut, "silence")),
+        "to loopback: Connection refused",
+        "to another machine: silence",
+        "all",
+    ])  # fmt: skip
+    door.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        door.accept()
+    # Whoever asks outside gets there
+    session.connected(outside).close()
+    session.until("connection 0: ")
