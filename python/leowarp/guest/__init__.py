@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leowarp.guest.batch import run_batch
+from leowarp.guest.boot_input import put_input
 from leowarp.guest.drive import GuestProgress, GuestResult, Patience, check, drive
 from leowarp.guest.image import GuestImage, guest_image
 from leowarp.guest.input import write_input
 from leowarp.guest.left_out import check_fits
 from leowarp.guest.live import Forward, Live, Pace, check_allowed, forward_of, listening, run_live
-from leowarp.guest.modules import compile_modules, put_modules
-from leowarp.guest.programs import check_programs, keep_outputs, put_roots
+from leowarp.guest.modules import compile_modules
+from leowarp.guest.programs import check_programs, keep_outputs
 from leowarp.guest.shell import Shell, check_shell, run_shell
 from leowarp.guest.trust import demand as demand_trust
 from leowarp.layout import CONSOLE, GUEST
@@ -62,7 +63,7 @@ def run(
     run_dir: Path,
     on_progress: Callable[[GuestProgress], None] = lambda progress: None,
 ) -> GuestResult:
-    """Records of `plan` on `timeline`: `write_input`, then `drive`.
+    """Records of `plan` on `timeline`: `put_input`, then `drive`.
 
     Parameters
     ----------
@@ -79,12 +80,10 @@ def run(
     Raises
     ------
     ScenarioError, HostError, GuestError
-        As `write_input` and `drive`.
+        As `put_input` and `drive`.
     """
     directory = run_dir / GUEST
-    write_input(plan, timeline, directory / "in")
-    put_modules(compile_modules(plan, image), directory / "in")
-    put_roots(plan, directory / "in")
+    put_input(image, plan, timeline, directory / "in")
     return drive(
         image,
         directory,

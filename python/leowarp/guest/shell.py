@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leowarp.guest.boot_input import put_input
 from leowarp.guest.consoles import Consoles, Outputs, Terminal
 from leowarp.guest.drive import drive
-from leowarp.guest.input import PROGRAMS_ENVIRONMENT, ROOTS, write_input
-from leowarp.guest.modules import compile_modules, put_modules
-from leowarp.guest.programs import check_program, program_file, put_roots
+from leowarp.guest.input import PROGRAMS_ENVIRONMENT, ROOTS
+from leowarp.guest.programs import check_program, program_file
 from leowarp.layout import CONSOLE, GUEST
 from leowarp.nodes import host_node
 
@@ -120,9 +120,7 @@ def run_shell(image: GuestImage, plan: Plan, timeline: pa.Table, run_dir: Path, 
     terminal = Terminal(0, 1) if shell.is_terminal else None
     consoles: Consoles = terminal or Outputs(1, 2)
     size = None if terminal is None else terminal.size
-    write_input(plan, timeline, directory / "in", lambda numbers: {"shell": shell.described(numbers, size)})
-    put_modules(compile_modules(plan, image), directory / "in")
-    put_roots(plan, directory / "in")
+    put_input(image, plan, timeline, directory / "in", lambda numbers: {"shell": shell.described(numbers, size)})
     (directory / "in" / ROOTS).mkdir(exist_ok=True)
     (directory / "in" / ROOTS / "shell").symlink_to(shell.rootfs or "/")
     if shell.stdin is not None:

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leowarp.guest.boot_input import put_input
 from leowarp.guest.drive import drive
-from leowarp.guest.input import write_input
 from leowarp.guest.live.consoles import LiveConsoles
 from leowarp.guest.live.doors import Forward
 from leowarp.guest.live.frames import WINDOW_BYTES
 from leowarp.guest.live.pace import STEP_NS, Pace
-from leowarp.guest.modules import compile_modules, put_modules
-from leowarp.guest.programs import put_roots
 from leowarp.layout import CONSOLE, GUEST
 from leowarp.nodes import host_node
 
@@ -88,9 +86,7 @@ def run_live(
         If the user ends it.
     """
     directory = run_dir / GUEST
-    write_input(plan, timeline, directory / "in", lambda numbers: {"live": live.described(numbers)})
-    put_modules(compile_modules(plan, image), directory / "in")
-    put_roots(plan, directory / "in")
+    put_input(image, plan, timeline, directory / "in", lambda numbers: {"live": live.described(numbers)})
     pieces = directory / "in" / PIECES
     pieces.mkdir()
     drive(
