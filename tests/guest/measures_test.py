@@ -244,6 +244,13 @@ def test_a_video_below_the_capacity_never_stalls_and_one_above_it_stalls_by_what
     assert flow["stalled_ns"] == pytest.approx(7 * (segment_ns + 2 * DELAY_NS - 1e9), rel=0.05)
 
 
+def test_a_video_is_played_over_http_2_as_over_http_1(tmp_path):
+    flow = run_of(
+        tmp_path, "video {server} {port} --http 2 --rule fixed:0", "--ladder 4000 --segment 1 --media 4"
+    ).summary["flows"][0]
+    assert (flow["segments"], flow["stalls"], flow["bitrate_mean_bps"], flow["connections"]) == (4, 0, 4e6, 1)
+
+
 def test_a_cut_stalls_a_live_video_for_as_long_as_its_buffer_falls_short_and_puts_it_behind(tmp_path):
     server = "serve {port} --ladder 4000 --segment 1 --live"
     client = "video {server} {port} --rule fixed:0 --latency 3 --play 25"

@@ -8,10 +8,11 @@ import asyncio
 import importlib
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 
 from . import frames, pageload, player, server, transactions
-from .content import Content, Video, page_of
+from .content import Content, Video, page_of, write_files
 from .http2 import Http2
 from .measures import Measures
 
@@ -45,6 +46,10 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--media", type=float, default=60, help="how long the video plays, s (60)")
     serve.add_argument("--live", action="store_true", help="the video is live, and began a minute ago")
     serve.add_argument("--http3", action="store_true", help="HTTP/3, too, on the UDP port of that number, by aioquic")
+    # Of a group, as an option of the parser itself asks for the width of the terminal, which there is none: a system
+    # call that fails, so 1 us of virtual time, and all that is measured would be 1 us later.
+    other = serve.add_argument_group("for another server")
+    other.add_argument("--files", metavar="DIR", help="only write the objects of the page there, as files")
     serve.set_defaults(run=_serve)
 
     made = verbs.add_parser("transactions", help="requests and answers")
@@ -59,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     page = verbs.add_parser("page", help="loads a page")
     _add_server(page)
     page.add_argument("--page", default="median", help="as of serve")
-    page.add_argument("--http", choices=("1.1", "2", "3"), default="1.1", help="2 in the clear, 3 by aioquic (1.1)")
+    _add_http(page)
     page.add_argument("--connections", type=int, default=6, help="of HTTP/1.1: at most so many at once (6)")
     page.add_argument("--repeat", type=int, default=1, help="how often (1)")
     page.add_argument("--interval", type=float, default=0, help="from start to start, s (0: one behind the other)")
@@ -68,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
 
     video = verbs.add_parser("video", help="plays the video, or a part of it")
     _add_server(video)
+    _add_http(video.add_argument_group("protocol"))
     video.add_argument(
         "--rule", default="dynamic", help="dynamic, throughput, bola, or fixed:0, fixed:1, ... (dynamic)"
     )
@@ -96,9 +102,16 @@ def _add_server(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("port", type=int)
 
 
+def _add_http(options: argparse._ActionsContainer) -> None:
+    options.add_argument("--http", choices=("1.1", "2", "3"), default="1.1", help="2 in the clear, 3 by aioquic (1.1)")
+
+
 async def _serve(given: argparse.Namespace) -> None:
     ladder_bps = tuple(sorted(int(float(kbps) * 1000) for kbps in given.ladder.split(",")))
     video = Video(ladder_bps, round(given.segment * 1000), None if given.live else given.media)
+    if given.files is not None:
+        write_files(page_of(given.page), Path(given.files))
+        return
     content = Content({one.path: one for one in page_of(given.page)}, video)
     if given.http3:
         await _http3().run(given.port, content)
@@ -111,10 +124,10 @@ async def _transactions(given: argparse.Namespace) -> None:
         await transactions.run(given.host, given.port, wanted, measures)
 
 
-def _ways(given: argparse.Namespace) -> dict[str, Callable[[], pageload.Way]]:
-    """What `--http` may be, and what opens it."""
+def _ways(given: argparse.Namespace, connections: int) -> dict[str, Callable[[], pageload.Way]]:
+    """What `--http` may be, and what opens it; HTTP/1.1 over at most so many connections."""
     return {
-        "1.1": lambda: pageload.Pool(given.host, given.port, given.connections),
+        "1.1": lambda: pageload.Pool(given.host, given.port, connections),
         "2": lambda: Http2(given.host, given.port),
         "3": lambda: _http3().Http3(given.host, given.port),
     }
@@ -137,16 +150,17 @@ def _http3() -> ModuleType:
 
 async def _page(given: argparse.Namespace) -> None:
     with Measures() as measures:
+        opened = _ways(given, given.connections)[given.http]
         await pageload.run(
-            page_of(given.page), _ways(given)[given.http], repeat=given.repeat, interval_s=given.interval,
-            timeout_s=given.timeout, measures=measures,
+            page_of(given.page), opened, repeat=given.repeat, interval_s=given.interval, timeout_s=given.timeout,
+            measures=measures,
         )  # fmt: skip
 
 
 async def _video(given: argparse.Namespace) -> None:
     viewing = player.Viewing(given.rule, given.target, given.begin, given.resume, given.latency, given.play)
     with Measures() as measures:
-        await player.run(given.host, given.port, viewing, measures)
+        await player.run(_ways(given, 1)[given.http], viewing, measures)
 
 
 def _send_frames(given: argparse.Namespace) -> None:

@@ -79,6 +79,14 @@ def page_of(name: str) -> list[Object]:
     return objects
 
 
+def write_files(objects: list[Object], directory: Path) -> None:
+    """Writes the objects of a page as files of zeros into a directory, which is made; `/` is `index.html`."""
+    for one in objects:
+        path = directory / (one.path.lstrip("/") or "index.html")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bytes(one.length))
+
+
 @dataclass(frozen=True)
 class Video:
     """A video in segments of equal length, each in several bit rates, all of which are constant.

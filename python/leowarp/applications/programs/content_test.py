@@ -3,7 +3,7 @@
 
 import pytest
 
-from .content import NOT_FOUND, Content, Video, page_of
+from .content import NOT_FOUND, Content, Video, page_of, write_files
 from .manifest import manifest_of
 from .measures import now_ns
 
@@ -44,6 +44,12 @@ def test_paths_have_their_lengths():
     # Of 6 s in segments of 2.5 s there are three.
     for path in ("/bytes/", "/font-4.woff2", "/video/2/0.m4s", "/video/0/3.m4s", "/video/0/1.mp4", "/video/x/1.m4s"):
         assert content.answer(path) is NOT_FOUND, path
+
+
+def test_the_objects_of_a_page_are_files_for_another_server(tmp_path):
+    write_files(page_of("median"), tmp_path / "page")
+    written = {path.name: path.stat().st_size for path in (tmp_path / "page").iterdir()}
+    assert written == {one.path.lstrip("/") or "index.html": one.length for one in page_of("median")}
 
 
 def test_a_manifest_is_read_as_it_was_written():

@@ -38,18 +38,20 @@ class Fetched:
 
 @dataclass
 class Asked:
-    """A request beside others over one connection, whose answer comes."""
+    """A request beside others over one connection, whose answer comes; None is kept of one that is not wanted."""
 
     request_ns: int
     done: asyncio.Future[Fetched]
     status: int | None = None
     first_byte_ns: int | None = None
     length: int = 0
+    kept: list[bytes] | None = None
 
     def answered(self) -> None:
         """The last of the answer has been read."""
         first_ns = self.first_byte_ns or now_ns()
-        self.done.set_result(Fetched(self.status or 0, self.request_ns, first_ns, now_ns(), self.length))
+        body = b"".join(self.kept or ())
+        self.done.set_result(Fetched(self.status or 0, self.request_ns, first_ns, now_ns(), self.length, body))
 
 
 class Connection:

@@ -131,7 +131,7 @@ class Http2:
         self._next, self._taken_bytes = 1, 0
         self._waiting = bytearray()
 
-    async def fetch(self, path: str) -> tuple[Fetched, int]:
+    async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
         """Asks at once; the first one opens the connection. Raises OSError."""
         if self._opened is None:
             self._opened = asyncio.create_task(self._open())
@@ -139,7 +139,7 @@ class Http2:
         number, self._next = self._next, self._next + 2
         # :method GET, :scheme http, :authority, :path (RFC 7541, appendix A: 2, 6, 1, 4)
         block = b"\x82\x86" + literal(1, self._host.encode()) + literal(_PATH, path.encode())
-        stream = _Stream(now_ns(), asyncio.get_running_loop().create_future())
+        stream = _Stream(now_ns(), asyncio.get_running_loop().create_future(), kept=[] if keep else None)
         self._streams[number] = stream
         self._write(frame(HEADERS, END_STREAM | END_HEADERS, number, block))
         return await stream.done, 0
@@ -178,6 +178,8 @@ class Http2:
             self._taken_bytes = self._granted(0, self._taken_bytes + len(payload), CONNECTION_WINDOW_BYTES)
             if stream is not None:
                 stream.length += len(payload)
+                if stream.kept is not None:
+                    stream.kept.append(payload)
                 stream.taken_bytes = self._granted(number, stream.taken_bytes + len(payload), STREAM_WINDOW_BYTES)
         if stream is not None and kind in (DATA, HEADERS) and flags & END_STREAM:
             del self._streams[number]

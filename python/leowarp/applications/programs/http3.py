@@ -55,6 +55,8 @@ class _Client(QuicConnectionProtocol):
                 stream.status, stream.first_byte_ns = int(dict(each.headers)[b":status"]), now_ns()
             elif isinstance(each, DataReceived):
                 stream.length += len(each.data)
+                if stream.kept is not None:
+                    stream.kept.append(each.data)
             if isinstance(each, HeadersReceived | DataReceived) and each.stream_ended:
                 del self.streams[each.stream_id]
                 stream.answered()
@@ -67,7 +69,7 @@ class Http3:
         self._host, self._port = host, port
         self._opened: asyncio.Task[_Client] | None = None
 
-    async def fetch(self, path: str) -> tuple[Fetched, int]:
+    async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
         """Asks at once; the first one opens the connection. Raises OSError."""
         if self._opened is None:
             self._opened = asyncio.create_task(self._open())
@@ -75,7 +77,7 @@ class Http3:
         number = client._quic.get_next_available_stream_id()
         names = {b":method": b"GET", b":scheme": b"https", b":authority": self._host.encode(), b":path": path.encode()}
         client.http.send_headers(number, list(names.items()), end_stream=True)
-        stream = Asked(now_ns(), asyncio.get_running_loop().create_future())
+        stream = Asked(now_ns(), asyncio.get_running_loop().create_future(), kept=[] if keep else None)
         client.streams[number] = stream
         # With all that is asked for at this instant, as few packets as it needs.
         asyncio.get_running_loop().call_soon(client.transmit)

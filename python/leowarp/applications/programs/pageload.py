@@ -16,8 +16,8 @@ from .measures import Measures, now_ns
 class Way(Protocol):
     """How objects are asked for: over which connections, by which protocol."""
 
-    async def fetch(self, path: str) -> tuple[Fetched, int]:
-        """The answer, and the number of the connection over which it came."""
+    async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
+        """The answer, its body if that is to be kept, and the number of the connection over which it came."""
 
     def close(self) -> None:
         """Ends all connections."""
@@ -33,10 +33,10 @@ class Pool:
         self._free: deque[Connection] = deque()
         self._waiting: deque[asyncio.Future[Connection]] = deque()
 
-    async def fetch(self, path: str) -> tuple[Fetched, int]:
+    async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
         """Waits for a connection, in the order of asking. Raises OSError."""
         connection = await self._take()
-        got = await connection.fetch(path)
+        got = await connection.fetch(path, keep=keep)
         if self._waiting:
             self._waiting.popleft().set_result(connection)
         else:

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .abr import Throughput, rule_of
 from .content import MANIFEST
-from .http11 import Connection, Fetched
+from .http11 import Fetched
 from .manifest import Manifest, manifest_of
 from .measures import Measures, now_ns
+from .pageload import Way
 from .playback import Playback
 
 
@@ -40,8 +42,8 @@ class Viewing:
     play_s: float | None
 
 
-async def run(host: str, port: int, viewing: Viewing, measures: Measures) -> None:
-    """Plays a video.
+async def run(opened: Callable[[], Way], viewing: Viewing, measures: Measures) -> None:
+    """Plays a video over the way that `opened` gives.
 
     Raises
     ------
@@ -51,8 +53,8 @@ async def run(host: str, port: int, viewing: Viewing, measures: Measures) -> Non
         If there is no connection, or it breaks.
     """
     start_ns = now_ns()
-    connection = await Connection.open(host, port)
-    got = await connection.fetch(MANIFEST, keep=True)
+    way = opened()
+    got, _ = await way.fetch(MANIFEST, keep=True)
     if got.status != 200:
         raise ValueError(f"{MANIFEST}: the server says {got.status}")
     manifest = manifest_of(got.body)
@@ -62,7 +64,7 @@ async def run(host: str, port: int, viewing: Viewing, measures: Measures) -> Non
     begin_s = segment_s if viewing.begin_s is None else viewing.begin_s
     resume_s = segment_s if viewing.resume_s is None else viewing.resume_s
     playback = Playback(start_ns, round(begin_s * 1e9), round(resume_s * 1e9), measures)
-    player = _Player(connection, manifest, viewing, playback, measures)
+    player = _Player(way, manifest, viewing, playback, measures)
     watching = asyncio.create_task(player.watch())
     # The viewer goes while a segment may be on its way.
     left_s = None if viewing.play_s is None else (start_ns - now_ns()) / 1e9 + viewing.play_s
@@ -72,14 +74,12 @@ async def run(host: str, port: int, viewing: Viewing, measures: Measures) -> Non
     else:
         watching.cancel()
     playback.stop(now_ns())
-    connection.close()
+    way.close()
 
 
 class _Player:
-    def __init__(
-        self, connection: Connection, manifest: Manifest, viewing: Viewing, playback: Playback, measures: Measures
-    ) -> None:
-        self._connection, self._manifest, self._playback, self._measures = connection, manifest, playback, measures
+    def __init__(self, way: Way, manifest: Manifest, viewing: Viewing, playback: Playback, measures: Measures) -> None:
+        self._way, self._manifest, self._playback, self._measures = way, manifest, playback, measures
         self._rule = rule_of(viewing.rule, manifest.ladder_bps, viewing.target_s)
         self._target_ns = round(viewing.target_s * 1e9)
         self._latency_ns = round(viewing.latency_s * 1e9)
@@ -95,7 +95,7 @@ class _Player:
             self._playback.advance(now_ns())
             place = self._rule.choose(self._playback.buffer_ns / 1e9, self._throughput.mean_bps())
             began_ns = now_ns()
-            got = await self._connection.fetch(manifest.path(place, number))
+            got, _ = await self._way.fetch(manifest.path(place, number))
             if got.status != 200:
                 raise ValueError(f"{manifest.path(place, number)}: the server says {got.status}")
             self._throughput.add(got.length, got.end_ns - got.request_ns)
