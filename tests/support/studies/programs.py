@@ -7,8 +7,10 @@ from typing import Any
 
 import pandas as pd
 
+from leowarp.study.programs.application_runs import PAGES, VIDEOS
 from leowarp.study.programs.runs import CHANGES, MOBILE, MOVING, SHARE, STARLINK, STILL, TRANSFERS
 from leowarp.study.programs.senders import AIOQUIC, BBR, CUBIC, FIXED, NGTCP2, QUIC_GO, QUINN, SENDERS
+from leowarp.study.programs.ways import LIVE, LOADED, PLAYERS, WAYS
 
 SAMPLES = ("one", "two", "three")
 LATE_PKTS, BEYOND_PKTS = 100, 30
@@ -23,7 +25,7 @@ SHARES = {CUBIC: 0.5, BBR: 0.6, NGTCP2: 0.45, QUINN: 0.5, QUIC_GO: 0.3, AIOQUIC:
 
 def frames() -> dict[str, Any]:
     """All data sets, as the claims have it."""
-    return {"runs": runs()}
+    return {"runs": runs(), "pages": pages(), "videos": videos()}
 
 
 def runs() -> pd.DataFrame:
@@ -35,6 +37,50 @@ def runs() -> pd.DataFrame:
         for condition in ((STILL,) if group == SHARE else (MOVING, STILL))
         for sender in SENDERS
     ])  # fmt: skip
+
+
+def pages() -> pd.DataFrame:
+    """Rows as `application_results.pages_of` gives them."""
+    return pd.DataFrame([
+        {
+            "path": path, "sample": sample, "condition": condition, "way": way.name,
+            "load_ns": _load_s(path, condition, way.name) * 1e9,
+            "object_mean_ns": 0.6e9 * (_LONGER.get((path, way.name), 1.0) if condition == MOVING else 1.0),
+            "sent_pkts": 1400, "lost_pkts": 3, "late_pkts": 30 if condition == MOVING else 0, "run": "there is none",
+        }
+        for path in PAGES for sample in SAMPLES for condition in (MOVING, STILL) for way in WAYS if way.name in LOADED
+    ])  # fmt: skip
+
+
+_LONGER = {(STARLINK, way.name): 1.2 if way.http == "3" else 1.4 for way in WAYS}
+_MOBILE_S = {"http1-cubic": 4.0, "http2-cubic": 6.0, "http3-aioquic": 40.0}
+
+
+def _load_s(path: str, condition: str, way: str) -> float:
+    if path == MOBILE:
+        return _MOBILE_S.get(way, 5.0) if condition == MOVING else 3.0
+    still_s = 1.8 if way.startswith("http1") else 1.4
+    return still_s * (1.15 if way.endswith("bbr") else 1.3) if (path, condition) == (STARLINK, MOVING) else still_s
+
+
+def videos() -> pd.DataFrame:
+    """Rows as `application_results.videos_of` gives them."""
+    return pd.DataFrame([
+        {
+            "path": path, "sample": sample, "condition": condition, "player": player.name, "way": way,
+            "startup_ns": 0.9e9, "stalls": 1 if _stalls(path, condition, player.name) else 0,
+            "stalled_ns": 0.7e9 if _stalls(path, condition, player.name) else 0.0,
+            "bitrate_bps": 0.3e6 if path == MOBILE and way == "http3-aioquic" else 9e6 if way == "http1-bbr" else 8e6,
+            "switches": 3, "latency_ns": 4.4e9 if player.name == LIVE else None, "sent_pkts": 20_000, "lost_pkts": 30,
+            "late_pkts": 20, "run": "there is none",
+        }
+        for path in VIDEOS for sample in SAMPLES[:2] for condition in (MOVING, STILL) for player in PLAYERS
+        for way in player.ways
+    ])  # fmt: skip
+
+
+def _stalls(path: str, condition: str, player: str) -> bool:
+    return (path, condition, player) == (STARLINK, MOVING, LIVE)
 
 
 def _row(group: str, sample: str, condition: str, sender: str) -> dict[str, Any]:

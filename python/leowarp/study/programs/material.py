@@ -13,7 +13,7 @@ from leowarp.report.rules import kernel_name
 from leowarp.result import Run
 from leowarp.study import parts as study_parts
 from leowarp.study.page import Section
-from leowarp.study.programs import fetching, figures, results, runs, tables
+from leowarp.study.programs import application_results, application_runs, fetching, figures, results, runs, tables
 from leowarp.study.programs.claims import CLAIMS
 from leowarp.study.programs.rules import Rules
 from leowarp.study.programs.senders import BY_NAME, QUIC, SENDERS
@@ -26,9 +26,10 @@ TITLE = "QUIC stacks beside the kernel's TCP"
 LEAD = (
     "Four QUIC stacks, as their registries have them and with their defaults, and Linux's CUBIC and BBR send the same "
     "transfer over the same paths: around a route change that lets packets overtake each other, over an access link "
-    "that is reconfigured, over a fading channel whose repairs arrive out of order, and beside a flow of CUBIC. Every "
-    "datagram is followed, so that what a stack takes for lost can be held against what was lost. What was expected "
-    "was written down before the first run; a claim that does not hold is a finding."
+    "that is reconfigured, over a fading channel whose repairs arrive out of order, and beside a flow of CUBIC. Over "
+    "the same paths pages are loaded by HTTP/1.1, HTTP/2 and HTTP/3, and a film and a live stream are played by DASH. "
+    "Every datagram is followed, so that what a stack takes for lost can be held against what was lost. What was "
+    "expected was written down before the first run; a claim that does not hold is a finding."
 )
 TABLE = "programs.csv"
 """All runs for machines, beside the page."""
@@ -63,16 +64,23 @@ def make(making: Making, *, quick: bool = False, fetch: bool = False) -> Materia
         listed = "".join(f"\n  - {name}: {why}" for name, why in missing.items())
         raise HostError(f"the study programs needs QUIC stacks, and none is there:{listed}", hint=fetching.COMMAND)
     left_out = [f"{BY_NAME[name].label} is left out: {why}" for name, why in missing.items()]
-    parts = runs.parts(here, fetching.place())
+    parts = runs.parts(here, fetching.place()) + application_runs.parts(here, fetching.place())
     rows, failures = study_parts.made(parts, making, quick=quick, scheduler=None)
-    found = results.frame_of(rows, making.folder)
+    found = results.frame_of({name: rows[name] for name in runs.TRANSFERS}, making.folder)
     if not len(found):
         raise study_parts.first_failure(failures, [part.name for part in parts])
     found.drop(columns="run").to_csv(making.folder / TABLE, index=False)
-    frames = {"runs": found}
+    frames = {
+        "runs": found,
+        "pages": application_results.pages_of(rows, making.folder),
+        "videos": application_results.videos_of(rows, making.folder),
+    }
+    for name in ("pages", "videos"):
+        frames[name].drop(columns="run").to_csv(making.folder / f"{name}.csv", index=False)
     rules = Rules(kernel_name(Run(found["run"].iloc[0]).manifest))
     sections = [
         Section("senders", "All senders", tables.senders(frames)),
+        Section("applications", "Page loads and films", tables.pages(frames) + tables.films(frames)),
         Section("stacks", "The stacks", _stacks(missing)),
         Section("runs", "Runs and their cost", study_parts.cost_table(parts, rows, making.folder)),
         Section("data", "Data", _data_section(parts)),
@@ -112,7 +120,9 @@ def _stacks(missing: Mapping[str, str]) -> str:
 def _data_section(parts: Any) -> str:
     """Where the results are, as HTML."""
     note = (
-        f'A row a run: <a href="{TABLE}">{TABLE}</a>. Whole run directories stand in <code>runs/</code> of each group, '
+        f'A row a run: <a href="{TABLE}">{TABLE}</a>, <a href="pages.csv">pages.csv</a>, '
+        '<a href="videos.csv">videos.csv</a>. '
+        "Whole run directories stand in <code>runs/</code> of each group, "
         "what programs printed and ngtcp2's qlogs in their <code>35-programs/</code>."
     )
     example = f'import pandas as pd\npd.read_csv("{TABLE}").groupby(["group", "sender"]).goodput_bps.median()'

@@ -116,19 +116,32 @@ def parts(senders: Sequence[str], programs: Path) -> tuple[Part, ...]:
         MOBILE: ("mobile.toml", "the mobile channel without resequencing, and with it", _mobile),
         SHARE: ("one-change.toml", "beside the kernel's CUBIC, path frozen", _share),
     }
-    found = []
-    for name, (scenario, why, maker) in makers.items():
-        ones = list(maker(senders, programs))
-        whole = len(list(maker([sender.name for sender in SENDERS], programs)))
-        content = {
-            "name": name,
-            "scenario": scenario,
-            "set": {"run.ends": "flows", "observe.queues": "none"},
-            "together": [_together(ones)],
-            "keep": {"runs": "all"},
-        }
-        found.append(Part(name, why, content, whole, _quick({one.name for one in ones if one.in_quick})))
-    return tuple(found)
+    everybody = [sender.name for sender in SENDERS]
+    return tuple(
+        part(name, scenario, why, list(maker(senders, programs)), len(list(maker(everybody, programs))))
+        for name, (scenario, why, maker) in makers.items()
+    )
+
+
+def part(name: str, scenario: str, why: str, ones: Sequence[One], whole: int) -> Part:
+    """A group of runs over an example's path.
+
+    Parameters
+    ----------
+    name, scenario, why : str
+    ones : sequence of One
+        Those that can be made here.
+    whole : int
+        How many there are where nothing is missing.
+    """
+    content = {
+        "name": name,
+        "scenario": scenario,
+        "set": {"run.ends": "flows", "observe.queues": "none"},
+        "together": [_together(ones)],
+        "keep": {"runs": "all"},
+    }
+    return Part(name, why, content, whole, _quick({one.name for one in ones if one.in_quick}))
 
 
 def _quick(names: set[str]) -> Callable[[Mapping[str, Any], int], bool]:
@@ -145,13 +158,13 @@ def _lasting(group: str) -> dict[str, str]:
     return {"run.duration": f"{TRANSFERS[group].start_s + LATER_S[group]:g} s"}
 
 
-def _links() -> dict[str, Any]:
-    """Slower links with shorter queues."""
+def links() -> dict[str, Any]:
+    """Slower links with shorter queues, as keys of a scenario."""
     return {f"{section}.{key}": value for section in ("isl", "ground")
             for key, value in (("rate", f"{RATE_BPS} bit/s"), ("queue", f"{QUEUE_PKTS} pkts"))}  # fmt: skip
 
 
-def _at(change: Change, condition: str) -> dict[str, Any]:
+def at(change: Change, condition: str) -> dict[str, Any]:
     """The scenario's path around a change."""
     stations = [{"name": change.pair.source}, {"name": change.pair.destination}]
     # Routes are computed at the run's start and every 30 s; frozen, the first stay.
@@ -169,31 +182,43 @@ def _changes(senders: Sequence[str], programs: Path) -> Iterator[One]:
         transfer = _between(change, TRANSFERS[CHANGES])
         for condition in (MOVING, STILL):
             for sender in senders:
-                keys = _links() | _lasting(CHANGES) | _at(change, condition)
+                keys = links() | _lasting(CHANGES) | at(change, condition)
                 keys["flows"] = [transfer.flow(sender, programs)]
-                yield One(_sample(change), condition, sender, keys, change.pair == PAIRS[0])
+                yield One(sample_of(change), condition, sender, keys, change.pair == PAIRS[0])
 
 
 def _share(senders: Sequence[str], programs: Path) -> Iterator[One]:
     for change in looked_at()[:2]:
         transfer = _between(change, TRANSFERS[SHARE])
         for sender in senders:
-            keys = _links() | _lasting(SHARE) | _at(change, STILL)
+            keys = links() | _lasting(SHARE) | at(change, STILL)
             keys["flows"] = [transfer.flow(sender, programs), transfer.flow(CUBIC, programs)]
-            yield One(_sample(change), STILL, sender, keys, change.pair == PAIRS[0] and sender not in KERNEL)
+            yield One(sample_of(change), STILL, sender, keys, change.pair == PAIRS[0] and sender not in KERNEL)
 
 
-def _sample(change: Change) -> str:
+def sample_of(change: Change) -> str:
+    """The sample of runs around a change."""
     return f"{change.pair.name}-{change.at_s}"
+
+
+def starlink(seed: int, condition: str) -> dict[str, Any]:
+    """The access link, as keys of a scenario."""
+    keys = {"run.seed": seed, "access.capacity": STARLINK_RATE, "access.queue": STARLINK_QUEUE}
+    return keys | {"access.period": "15 s", "access.phase": "12 s"} | (NEVER if condition == STILL else {})
+
+
+def mobile(seed: int, condition: str) -> dict[str, Any]:
+    """The mobile channel, as keys of a scenario."""
+    keys = {"run.seed": seed, "mobile.rate": MOBILE_RATE, "mobile.resequencing": condition == STILL}
+    return keys | FULL_PACKETS
 
 
 def _starlink(senders: Sequence[str], programs: Path) -> Iterator[One]:
     for seed in SEEDS:
         for condition in (MOVING, STILL):
             for sender in senders:
-                keys = {"run.seed": seed, "access.capacity": STARLINK_RATE, "access.queue": STARLINK_QUEUE}
-                keys |= {"access.period": "15 s", "access.phase": "12 s"} | (NEVER if condition == STILL else {})
-                keys |= _lasting(STARLINK) | {"flows": [TRANSFERS[STARLINK].flow(sender, programs)]}
+                keys = starlink(seed, condition) | _lasting(STARLINK)
+                keys["flows"] = [TRANSFERS[STARLINK].flow(sender, programs)]
                 yield One(f"seed-{seed}", condition, sender, keys, seed in QUICK_SEEDS and condition == MOVING)
 
 
@@ -201,6 +226,6 @@ def _mobile(senders: Sequence[str], programs: Path) -> Iterator[One]:
     for seed in SEEDS:
         for condition in (MOVING, STILL):
             for sender in senders:
-                keys = {"run.seed": seed, "mobile.rate": MOBILE_RATE, "mobile.resequencing": condition == STILL}
-                keys |= FULL_PACKETS | _lasting(MOBILE) | {"flows": [TRANSFERS[MOBILE].flow(sender, programs)]}
+                keys = mobile(seed, condition) | _lasting(MOBILE)
+                keys["flows"] = [TRANSFERS[MOBILE].flow(sender, programs)]
                 yield One(f"seed-{seed}", condition, sender, keys, seed in QUICK_SEEDS and condition == MOVING)
