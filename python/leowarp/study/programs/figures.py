@@ -15,10 +15,8 @@ from matplotlib.figure import Figure
 from leowarp.errors import TraceError
 from leowarp.report.style import AFTER, BAD, BEFORE, OKABE_ITO, PAGE_IN, new_figure
 from leowarp.result import Run
-from leowarp.study import drawing
 from leowarp.study.cures.changes import BEFORE_S
 from leowarp.study.drawing import Kind
-from leowarp.study.page import DrawnFigure
 from leowarp.study.programs import evidence as ev
 from leowarp.study.programs.rules import Rules
 from leowarp.study.programs.runs import CHANGES, MOBILE, MOVING, SHARE, STARLINK, STILL
@@ -34,11 +32,6 @@ CLOSE = (QUINN, NGTCP2)
 """Stacks shown packet by packet."""
 CLOSE_S = (-0.15, 0.45)
 """What is shown around the change."""
-
-
-def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
-    """Draws all figures into `folder`; one whose data are missing says so."""
-    return drawing.draw(KINDS, frames, folder, rules)
 
 
 def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:

@@ -11,9 +11,19 @@ from leowarp.progress import building
 from leowarp.report import html
 from leowarp.report.rules import kernel_name
 from leowarp.result import Run
+from leowarp.study import drawing
 from leowarp.study import parts as study_parts
 from leowarp.study.page import Section
-from leowarp.study.programs import application_results, application_runs, fetching, figures, results, runs, tables
+from leowarp.study.programs import (
+    application_figures,
+    application_results,
+    application_runs,
+    fetching,
+    figures,
+    results,
+    runs,
+    tables,
+)
 from leowarp.study.programs.claims import CLAIMS
 from leowarp.study.programs.rules import Rules
 from leowarp.study.programs.senders import BY_NAME, QUIC, SENDERS
@@ -87,7 +97,7 @@ def make(making: Making, *, quick: bool = False, fetch: bool = False) -> Materia
     ]
     return Material(
         samples=[("this study", frames)],
-        figures=figures.draw(frames, making.folder / "figures", rules),
+        figures=drawing.draw((*figures.KINDS, *application_figures.KINDS), frames, making.folder / "figures", rules),
         sections=sections,
         runs={part.name: part.name for part in parts},
         failures=failures,

@@ -2,6 +2,7 @@
 """The study's runs, claims, tables and figures on made-up results; neither the guest nor a QUIC stack is needed."""
 
 import json
+import math
 import shlex
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,8 +13,20 @@ import pytest
 
 from leowarp.errors import HostError, TraceError
 from leowarp.running.shared_boot import shareable
+from leowarp.study import drawing
 from leowarp.study.claim import judged
-from leowarp.study.programs import fetching, figures, losses, material, results, runs, tables
+from leowarp.study.programs import (
+    application_figures,
+    application_runs,
+    fetching,
+    figures,
+    losses,
+    material,
+    results,
+    runs,
+    tables,
+    ways,
+)
 from leowarp.study.programs.claims import CLAIMS
 from leowarp.study.programs.rules import Rules
 from leowarp.study.programs.runs import CHANGES, MOBILE, MOVING, SHARE, STARLINK, STILL, parts_of
@@ -80,9 +93,26 @@ def test_changes_are_those_of_the_senders_own_satellite():
     assert all(change.node_place == 0 for change in found)
 
 
+def test_http_3_needs_the_client_of_aioquic_and_tcp_needs_nothing():
+    assert ways.names_there(frozenset(KERNEL)) == ("http1-cubic", "http1-bbr", "http2-cubic", "http2-bbr")
+    assert "http3-ngtcp2" not in ways.names_there(frozenset({*KERNEL, NGTCP2}))
+    assert ways.names_there(frozenset(EVERYBODY)) == tuple(ways.BY_NAME)
+
+
+@pytest.mark.parametrize("name", ways.LOADED)
+def test_a_page_is_asked_for_by_its_protocol(name):
+    flow = ways.page_flow(name, ("A", "B"), 2.0, 30, Path("/there"))
+    assert (flow["start"], flow["client_at"]) == ("1.5 s", "destination")
+    assert flow["client"].endswith(f"page {{server}} {{port}} --timeout 30 --http {ways.BY_NAME[name].http}")
+    assert (shlex.split(flow["client"])[0] == "/there/aioquic/bin/python3") == (ways.BY_NAME[name].http == "3")
+    assert ("gtlsserver" in flow["server"]) == (name == "http3-ngtcp2")
+    assert ("--http3" in flow["server"]) == (name == "http3-aioquic")
+    assert ways.sysctl(name) == {"net.ipv4.tcp_congestion_control": "bbr" if name.endswith("bbr") else "cubic"}
+
+
 @pytest.mark.slow
 def test_groups_have_as_many_runs_as_they_say_and_a_quick_study_some_of_each():
-    for part in runs.parts(EVERYBODY, Path("/there")):
+    for part in runs.parts(EVERYBODY, Path("/there")) + application_runs.parts(EVERYBODY, Path("/there")):
         found = expand(StudyFile.of(part.content), shareable)
         assert len(found) == part.runs
         assert 0 < sum(part.in_quick(run.values, run.seed) for run in found) < part.runs
@@ -209,6 +239,51 @@ def test_what_was_expected_holds_on_results_that_are_so(as_expected, number):
     assert row["cause"] == ""
 
 
+def changed_in(name, where, **columns):
+    """The made-up page loads or films with columns replaced in those rows for which `where(frame)` is true."""
+    frames = synthetic.frames()
+    frame = frames[name]
+    frame.loc[where(frame), list(columns)] = list(columns.values())
+    return frames
+
+
+def by_way(path, way, condition=MOVING, player=None):
+    def where(frame):
+        mine = (frame["path"] == path) & (frame["way"] == way) & (frame["condition"] == condition)
+        return mine if player is None else mine & (frame["player"] == player)
+
+    return where
+
+
+@pytest.mark.parametrize(("number", "name", "where", "columns", "verdict", "words"), [
+    ("6.13", "pages", by_way(CHANGES, "http3-ngtcp2"), {"load_ns": 1.6e9}, "partly", "HTTP/3, ngtcp2"),
+    ("6.13", "pages", by_way(CHANGES, "http1-cubic"), {"load_ns": math.inf}, "partly", "HTTP/1.1"),
+    ("6.14", "pages", by_way(CHANGES, "http2-cubic", STILL), {"load_ns": 1.9e9}, "does not hold", "HTTP/2"),
+    ("6.15", "pages", by_way(STARLINK, "http3-aioquic", STILL), {"load_ns": 1.8e9}, "partly", "aioquic, no rec"),
+    ("6.16", "pages", by_way(STARLINK, "http3-aioquic"), {"object_mean_ns": 0.9e9}, "partly", "aioquic"),
+    ("6.17", "pages", by_way(STARLINK, "http2-bbr"), {"load_ns": 1.9e9}, "partly", "BBR less than CUBIC"),
+    ("6.17", "pages", by_way(STARLINK, "http1-cubic"), {"load_ns": 1.8e9}, "partly", "HTTP/1.1"),
+    ("6.18", "pages", by_way(MOBILE, "http1-cubic"), {"load_ns": 7e9}, "does not hold", "HTTP/1.1 before"),
+    ("6.19", "pages", by_way(MOBILE, "http3-aioquic", STILL), {"load_ns": 30e9}, "partly", "resequenced"),
+    ("6.20", "videos", by_way(CHANGES, "http1-bbr", player="live"), {"stalls": 1}, "partly", "live, HTTP/1.1, "),
+    ("6.21", "videos", by_way(STARLINK, "http1-bbr", player="film"), {"stalled_ns": 1e9}, "partly", "film"),
+    ("6.22", "videos", by_way(STARLINK, "http1-bbr", player="live"), {"bitrate_bps": 7e6}, "partly", "live"),
+    ("6.23", "videos", by_way(MOBILE, "http3-aioquic"), {"bitrate_bps": 3e6}, "does not hold", "live"),
+])  # fmt: skip
+def test_what_is_otherwise_of_pages_and_films_is_told(number, name, where, columns, verdict, words):
+    row = outcome(number, changed_in(name, where, **columns))
+    assert row["verdict"] == verdict, row["measured"]
+    assert words in row["cause"]
+
+
+@pytest.mark.parametrize("number", [f"6.{number}" for number in range(13, 24)])
+def test_without_page_loads_and_films_nothing_is_told_of_them(number):
+    frames = synthetic.frames()
+    for name in ("pages", "videos"):
+        frames[name] = frames[name][:0]
+    assert outcome(number, frames)["verdict"] == "cannot be told"
+
+
 def of(group, sender, condition=MOVING):
     return lambda frame: (frame["group"] == group) & (frame["sender"] == sender) & (frame["condition"] == condition)
 
@@ -271,8 +346,15 @@ def test_the_table_has_every_sender_on_every_path(as_expected):
     assert page.count("Beside CUBIC") == len(BY_NAME)
 
 
+def test_the_tables_of_pages_and_films_have_every_way_on_every_path(as_expected):
+    assert tables.pages(as_expected).count("Mobile channel, control") == len(ways.LOADED)
+    assert tables.films(as_expected).count("Profile starlink, as it is") == sum(len(each.ways) for each in ways.PLAYERS)
+
+
 @pytest.mark.slow
 def test_figures_are_drawn_and_the_one_without_its_runs_says_so(as_expected, tmp_path):
-    drawn = {figure.stem: figure.missing for figure in figures.draw(as_expected, tmp_path, Rules("made up"))}
-    assert drawn == {"goodput": None, "in-vain": None, "close": "the runs of quinn and ngtcp2 are missing"}
+    kinds = (*figures.KINDS, *application_figures.KINDS)
+    drawn = {figure.stem: figure.missing for figure in drawing.draw(kinds, as_expected, tmp_path, Rules("made up"))}
+    missing = "the runs of quinn and ngtcp2 are missing"
+    assert drawn == {"goodput": None, "in-vain": None, "close": missing, "pages": None, "films": None}
     assert (tmp_path / "goodput.svg").exists()
