@@ -13,6 +13,7 @@ import pytest
 import leowarp as lw
 from leowarp.errors import GuestError
 from leowarp.guest.session import output_of
+from leowarp.report import write_report
 from leowarp.scenario import load, resolve
 
 pytestmark = pytest.mark.guest
@@ -76,6 +77,18 @@ def test_iperf3_and_the_trace_count_the_same(tmp_path):
     arrived_bps = udp["sum"]["bits_per_second"] * (1 - udp["sum"]["lost_percent"] / 100)
     assert flows[5]["payload_mean_bps"] == pytest.approx(arrived_bps, rel=0.05)
     assert flows[5]["program"] == 1
+    # iperf3's own figures stand beside those of the trace.
+    assert flows[0]["iperf3_received_bytes"] == tcp["sum_received"]["bytes"]
+    assert flows[0]["iperf3_received_bps"] == tcp["sum_received"]["bits_per_second"]
+    assert flows[0]["iperf3_retransmissions_pkts"] == flows[3]["retransmissions_pkts"]
+    assert (flows[0]["iperf3_lost_pkts"], flows[0]["iperf3_jitter_ns"]) == (None, None)
+    # Before the test's datagrams one of 4 bytes tells the server where the client is.
+    assert flows[1]["iperf3_received_bytes"] == flows[5]["bytes"] - 4
+    assert flows[1]["iperf3_lost_pkts"] == lost
+    assert flows[1]["iperf3_jitter_ns"] == pytest.approx(udp["sum"]["jitter_ms"] * 1e6)
+    assert flows[1]["iperf3_retransmissions_pkts"] is None
+    page = write_report(run.path, figures=()).read_text()
+    assert page.count("what iperf3 prints, and the packets of its connections") == 2
 
 
 @needs_iperf3

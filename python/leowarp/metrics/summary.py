@@ -23,6 +23,7 @@ from leowarp.metrics.cures import cure_scalars
 from leowarp.metrics.delays import delays
 from leowarp.metrics.flows import flow_summary, life, received_ce_pkts
 from leowarp.metrics.handovers import losses_near_changes, of_packets, of_probes, recovery_scalars
+from leowarp.metrics.iperf3 import iperf3_scalars
 from leowarp.metrics.link_values import LinkValues
 from leowarp.metrics.measures import measure_scalars
 from leowarp.metrics.probes import probe_scalars, probes
@@ -160,6 +161,7 @@ def _of_programs(run: Evidence, number: int) -> dict[str, Any]:
     flow = run.plan.flows[number]
     ends = {"flow": number, "kind": flow.kind, "source": flow.source, "destination": flow.destination}
     ends |= {"congestion_control": None} | program_scalars(run.tables, number)
+    ends |= iperf3_scalars(run.tables, number)
     return ends | measure_scalars(run.tables, number, run.end_ns)
 
 

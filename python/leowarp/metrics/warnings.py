@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.flownames import FlowKey, named
+from leowarp.metrics import iperf3
 from leowarp.metrics.changes import path_changes
 from leowarp.metrics.channels import Pair
 from leowarp.metrics.conservation import late_outside_changes, uncounted_directions
@@ -80,7 +81,10 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
         sentences.append(f"there was no path for {summary['no_path_s']:g} s of {summary['virtual_s']:g} s")
     for flow in summary["flows"]:
         if flow["kind"] == "program":
-            continue  # its connections are flows of their own
+            # Its connections are flows of their own.
+            if (unread := (iperf3.said(tables, flow["flow"]) or {}).get("unreadable")) is not None:
+                sentences.append(f"what iperf3 printed as the client of {_named(flow)} was not read: {unread}")
+            continue
         if flow.get("error"):
             sentences.append(f"{_named(flow)} ended with error {flow['error']} (errno)")
         # One of the two at most: a flow of which nothing arrived cannot have connected either.

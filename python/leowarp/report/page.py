@@ -22,6 +22,7 @@ from leowarp.report.difference_section import difference_section
 from leowarp.report.drawing import Drawing, OnFigure, draw_all
 from leowarp.report.figures import FIGURES, Runs, views
 from leowarp.report.instants import chosen_instant_s, sentence
+from leowarp.report.iperf3_section import iperf3_section
 from leowarp.report.moving import moving
 from leowarp.report.network_section import network_section
 from leowarp.report.outcome import outcome
@@ -185,6 +186,7 @@ def _run_body(
          reconfigurations_section(view) if view.is_access else _changes_table(view)),
         ("cures", "What was done about route changes", cures_section(view)),
         ("reordering", "Reordering", reordering_section(view, _pictures([view], folder, _part(drawn, "reordering")))),
+        ("iperf3", "iperf3 beside the trace", iperf3_section(view)),
         ("summary", "All numbers", _folded("Each flow and the run", summary_tables([view]))),
         ("recovery", worded([view], "Recovery after route changes"), _recovery_table(view)),
         ("links", "The network", network_section(view)),

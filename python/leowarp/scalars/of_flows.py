@@ -417,6 +417,21 @@ PROGRAMS: Section = (
     Scalar("server_end_ns", NS_AS_S, _WHAT, "when the server ended, from the run's start; null: with the run"),
 )
 
+# By iperf3's own account, where a client was iperf3 -J. Null: it was not, or iperf3 does not say it.
+IPERF3: Section = (
+    Scalar("iperf3_sent_bytes", BYTES, _MEASURED, "what iperf3 -J says that its sender wrote (`sum_sent`)"),
+    Scalar("iperf3_received_bytes", BYTES, _MEASURED, "what it says that its receiver read (`sum_received`)"),
+    Scalar("iperf3_sent_bps", BPS, _MEASURED, "goodput as its sender has it"),
+    Scalar("iperf3_received_bps", BPS, _MEASURED, "goodput as its receiver has it", overview="iperf3: goodput"),
+    Scalar("iperf3_retransmissions_pkts", PKTS, _MEASURED, "of TCP: retransmissions that it says (`retransmits`)",
+           overview="iperf3: retransmissions"),
+    Scalar("iperf3_jitter_ns", NS, _MEASURED, "of UDP: jitter that it says (RFC 3550, 6.4.1, by its own clocks)",
+           overview="iperf3: jitter"),
+    Scalar("iperf3_datagrams_pkts", PKTS, _MEASURED, "of UDP: datagrams that it says it sent"),
+    Scalar("iperf3_lost_pkts", PKTS, _MEASURED, "of UDP: datagrams that its receiver missed",
+           overview="iperf3: datagrams lost"),
+)
+
 # By the programs' own account (docs/guides/measures.md). Null: they measured nothing of that kind.
 MEASURES: Section = (
     Scalar("transactions", COUNT, _MEASURED, "transactions that were completed", overview="transactions"),
@@ -483,7 +498,7 @@ TCP: Section = (
 )  # fmt: skip
 """Of a TCP flow."""
 
-PROGRAM: Section = (*IDENTITY, *PROGRAMS, *MEASURES)
+PROGRAM: Section = (*IDENTITY, *PROGRAMS, *IPERF3, *MEASURES)
 """Of a flow of programs."""
 
 PROBE: Section = (

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from leowarp import plainfiles
 from leowarp.errors import TraceError
+from leowarp.trace import iperf3
 from leowarp.trace.records import ROW_GROUP_ROWS, writer_options
 from leowarp.trace.schema import MEASURES, ROLES
 
@@ -47,7 +48,7 @@ _HINT = 'a line is {"kind": "transaction", "start_ns": 946684810000000000, "end_
 
 
 def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
-    """The table `measures` of a guest's output directory; None if no program left a `measures.jsonl`.
+    """The table `measures` of a guest's output directory; None if no program left a `measures.jsonl` or iperf3's JSON.
 
     Parameters
     ----------
@@ -67,16 +68,24 @@ def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
         If a file cannot be read, or a line is no JSON object, lacks what its kind needs, or has a value that cannot
         be; the message has file and line.
     """
-    files = sorted(_files(output))
-    if not files:
+    files, tests = sorted(_files(output)), list(iperf3.tests_of(output))
+    if not files and not tests:
         return None
     start_ns = end.get("start_realtime_ns")
     if start_ns is None:
         raise TraceError(
-            f"cannot read {files[0][2]}: the guest does not say when its run began",
+            f"cannot read {files[0][2] if files else tests[0][1]}: the guest does not say when its run began",
             hint="the guest's agent is of another version; rebuild it with `leowarp kernel build`",
         )
-    rows = [row for flow, role, path in files for row in _rows(path, flow, role, int(start_ns), int(end["virtual_ns"]))]
+    began_ns, length_ns = int(start_ns), int(end["virtual_ns"])
+    rows = [row for flow, role, path in files for row in _rows(path, flow, role, began_ns, length_ns)]
+    for flow, path, text in tests:
+        try:
+            row = _row(json.dumps(iperf3.line_of(path, text)), began_ns, length_ns)
+        except ValueError as error:
+            raise TraceError(f"cannot read {path}: {error}") from error
+        rows.append({"flow": flow, "role": iperf3.CLIENT, **row})
+    rows.sort(key=lambda row: (row["flow"], row["role"]))
     schema = MEASURES.arrow()
     return pa.table({field.name: pa.array([row[field.name] for row in rows], field.type) for field in schema}, schema)
 

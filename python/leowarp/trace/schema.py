@@ -618,12 +618,12 @@ MEASURES = TableSchema(
     "measures",
     "",
     "What programs say that they measured: each line of a `measures.jsonl` that one left in its `{run_dir}`, by flow, "
-    "role and line. Only if there was one.",
+    "role and line; and a row of what `iperf3 -J` printed as a client. Only if there was one.",
     (
         _FLOW,
         _key("role", _U8, "", "0 the flow's client, 1 its server", ROLES),
-        _key("kind", _WORD, "", "what was measured: transaction, object, page, startup, segment, stall, frame, or a "
-             "word of the program's own"),
+        _key("kind", _WORD, "", "what was measured: transaction, object, page, startup, segment, stall, frame, "
+             "iperf3, or a word of the program's own"),
         Column("name", _TEXT, "", "which one: the path of an object, the representation of a segment"),
         Column("number", _I64, "", "which one: of transactions, pages, segments and frames from 0; of an object its "
                "page's"),

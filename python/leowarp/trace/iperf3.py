@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What iperf3 says of its own test (`iperf3 -J`, its client's standard output) as rows of the table `measures`.
+
+Known by its beginning and not by the command, which may be a shell's. Field names are those of iperf 3.12 and later
+(`iperf_json_start`, `iperf_print_results` in src/iperf_api.c); what a version or protocol does not have is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from leowarp import plainfiles
+from leowarp.errors import TraceError
+
+KIND = "iperf3"
+CLIENT = 0
+"""`role` of the table."""
+MOST_BYTES = 64 << 20
+_HEAD_BYTES = 1 << 16
+_BEGINNING = re.compile(r'\s*\{\s*"start":\s*\{')
+_VERSION = re.compile(r'"version":\s*"iperf 3')
+_SECONDS = re.compile(r'"timesecs":\s*(\d+)')
+
+
+def tests_of(output: Path) -> Iterator[tuple[int, Path, str]]:
+    """Flow, file and text of each client's standard output that is iperf3's JSON, whole or cut.
+
+    Parameters
+    ----------
+    output : path
+        The guest's `out/`: `programs/<flow>/client/stdout` is looked at.
+
+    Raises
+    ------
+    TraceError
+        If such a file cannot be read.
+    """
+    for path in sorted(output.glob("programs/*/client/stdout")):
+        with path.open("rb") as opened:
+            head = opened.read(_HEAD_BYTES).decode("utf-8", errors="replace")
+        if _BEGINNING.match(head) and _VERSION.search(head):
+            try:
+                yield int(path.parents[1].name), path, plainfiles.read(path, MOST_BYTES).decode("utf-8", "replace")
+            except OSError as error:
+                raise TraceError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def line_of(path: Path, text: str) -> dict[str, Any]:
+    """A test as a line of `measures.jsonl` would have it.
+
+    Returns
+    -------
+    dict
+        `kind`, `start_ns` (iperf3's own, in whole seconds of the real-time clock) and what else it says:
+        `protocol`, `sent_bytes`, `received_bytes`, `sent_bps`, `received_bps`, `retransmits`, `jitter_ms`,
+        `lost_packets`, `packets`, `error`. Of a text that is no JSON to its end, or has no results, `unreadable`: why.
+
+    Raises
+    ------
+    TraceError
+        If it is cut before it says when the test began.
+    """
+    began = _SECONDS.search(text)
+    if began is None:
+        raise TraceError(
+            f"cannot read {path}: iperf3's JSON ends before it says when the test began",
+            hint="look at what the client said on its standard error; without -J its output is kept and not read",
+        )
+    line: dict[str, Any] = {"kind": KIND, "start_ns": int(began[1]) * 1_000_000_000}
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return line | {"unreadable": f"it is no JSON ({error})"}
+    end = said.get("end")
+    protocol = said.get("start", {}).get("test_start", {}).get("protocol")
+    if not isinstance(end, dict) or not end:
+        return line | {"unreadable": said.get("error") or "it has no results (`end`)"}
+    known = _results(end) | {"protocol": protocol, "error": said.get("error")}
+    return line | {key: value for key, value in known.items() if value is not None}
+
+
+def _results(end: Mapping[str, Any]) -> dict[str, Any]:
+    sent, received, both = (end.get(name, {}) for name in ("sum_sent", "sum_received", "sum"))
+    return {
+        "sent_bytes": sent.get("bytes"), "received_bytes": received.get("bytes"),
+        "sent_bps": sent.get("bits_per_second"), "received_bps": received.get("bits_per_second"),
+        "retransmits": sent.get("retransmits"), "jitter_ms": both.get("jitter_ms"),
+        "lost_packets": both.get("lost_packets"), "packets": both.get("packets"),
+    }  # fmt: skip
