@@ -21,7 +21,9 @@ from leowarp.study.programs.rules import Rules
 from leowarp.study.programs.ways import BY_NAME, LOADED, PLAYERS
 
 SECONDS = (1, 2, 5, 10, 20, 50, 100)
-"""Ticks of load times, on a logarithmic axis: over the mobile channel they differ tenfold."""
+"""Ticks of load times on a logarithmic axis."""
+MOST_RATIO = 5
+"""Load times that differ by more have such an axis: those over the mobile channel do."""
 
 
 def pages(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -43,11 +45,7 @@ def pages(frames: Mapping[str, Any], rules: Rules) -> Figure:
     for axes, path in zip(panels, paths, strict=True):
         mine = loaded[loaded["path"] == path]
         _marks(axes, mine, mine["way"].map(names.index), mine["load_ns"].astype("float64") / 1e9)
-        axes.set_xscale("log")
-        low, high = axes.get_xlim()
-        axes.set_xticks([second for second in SECONDS if low <= second <= high], minor=False)
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.xaxis.set_minor_formatter(NullFormatter())
+        _seconds(axes, mine["load_ns"].astype("float64") / 1e9)
         axes.set_title(TITLES[path], loc="left")
         axes.set_xlabel("page load time, s")
     _rows(panels[0], [BY_NAME[name].label for name in names])
@@ -99,6 +97,18 @@ def _marks(axes: Axes, frame: pd.DataFrame, places: pd.Series, values: pd.Series
         axes.plot(values[mine].to_numpy(), places[mine].to_numpy() + (place - 0.5) * 0.3, **look)
 
 
+def _seconds(axes: Axes, values: pd.Series) -> None:
+    """An axis of load times from 0, or a logarithmic one where they differ by more than `MOST_RATIO`."""
+    if values.max() <= MOST_RATIO * values.min():
+        axes.set_xlim(0, 1.08 * values.max())
+        return
+    axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    axes.set_xticks([second for second in SECONDS if low <= second <= high], minor=False)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
 def _rows(axes: Axes, names: Sequence[str]) -> None:
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
@@ -106,9 +116,9 @@ def _rows(axes: Axes, names: Sequence[str]) -> None:
 
 KINDS: Sequence[Kind[Rules]] = (
     Kind("pages", "How long a page takes",
-         "From the client's first packet to the last byte of the last object, a mark a run; logarithmic. What changes "
-         "does so in the middle of the load. Control: routes frozen, no reconfiguration, resequencing.", ("pages",),
-         pages),
+         "From the client's first packet to the last byte of the last object, a mark a run; over the mobile channel "
+         "logarithmic. What changes does so in the middle of the load. Control: routes frozen, no reconfiguration, "
+         "resequencing.", ("pages",), pages),
     Kind("films", "What players show, and how long they stall",
          "DASH over 10 Mbit/s, a mark a run. Live: 2 s of buffer, segments of 1 s; film: 6 s, segments of 2 s.",
          ("videos",), films),

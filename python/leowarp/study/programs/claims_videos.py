@@ -10,7 +10,7 @@ import pandas as pd
 from leowarp.study.claim import Claim, Outcome
 from leowarp.study.programs import evidence as ev
 from leowarp.study.programs.evidence import Frames
-from leowarp.study.programs.runs import CHANGES, MOBILE, MOVING, STARLINK
+from leowarp.study.programs.runs import CHANGES, MOBILE, MOVING, STARLINK, STILL
 from leowarp.study.programs.ways import BY_NAME, FILM, LIVE, PLAYED, PLAYERS
 
 QUARTER = 0.25
@@ -24,11 +24,11 @@ def played(frames: Frames, path: str, condition: str, player: str, way: str) -> 
     return frame[mine & (frame["player"] == player) & (frame["way"] == way)]
 
 
-def _each(frames: Frames, path: str, column: str) -> dict[str, dict[str, float]]:
-    """Mean of a column by player and way, those that were played, the path as it is."""
+def _each(frames: Frames, path: str, column: str, condition: str = MOVING) -> dict[str, dict[str, float]]:
+    """Mean of a column by player and way, those that were played."""
     found: dict[str, dict[str, float]] = {}
     for player in PLAYERS:
-        mine = {way: played(frames, path, MOVING, player.name, way) for way in player.ways}
+        mine = {way: played(frames, path, condition, player.name, way) for way in player.ways}
         found[player.name] = {way: float(rows[column].mean()) for way, rows in mine.items() if len(rows)}
     return found
 
@@ -49,11 +49,15 @@ def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
     Outcome
         Numbers: `stalls`, mean by player and way.
     """
-    found = _each(frames, CHANGES, "stalls")
+    found, still = _each(frames, CHANGES, "stalls"), _each(frames, CHANGES, "stalls", STILL)
     parts = {
         f"{player}, {BY_NAME[way].label}": value == 0 for player, mine in found.items() for way, value in mine.items()
     }
-    return ev.outcome(parts, f"stalls, mean: {_said(found, 1, 1)}", {"stalls": found})
+    return ev.outcome(
+        parts,
+        f"stalls, mean: {_said(found, 1, 1)}; on the frozen path: {_said(still, 1, 1)}",
+        {"stalls": found, "still_stalls": still},
+    )
 
 
 # Implements claim 6.21 of programs (a buffer covers an interruption that is shorter).
