@@ -16,6 +16,7 @@ from typing import Any
 
 from leowarp import plainfiles
 from leowarp.layout import GUEST, INCOMPLETE, MANIFEST
+from leowarp.trace.program_logs import program_logs
 from leowarp.version import VERSION
 
 MANIFEST_VERSION = 1
@@ -61,6 +62,7 @@ def write_manifest(
         # Each once, in the order in which the rooms gave them.
         "warnings": list(dict.fromkeys(warnings)),
         "costs": costs,
+        "logs": program_logs(directory),
     }
     _write(directory, content)
 

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What programs of the user's own left for other tools to read: keys of TLS connections, and qlogs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from leowarp.layout import PROGRAMS
+
+_LOOKED_AT_BYTES = 4096
+# A label, the client's random number, the secret (draft-ietf-tls-keylogfile, 2); ngtcp2 puts a blank behind it
+_KEY = re.compile(rb"[A-Z][A-Z0-9_]* (?:[0-9A-Fa-f]{2}){8,32} (?:[0-9A-Fa-f]{2}){16,}[ \r]*")
+# draft-ietf-quic-qlog-main-schema, 12: a JSON text, or a sequence of them
+_QLOG = (".qlog", ".sqlog")
+
+
+def program_logs(directory: Path) -> dict[str, list[str]]:
+    """Files of a run directory by what they hold: `tls_keys` and `qlog`.
+
+    A TLS key log is known by its first line, whatever it is called, a qlog by its name's end.
+
+    Returns
+    -------
+    logs : dict of str to list of str
+        Names relative to the directory, sorted; both keys are always there.
+    """
+    files = sorted(path for path in (directory / PROGRAMS).rglob("*") if path.is_file() and not path.is_symlink())
+    kinds = {
+        "tls_keys": [path for path in files if _holds_keys(path)],
+        "qlog": [path for path in files if path.suffix in _QLOG],
+    }
+    return {kind: [path.relative_to(directory).as_posix() for path in paths] for kind, paths in kinds.items()}
+
+
+def _holds_keys(path: Path) -> bool:
+    with path.open("rb") as stream:
+        lines = stream.read(_LOOKED_AT_BYTES).split(b"\n")
+    # The last is cut off, or what follows the last line's end.
+    first = next((line for line in lines[:-1] if line.strip() and not line.startswith(b"#")), b"")
+    return _KEY.fullmatch(first) is not None
