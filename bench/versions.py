@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs cost by this checkout against another one, side by side: a table of docs/performance.md.
+"""What runs cost by this checkout against another one, side by side.
 
-    python bench/versions.py OTHER            measure, print, and write the table into docs/performance.md
-    python bench/versions.py OTHER --quick    one pair of shorter runs, printed only
+    python bench/versions.py OTHER            measure and print a table
+    python bench/versions.py OTHER --quick    one pair of shorter runs
 
 OTHER is the directory of another checkout, with its `.venv` and its kernel built (`make kernel`). The two run in turn;
 which is first alternates, so that a load that grows or falls favours neither; each is kept to one processor.
@@ -21,10 +21,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import PAGE, ROOT
+from bench import ROOT
 from machine import machine, spread
 
-BEGIN, END = "<!-- bench versions: begin -->", "<!-- bench versions: end -->"
 PAIRS = 5
 TRANSFERS = """
 import json, sys, tempfile
@@ -108,7 +107,7 @@ def cases(quick: bool) -> list[Case]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("other", type=Path, help="directory of the other checkout")
-    parser.add_argument("--quick", action="store_true", help="one pair of shorter runs; the page stays as it is")
+    parser.add_argument("--quick", action="store_true", help="one pair of shorter runs")
     arguments = parser.parse_args()
     other, pairs = arguments.other.resolve(), 1 if arguments.quick else PAIRS
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -135,9 +134,6 @@ def main() -> None:
             "| what | before, CPU s | now, CPU s | ratio of pairs | of least times |", "|---|---:|---:|---:|---:|",
             *lines]  # fmt: skip
     print("\n".join(text))
-    if not arguments.quick:
-        before, rest = PAGE.read_text().split(BEGIN)
-        PAGE.write_text(before + BEGIN + "\n" + "\n".join(text) + "\n" + END + rest.split(END)[1])
 
 
 if __name__ == "__main__":

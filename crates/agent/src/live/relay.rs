@@ -206,8 +206,9 @@ impl Relay {
             }
             Told::Reset { stream } => {
                 // Of a connection whose handshake is under way: it is given up.
-                if stream % 2 == 0 {
-                    self.openings.remove(&(stream / 2));
+                if let (0, Some(opening)) = (stream % 2, self.openings.remove(&(stream / 2))) {
+                    // Else whoever takes this port next at the host would be taken for it at the far end.
+                    self.by_port.remove(&port_of(&opening.fd)?);
                 }
                 self.streams.remove(&stream).map_or(Ok(()), Stream::cut)
             }
