@@ -10,8 +10,7 @@ from typing import Any
 from leowarp import scalars
 from leowarp.metrics.tables import Tables
 from leowarp.scalars.of_flows import IPERF3
-
-KIND = "iperf3"
+from leowarp.trace.iperf3 import KIND
 
 
 def said(tables: Tables, number: int) -> dict[str, Any] | None:

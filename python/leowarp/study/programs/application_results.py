@@ -12,7 +12,7 @@ import pandas as pd
 
 from leowarp.result import Run
 from leowarp.study.programs.application_runs import PAGES, VIDEOS
-from leowarp.study.programs.runs import parts_of
+from leowarp.study.programs.runs import made_runs, parts_of
 
 PAGE_COLUMNS = ("path", "sample", "condition", "way", "load_ns", "object_mean_ns", "sent_pkts", "lost_pkts",
                 "late_pkts", "run")  # fmt: skip
@@ -59,10 +59,8 @@ def _frame(
 ) -> pd.DataFrame:
     found = []
     for path, group in groups.items():
-        mine = rows[group]
-        for row in mine[mine["status"] == "ok"].to_dict("records"):
-            directory = folder / group / "runs" / row["run_id"]
-            sample, condition, who = parts_of(row["name"])
+        for name, directory in made_runs(rows, folder, group):
+            sample, condition, who = parts_of(name)
             run = Run(directory)
             known = {"path": path, "sample": sample, "condition": condition, "run": str(directory)}
             found.append(known | measured(run, who) | _packets(run))

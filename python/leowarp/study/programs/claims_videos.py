@@ -40,6 +40,10 @@ def _said(values: Mapping[str, Mapping[str, float]], scale: float, digits: int) 
     )
 
 
+def _by_bit_rate(parts: Mapping[str, bool], found: Mapping[str, Mapping[str, float]]) -> Outcome:
+    return ev.outcome(parts, f"mean bit rate, Mbit/s: {_said(found, 1e-6, 2)}", {"bitrate_bps": found})
+
+
 # Implements claim 6.20 of programs (6.6: what is missing is less than 5 % of 3 s).
 def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
     """Stalls of all films around route changes.
@@ -86,7 +90,7 @@ def bbr_shows_better_pictures(frames: Frames) -> Outcome:
     """
     found = _each(frames, STARLINK, "bitrate_bps")
     parts = {player: mine[BBR] > mine[CUBIC] for player, mine in found.items() if {BBR, CUBIC} <= mine.keys()}
-    return ev.outcome(parts, f"mean bit rate, Mbit/s: {_said(found, 1e-6, 2)}", {"bitrate_bps": found})
+    return _by_bit_rate(parts, found)
 
 
 # Implements claim 6.23 of programs (6.11).
@@ -101,7 +105,7 @@ def fixed_thresholds_show_poor_pictures(frames: Frames) -> Outcome:
     found = _each(frames, MOBILE, "bitrate_bps")
     mine = found[LIVE]
     parts = {"live": mine[QUIC] <= QUARTER * mine[CUBIC]} if {QUIC, CUBIC} <= mine.keys() else {}
-    return ev.outcome(parts, f"mean bit rate, Mbit/s: {_said(found, 1e-6, 2)}", {"bitrate_bps": found})
+    return _by_bit_rate(parts, found)
 
 
 CLAIMS = (

@@ -22,6 +22,7 @@ from leowarp.study.programs.runs import (
     STARLINK,
     STILL,
     TRANSFERS,
+    made_runs,
     parts_of,
 )
 from leowarp.study.programs.senders import KERNEL
@@ -66,9 +67,8 @@ def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
         `run` (directory). Null where a group has no such thing.
     """
     found = []
-    for group, mine in rows.items():
-        for row in mine[mine["status"] == "ok"].to_dict("records"):
-            found.append(_measured(group, row["name"], folder / group / "runs" / row["run_id"]))
+    for group in rows:
+        found += [_measured(group, name, directory) for name, directory in made_runs(rows, folder, group)]
     frame = pd.DataFrame([values for values, _ in found])
     series = [arrived for _, arrived in found]
     return _against_still(frame, series) if len(frame) else frame

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from leowarp.study.cures import changes as route_changes
 from leowarp.study.cures.changes import BEFORE_S, PAIRS, Change
 from leowarp.study.parts import Part
@@ -86,6 +88,21 @@ def parts_of(name: str) -> tuple[str, str, str]:
     """
     sample, condition, sender = name.split(".")
     return sample, condition, sender
+
+
+def made_runs(rows: Mapping[str, pd.DataFrame], folder: Path, group: str) -> Iterator[tuple[str, Path]]:
+    """Name and directory of each run of a group that was made, in the order of the study engine's rows.
+
+    Parameters
+    ----------
+    rows : mapping of str to DataFrame
+        Of the study engine, by group.
+    folder : Path
+        The study's directory.
+    """
+    good = rows[group][rows[group]["status"] == "ok"]
+    for row in good.to_dict("records"):
+        yield row["name"], folder / group / "runs" / row["run_id"]
 
 
 def looked_at() -> tuple[Change, ...]:
