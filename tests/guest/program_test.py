@@ -157,6 +157,15 @@ def test_names_places_and_outputs_of_a_program(tmp_path):
     assert (flow["client_exit_code"], flow["server_exit_code"], flow["server_end_ns"]) == (0, None, None)
 
 
+def test_a_script_is_started_by_its_name(tmp_path):
+    script = tmp_path / "my-script"
+    script.write_text('#!/bin/sh -u\necho "$0 $1 $-"\n')
+    script.chmod(0o755)
+    words = said(run_of(tmp_path, f"{script} one")).split()
+    assert words[:2] == [str(script), "one"]
+    assert "u" in words[2]
+
+
 def test_a_run_ends_with_its_client_and_is_the_same_each_time(tmp_path):
     client = (
         f"{PYTHON} -c 'import socket, os; s = socket.create_connection((\"B\", 5201)); s.sendall(os.urandom(100000))'"

@@ -29,6 +29,9 @@ HIDDEN = ("run", "dev", "proc", "sys")
 """Directories in whose place the guest mounts its own."""
 
 _MOST_LINKS = 40
+# exec_binprm of fs/exec.c, and BINPRM_BUF_SIZE
+_SCRIPTS_IN_SCRIPTS = 5
+_LONGEST_INTERPRETER_BYTES = 256
 """As many symbolic links the kernel follows (MAXSYMLINKS, include/linux/namei.h)."""
 
 
@@ -158,15 +161,20 @@ def _why_not(flow: Surroundings, command: str) -> str | None:
     if file is None:
         where = f"in {root_of(flow)} " if flow.rootfs else ""
         return f'there is no program "{name}" {where}' + ("" if "/" in name else f"(PATH: {_path_of(flow)})")
+    return _why_not_file(flow, file)
+
+
+def _why_not_file(flow: Surroundings, file: Path, scripts: int = 0) -> str | None:
+    """Why a file cannot be run, `scripts` of which it is the interpreter's; None: it can, or the host cannot tell."""
     if not os.access(file, os.X_OK):
         return f'"{file}" is not executable, or not by you'
     try:
         with file.open("rb") as opened:
-            head = opened.read(64)
+            head = opened.read(_LONGEST_INTERPRETER_BYTES)
     except OSError as error:
         return f'"{file}" cannot be read, and the guest can read no more than you: {error.strerror}'
     if head.startswith(b"#!"):
-        return _why_not_script(file, head)
+        return _why_not_script(flow, file, head, scripts)
     machine = elf.machine_of(head)
     if machine is None:
         return f'"{file}" is no program: neither ELF nor a script that begins with #!'
@@ -175,15 +183,19 @@ def _why_not(flow: Surroundings, command: str) -> str | None:
     return None
 
 
-def _why_not_script(file: Path, head: bytes) -> str | None:
-    """Why a script cannot run by its name; None: it can."""
+def _why_not_script(flow: Surroundings, file: Path, head: bytes, scripts: int) -> str | None:
     words = head.splitlines()[0][2:].decode(errors="replace").split()
-    if words[:1] == ["/bin/sh"]:
-        return None
-    # The guest's kernel has no binfmt_script: with it, each random number of the guest would be another
-    # (design/programs.md). Whoever starts a program by execvp gives to /bin/sh what the kernel does not know.
-    named = " ".join(words)
-    return f'"{file}" is a script for {named}, which the guest does not start by itself: write "{named} {file}"'
+    if not words:
+        return f'"{file}" begins with #! and names no interpreter'
+    if scripts == _SCRIPTS_IN_SCRIPTS:
+        return f'"{file}" is a script for a script for another, and so on: Linux follows {_SCRIPTS_IN_SCRIPTS}'
+    name = words[0]
+    if _is_hidden(name):
+        return f'"{file}" is a script for {name}, where the guest has a directory of its own'
+    interpreter = _inside(root_of(flow), name) if name.startswith("/") else None
+    if interpreter is None or not _is_file(interpreter):
+        return f'"{file}" is a script for {name}, which is not there' + (f" in {root_of(flow)}" if flow.rootfs else "")
+    return _why_not_file(flow, interpreter, scripts + 1)
 
 
 def _path_of(flow: Surroundings) -> str:

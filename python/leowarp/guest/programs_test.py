@@ -28,10 +28,16 @@ def root(tmp_path):
     (root / "etc/hosts").touch()
     (root / "bin").symlink_to("usr/bin")
     (root / "usr/bin/script").write_text("#!/bin/sh\n")
-    (root / "usr/bin/arm").write_bytes(b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HH", 2, 183) + bytes(44))
+    for name, machine in (("sh", 62), ("arm", 183)):
+        head = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HH", 2, machine)
+        (root / "usr/bin" / name).write_bytes(head + bytes(44))
     (root / "usr/bin/text").write_text("hello")
     (root / "usr/bin/snake").write_text("#!/usr/bin/env python3\nprint()\n")
-    for name in ("script", "snake", "arm", "text"):
+    (root / "usr/bin/lizard").write_text("#! /usr/bin/script -x\n")
+    (root / "usr/bin/worm").write_text("#!/usr/bin/worm\n")
+    (root / "usr/bin/dealer").write_text("#!/usr/bin/arm\n")
+    (root / "usr/bin/mute").write_text("#!\n")
+    for name in ("sh", "script", "snake", "lizard", "worm", "dealer", "mute", "arm", "text"):
         (root / "usr/bin" / name).chmod(0o755)
     (root / "usr/bin/data").write_text("#!/bin/sh\n")
     # As Debian has them: absolute within the root.
@@ -43,6 +49,7 @@ def root(tmp_path):
 
 def test_a_program_is_looked_for_as_the_guest_does(tmp_path, root):
     keys = f'rootfs = "{root}"\ndirectory = "/usr"'
+    check_programs(plan_of(tmp_path, "lizard", keys))
     for name in ("script", "/bin/script", "bin/../bin/script", "awk"):
         plan = plan_of(tmp_path, name, keys)
         check_programs(plan)
@@ -58,7 +65,10 @@ def test_a_program_is_looked_for_as_the_guest_does(tmp_path, root):
         ("arm", r"is for another processor \(ARM64\)"),
         ("text", "is no program: neither ELF nor a script"),
         ("data", "is not executable"),
-        ("snake", r'script for /usr/bin/env python3, .* write "/usr/bin/env python3 .*/usr/bin/snake"'),
+        ("snake", r'snake" is a script for /usr/bin/env, which is not there in .*root'),
+        ("worm", "a script for a script for another"),
+        ("dealer", r"arm\" is for another processor"),
+        ("mute", "names no interpreter"),
         ("/run/mine", "lies where the guest has a directory of its own"),
     ],
 )
