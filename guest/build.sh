@@ -5,7 +5,8 @@
 # the link: seed.c (the random seed comes from the environment), rseq.c (a quirk of glibc), ptrace.c (hosts with more
 # registers than the kernel expects, and fewer requests to the host) with registers/owed.c, clock/clock.c (time to the
 # nanosecond), qdisc/leolink_*.c (the link model), cc/bbr_handover.c and cc/cubic_handover.c (congestion controls),
-# ulp/delack.c (delayed ACKs), tcp/loss_*.c (ways to find losses), draws/ (random numbers).
+# ulp/delack.c (delayed ACKs), tcp/loss_*.c (ways to find losses), draws/ (random numbers), netns/routers.c (namespaces of
+# nodes that only pass packets on).
 #
 #	guest/build.sh [--leave-out] SOURCE BUILD OUT
 #
@@ -117,12 +118,15 @@ cp "$here/Kbuild" "$here"/*/*.[ch] "$build/leowarp/"
 # Each with a function by which it is known to be in the kernel
 ours="clock:clock_register leolink:leolink_register bbr_handover:bbr_handover_main
 	cubic_handover:cubic_handover_ssthresh delack:delack_register loss_detection:__wrap_tcp_rack_mark_lost
-	draws:__wrap_get_random_u32 getrandom:__wrap_sys_getrandom polling:__wrap_handle_syscall"
+	draws:__wrap_get_random_u32 getrandom:__wrap_sys_getrandom polling:__wrap_handle_syscall
+	routers:__wrap_netdev_register_kobject"
 # What of the kernel's own loss_detection stands before (tcp/loss_hooks.c)
 wrapped="tcp_rack_update_reo_wnd tcp_rack_mark_lost tcp_rack_reo_timeout tcp_rack_skb_timeout tcp_newreno_mark_lost
 	tcp_enter_loss tcp_cleanup_congestion_control icmp_rcv"
 wrapped_by_draws="get_random_u8 get_random_u16 get_random_u32 get_random_u64 __get_random_u32_below get_random_bytes"
 wrapped_by_getrandom="sys_getrandom random_fops urandom_fops"
+wrapped_by_routers="register_net_sysctl_sz unregister_net_sysctl_table netdev_register_kobject netdev_unregister_kobject
+	netdev_queue_update_kobjects net_rx_queue_update_kobjects linkwatch_fire_event"
 if [ $leave_out = no ]; then
 	# What owed.c is in place of stays in the kernel, under a second name, for owed.c to call
 	instead=setup_signal_stack_si
@@ -175,6 +179,7 @@ case $ours in *loss_detection:*) wraps=$wrapped ;; esac
 case $ours in *draws:*) wraps="$wraps $wrapped_by_draws" ;; esac
 case $ours in *getrandom:*) wraps="$wraps $wrapped_by_getrandom" ;; esac
 case $ours in *polling:*) wraps="$wraps handle_syscall" ;; esac
+case $ours in *routers:*) wraps="$wraps $wrapped_by_routers" ;; esac
 kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc -Wl,--wrap,getrandom \
 	-Wl,--wrap,ptrace $(printf -- '-Wl,--wrap,%s ' $wraps) $(printf "$build/leowarp/%s.o " seed rseq ptrace $(printf '%s\n' $ours | sed 's/:.*//'))" linux modules
 

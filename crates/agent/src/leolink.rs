@@ -42,6 +42,7 @@ const SWITCH_SEND: u32 = 4;
 const NOTICE_FALSE: u32 = 2;
 const NOTICE_NO_OLD_WAY: u32 = 4;
 const FORWARDING: &str = "/proc/leolink/forwarding";
+const NAMESPACES: &str = "/proc/leolink/namespaces";
 
 /// An attribute's length has 16 bits.
 const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
@@ -52,11 +53,22 @@ pub fn set_forwarding(forwarding: Forwarding) -> error::Result<()> {
         Forwarding::Direct => "direct",
         Forwarding::Kernel => "kernel",
     };
-    match std::fs::write(FORWARDING, word) {
-        // a kernel of the user's own without leolink, where all packets go through the IP stack
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(Error::Kernel { attempt: format!("write {word:?} to {FORWARDING}"), source }),
-        Ok(()) => Ok(()),
+    // false: a kernel of the user's own without leolink, where all packets go through the IP stack
+    tell(FORWARDING, word).map(|_| ())
+}
+
+/// Says whether namespaces made from now on are of nodes that only pass packets on, without directories in /proc/sys and
+/// /sys (guest/netns/routers.c). False: this kernel knows only one kind.
+pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
+    tell(NAMESPACES, if of_routers { "router" } else { "host" })
+}
+
+/// Writes a word to a file of the guest kernel's. False: it has no such file.
+fn tell(file: &str, word: &str) -> error::Result<bool> {
+    match std::fs::write(file, word) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(Error::Kernel { attempt: format!("write {word:?} to {file}"), source }),
+        Ok(()) => Ok(true),
     }
 }
 

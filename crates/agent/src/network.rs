@@ -117,11 +117,7 @@ impl<'a> Network<'a> {
         };
         let mut spaces = Vec::with_capacity(setup.nodes.len());
         for i in 0..setup.nodes.len() {
-            let space = Namespace::create()?;
-            if setup.nodes[i].kind != NodeKind::Host {
-                // a router would look for a socket of its own for each packet that passes
-                netns::set_sysctl("net.ipv4.ip_early_demux", "0")?;
-            }
+            let space = make_namespace(setup, i)?;
             let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: i as u64 };
             // SAFETY: `event` lives through the call.
             crate::error::check(
@@ -528,6 +524,20 @@ impl<'a> Network<'a> {
         );
         Err(Error::errno(attempt, refusal.errno))
     }
+}
+
+/// The namespace of a node; the calling thread is left in it.
+fn make_namespace(setup: &Setup, node: usize) -> Result<Namespace> {
+    let is_router = setup.nodes[node].kind != NodeKind::Host;
+    // who looks around in a shell finds in a router what a router has
+    let wants_bare = is_router && setup.shell.is_none();
+    let is_bare = leolink::set_namespaces(wants_bare)? && wants_bare;
+    let space = Namespace::create()?;
+    if is_router && !is_bare {
+        // it would look for a socket of its own for each packet that passes
+        netns::set_sysctl("net.ipv4.ip_early_demux", "0")?;
+    }
+    Ok(space)
 }
 
 /// Whether a queueing discipline models a direction: of a jittered wire only that to the host. What a host sends must
