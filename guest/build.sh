@@ -6,7 +6,7 @@
 # registers than the kernel expects, and fewer requests to the host) with registers/owed.c, clock/clock.c (time to the
 # nanosecond), qdisc/leolink_*.c (the link model), cc/bbr_handover.c and cc/cubic_handover.c (congestion controls),
 # ulp/delack.c (delayed ACKs), tcp/loss_*.c (ways to find losses), draws/ (random numbers), netns/routers.c (namespaces of
-# nodes that only pass packets on).
+# nodes that only pass packets on), tap/taps.c (what passes hosts' interfaces).
 #
 #	guest/build.sh [--leave-out] SOURCE BUILD OUT
 #
@@ -47,7 +47,7 @@ flags="-O3 -mcmodel=small -fbuiltin"
 # What meets packets, timers and processes: 99 % of the guest kernel's time in a run (design/kernel-config.md); ours have
 # absolute names, or from 6.13 on their own. All else is compiled with -O1, which takes a quarter less time. Make expands
 # it for each object.
-hot="/% clock.o draws.o leolink% bbr_handover.o cubic_handover.o delack.o loss_% arch/% drivers/net/% kernel/irq/% kernel/sched/% \
+hot="/% clock.o draws.o leolink% taps.o bbr_handover.o cubic_handover.o delack.o loss_% arch/% drivers/net/% kernel/irq/% kernel/sched/% \
 	kernel/softirq.o kernel/time/% mm/page_alloc.o mm/slub.o lib/find_bit.o lib/iov_iter.o lib/rbtree.o lib/string.o \
 	lib/timerqueue.o lib/win_minmax.o \
 	net/socket.o net/core/datagram.o net/core/dev.o net/core/dst.o net/core/filter.o net/core/gro.o net/core/gso.o \
@@ -119,7 +119,7 @@ cp "$here/Kbuild" "$here"/*/*.[ch] "$build/leowarp/"
 ours="clock:clock_register leolink:leolink_register bbr_handover:bbr_handover_main
 	cubic_handover:cubic_handover_ssthresh delack:delack_register loss_detection:__wrap_tcp_rack_mark_lost
 	draws:__wrap_get_random_u32 getrandom:__wrap_sys_getrandom polling:__wrap_handle_syscall
-	routers:__wrap_netdev_register_kobject"
+	routers:__wrap_netdev_register_kobject taps:__wrap_time_travel_sleep"
 # What of the kernel's own loss_detection stands before (tcp/loss_hooks.c)
 wrapped="tcp_rack_update_reo_wnd tcp_rack_mark_lost tcp_rack_reo_timeout tcp_rack_skb_timeout tcp_newreno_mark_lost
 	tcp_enter_loss tcp_cleanup_congestion_control icmp_rcv"
@@ -180,6 +180,7 @@ case $ours in *draws:*) wraps="$wraps $wrapped_by_draws" ;; esac
 case $ours in *getrandom:*) wraps="$wraps $wrapped_by_getrandom" ;; esac
 case $ours in *polling:*) wraps="$wraps handle_syscall" ;; esac
 case $ours in *routers:*) wraps="$wraps $wrapped_by_routers" ;; esac
+case $ours in *taps:*) wraps="$wraps time_travel_sleep" ;; esac
 kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc -Wl,--wrap,getrandom \
 	-Wl,--wrap,ptrace $(printf -- '-Wl,--wrap,%s ' $wraps) $(printf "$build/leowarp/%s.o " seed rseq ptrace $(printf '%s\n' $ours | sed 's/:.*//'))" linux modules
 

@@ -39,7 +39,7 @@ def plan():
          "packet_rate_pkts_per_s", "flood"]
     )  # fmt: skip
     observe = {"sockets_ns": 50, "counters_ns": None, "queues_ns": 50, "packets": "changes", "pcap": "both",
-               "pcap_snap_bytes": 128}  # fmt: skip
+               "pcap_snap_bytes": 128, "capture": "sockets"}  # fmt: skip
     observe |= {"truth": False, "reordering_threshold_pkts": 200, "reordering_window_ns": 10}
     return SimpleNamespace(
         run=SimpleNamespace(duration_ns=100, seed=7, ends="flows", linger_ns=5),

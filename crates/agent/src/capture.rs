@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The thread that turns what the hosts' interfaces saw and what the links dropped into packet truth.
 //!
-//! It sleeps until a ring has a block ready. Departures are entered as they are read; arrivals and drops wait until the
-//! sender's ring has been read up to their time, since rings hand over blocks at different moments.
+//! It sleeps until there is something to read ([`Wires`]). Departures are entered as they are read; arrivals and drops wait
+//! until the sender's wire has been read up to their time, since packet sockets hand over blocks at different moments.
 
 use crate::acks::Acks;
 use crate::clock::Clock;
@@ -11,16 +11,16 @@ use crate::context::Context;
 use crate::drops::{self, Drops};
 use crate::ending::Ending;
 use crate::error::{check, Error, Result};
-use crate::frame::{self, Foreign, Parsed};
+use crate::frame::{self, Foreign, Frame, Parsed};
 use crate::ledger::Ledger;
 use crate::network::{interface_name, Network};
 use crate::outcome::{FlowOutcome, Outcome};
 use crate::pcapng::PcapNg;
 use crate::reordering::Reordering;
-use crate::ring::{Ring, RETIRE_MS};
 use crate::sample::LostBetweenLinks;
 use crate::table::Rows;
 use crate::truth::{self, Loss, Numbers, Packet, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN};
+use crate::wires::{Wire, Wires, LAG_NS};
 use leowarp_timeline::record::{AckWait, Drop, Missing};
 use leowarp_timeline::setup::{Discipline, Flow, FlowKind, Link, LinkKind, Pcap, Setup};
 use std::collections::{BTreeMap, VecDeque};
@@ -29,8 +29,6 @@ use std::thread::JoinHandle;
 
 /// Ethernet, IP, and TCP or the number of a datagram.
 const SNAP_HEADERS_BYTES: u32 = 64;
-/// A ring hands over whatever it has after at most this.
-const LAG_NS: i64 = 2 * RETIRE_MS as i64 * 1_000_000 + 10_000_000;
 /// A packet of which nothing is heard for so long is lost: memory holds all that were sent since.
 const SILENCE_NS: i64 = 60_000_000_000;
 
@@ -47,18 +45,18 @@ pub struct Held {
     pub lost_between_links: LostBetweenLinks,
 }
 
+/// One whose wire is looked at.
 struct Host {
     index: usize,
-    ring: Ring,
-    /// Run time up to which the ring has been read.
+    /// Run time up to which its wire has been read.
     read_until_ns: i64,
     arrivals: VecDeque<(usize, Seen)>,
     pcap: Option<PcapNg>,
 }
 
 impl Host {
-    /// Opens a ring on its wire, and the file that its packets are also written to, if one was asked for.
-    fn open(network: &Network, setup: &Setup, index: usize) -> Result<Self> {
+    /// What is to be looked at of it, and the file that its packets are also written to, if one was asked for.
+    fn open(network: &Network, setup: &Setup, index: usize) -> Result<(Wire, Self)> {
         let first = |end: fn(&Flow) -> usize| setup.flows.first().is_some_and(|f| end(f) == index);
         let file = match setup.observe.pcap {
             Pcap::Source | Pcap::Both if first(|f| f.source) => Some("source.pcapng"),
@@ -68,11 +66,51 @@ impl Host {
         let node = setup.hosts[index].node;
         let wire = |l: &Link| l.kind == LinkKind::Wire && (l.a == node || l.b == node);
         let name = interface_name(setup.links.iter().position(wire).unwrap_or_default());
-        let ifindex = network.wire_of(index)?;
-        let snap = if file.is_some() { setup.observe.pcap_bytes } else { SNAP_HEADERS_BYTES };
-        let ring = network.inside(node, || Ring::open(ifindex, snap))?;
-        let pcap = file.map(|f| PcapNg::create(f, &name, snap)).transpose()?;
-        Ok(Self { index, ring, read_until_ns: i64::MIN, arrivals: VecDeque::new(), pcap })
+        let snap_bytes = if file.is_some() { setup.observe.pcap_snap_bytes } else { SNAP_HEADERS_BYTES };
+        let pcap = file.map(|f| PcapNg::create(f, &name, snap_bytes)).transpose()?;
+        let wire = Wire { node, ifindex: network.wire_of(index)?, snap_bytes };
+        Ok((wire, Self { index, read_until_ns: i64::MIN, arrivals: VecDeque::new(), pcap }))
+    }
+
+    /// A frame that passed its wire: a departure is entered, an arrival kept until all departures before it are known.
+    fn see(
+        &mut self,
+        t_ns: i64,
+        frame: &Frame,
+        books: &mut Books,
+        own_flows: usize,
+        programs: &mut Programs,
+        end_ns: i64,
+    ) -> Result<()> {
+        let Some(ip) = frame.ip() else { return Ok(()) };
+        let own = |p: &Parsed| p.flow < own_flows && books.flows[p.flow].kind == p.kind;
+        let parsed = match frame::parse(t_ns, ip).filter(own) {
+            Some(parsed) => parsed,
+            None if programs.connections.is_idle() => return Ok(()),
+            None => match programs.follow(books, t_ns, ip, (self.index, frame.outgoing), end_ns)? {
+                Some(parsed) => parsed,
+                None => return Ok(()),
+            },
+        };
+        let flow = &books.flows[parsed.flow];
+        let ends = [flow.source, flow.destination];
+        let stream = 2 * parsed.flow + parsed.direction;
+        let is_end = ends[if frame.outgoing { parsed.direction } else { 1 - parsed.direction }] == self.index;
+        if is_end && flow.kind == FlowKind::Tcp && t_ns < end_ns {
+            books.acks[parsed.flow].passes(&parsed, frame.outgoing);
+        }
+        if frame.outgoing && is_end {
+            // What leaves after the end is not part of the run (resets of the sockets that it closes).
+            if t_ns < end_ns {
+                let place = books.streams[stream].sent(parsed.seen);
+                if let (Some(place), 0) = (place, parsed.direction) {
+                    books.reordering.sent(parsed.flow, place, t_ns);
+                }
+            }
+        } else if is_end {
+            self.arrivals.push_back((stream, parsed.seen));
+        }
+        Ok(())
     }
 }
 
@@ -159,6 +197,8 @@ pub struct Capture {
     books: Books,
     own_flows: usize,
     programs: Programs,
+    /// By number of the host below.
+    wires: Wires,
     hosts: Vec<Host>,
     ack_rows: Rows<AckWait>,
     drops: Drops,
@@ -189,12 +229,12 @@ impl Capturing {
 }
 
 impl Capture {
-    /// Opens a ring on the wire of each host that has flows.
+    /// Begins to look at the wire of each host that has flows.
     pub fn open(context: &Context, network: &Network) -> Result<Self> {
         let Context { setup, events, clock, ending, header } = context;
         let has_flows = |host: &usize| setup.flows.iter().any(|f| f.source == *host || f.destination == *host);
         let hosts = (0..setup.hosts.len()).filter(has_flows).map(|host| Host::open(network, setup, host));
-        let hosts = hosts.collect::<Result<_>>()?;
+        let (looked_at, hosts): (Vec<_>, Vec<_>) = hosts.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         let numbers = |f: &Flow| match f.kind {
             FlowKind::Tcp => Numbers::Tcp,
             FlowKind::Ping => Numbers::Packets(16),
@@ -223,6 +263,7 @@ impl Capture {
                 connected_ns: BTreeMap::new(),
                 addresses: setup.hosts.iter().map(|h| h.address.into()).collect(),
             },
+            wires: Wires::open(network, setup.observe.capture, &looked_at)?,
             hosts,
             ack_rows: Rows::create(header)?,
             drops: Drops::open(),
@@ -251,68 +292,50 @@ impl Capture {
 
     fn run(mut self, event: i32, held: &Mutex<Held>) -> Result<Outcome> {
         let poll = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let mut fds: Vec<libc::pollfd> = self.hosts.iter().map(|h| poll(h.ring.raw())).chain([poll(event)]).collect();
+        let mut fds: Vec<libc::pollfd> = self.wires.raw().into_iter().chain([event]).map(poll).collect();
         loop {
             // SAFETY: the descriptors live through the call.
             check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as u64, -1) }, "wait for captured packets")?;
             let over = fds.last().is_some_and(|f| f.revents != 0);
-            self.read_rings()?;
-            self.read_drops()?;
+            while self.read_wires(over)? {
+                self.conclude()?;
+            }
+            self.conclude()?;
             if over {
                 let held = *held.lock().unwrap_or_else(PoisonError::into_inner);
                 return self.finish(held);
             }
-            let latest_ns = self.hosts.iter().map(|h| h.read_until_ns).max().unwrap_or(i64::MIN);
-            let until = |h: &Host| h.read_until_ns.max(latest_ns.saturating_sub(LAG_NS));
-            let until_ns = self.hosts.iter().map(until).min().unwrap_or(i64::MIN);
-            self.match_until(until_ns)?;
-            self.settle(until_ns.saturating_sub(SILENCE_NS))?;
         }
     }
 
-    fn read_rings(&mut self) -> Result<()> {
-        let Self { clock, books, own_flows, hosts, programs, .. } = self;
-        let end_ns = self.ending.end_ns();
-        for host in hosts {
-            let Host { index, ring, read_until_ns, arrivals, pcap } = host;
-            ring.drain(|frame| {
-                let t_ns = clock.of_real_ns(frame.real_ns);
-                *read_until_ns = t_ns;
-                if let (Some(pcap), true) = (&mut *pcap, t_ns >= 0) {
-                    pcap.push(t_ns, frame)?;
-                }
-                let Some(ip) = frame.ip() else { return Ok(()) };
-                let own = |p: &Parsed| p.flow < *own_flows && books.flows[p.flow].kind == p.kind;
-                let parsed = match frame::parse(t_ns, ip).filter(own) {
-                    Some(parsed) => parsed,
-                    None if programs.connections.is_idle() => return Ok(()),
-                    None => match programs.follow(books, t_ns, ip, (*index, frame.outgoing), end_ns)? {
-                        Some(parsed) => parsed,
-                        None => return Ok(()),
-                    },
-                };
-                let flow = &books.flows[parsed.flow];
-                let ends = [flow.source, flow.destination];
-                let stream = 2 * parsed.flow + parsed.direction;
-                let is_end = ends[if frame.outgoing { parsed.direction } else { 1 - parsed.direction }] == *index;
-                if is_end && flow.kind == FlowKind::Tcp && t_ns < end_ns {
-                    books.acks[parsed.flow].passes(&parsed, frame.outgoing);
-                }
-                if frame.outgoing && is_end {
-                    // What leaves after the end is not part of the run (resets of the sockets that it closes).
-                    if t_ns < end_ns {
-                        let place = books.streams[stream].sent(parsed.seen);
-                        if let (Some(place), 0) = (place, parsed.direction) {
-                            books.reordering.sent(parsed.flow, place, t_ns);
-                        }
-                    }
-                } else if is_end {
-                    arrivals.push_back((stream, parsed.seen));
-                }
-                Ok(())
-            })?;
+    /// What follows from all that has been read.
+    fn conclude(&mut self) -> Result<()> {
+        self.read_drops()?;
+        let latest_ns = self.hosts.iter().map(|h| h.read_until_ns).max().unwrap_or(i64::MIN);
+        let until = |h: &Host| h.read_until_ns.max(latest_ns.saturating_sub(LAG_NS));
+        let until_ns = self.hosts.iter().map(until).min().unwrap_or(i64::MIN);
+        self.match_until(until_ns)?;
+        self.settle(until_ns.saturating_sub(SILENCE_NS))
+    }
+
+    /// Whether there may be more to read.
+    fn read_wires(&mut self, is_end: bool) -> Result<bool> {
+        let Self { clock, ending, books, own_flows, wires, hosts, programs, .. } = self;
+        let end_ns = ending.end_ns();
+        let has_more = wires.drain(is_end, |number, frame| {
+            let host = &mut hosts[number];
+            let t_ns = clock.of_real_ns(frame.real_ns);
+            host.read_until_ns = t_ns;
+            if let (Some(pcap), true) = (&mut host.pcap, t_ns >= 0) {
+                pcap.push(t_ns, frame)?;
+            }
+            host.see(t_ns, frame, books, *own_flows, programs, end_ns)
+        })?;
+        if wires.are_read_together() {
+            let latest_ns = hosts.iter().map(|h| h.read_until_ns).max().unwrap_or(i64::MIN);
+            hosts.iter_mut().for_each(|h| h.read_until_ns = latest_ns);
         }
-        Ok(())
+        Ok(has_more)
     }
 
     fn read_drops(&mut self) -> Result<()> {
@@ -325,9 +348,32 @@ impl Capture {
         })
     }
 
-    /// Arrivals and drops before a time. All departures before it are known; of those at that very instant some may still
-    /// be in a ring.
+    /// Arrivals and drops before a time, in the order of time: of copies that nothing tells apart the first to come to its
+    /// end is the first that was sent. All departures before it are known; of those at that very instant some may still
+    /// have to be read.
     fn match_until(&mut self, until_ns: i64) -> Result<()> {
+        let end_ns = self.ending.end_ns();
+        while let Some(drop) = pop_if(&mut self.dropped, |d| d.t_ns < until_ns) {
+            self.match_arrivals_until(drop.t_ns);
+            let mut row = drops::row(drop.t_ns, drop.loss);
+            if let Some((flow, direction, seen)) = self.whose(&drop) {
+                if let Some(seq) = self.books.streams[2 * flow + direction].dropped(&seen, drop.loss) {
+                    row.flow = flow as u32;
+                    row.flow_direction = direction as u8;
+                    row.seq = seq.max(0) as u64;
+                    row.len_bytes = seen.len_bytes;
+                } else if drop.t_ns < end_ns {
+                    // What left after the end is dropped of no flow: the link counts it, the run does not.
+                    self.failures.push(format!("flow {flow}: a packet was dropped that never left: {seen:?}"));
+                }
+            }
+            self.drop_rows.push(&row)?;
+        }
+        self.match_arrivals_until(until_ns);
+        Ok(())
+    }
+
+    fn match_arrivals_until(&mut self, until_ns: i64) {
         let end_ns = self.ending.end_ns();
         for host in &mut self.hosts {
             while let Some((stream, seen)) = pop_if(&mut host.arrivals, |(_, seen)| seen.t_ns < until_ns) {
@@ -347,22 +393,6 @@ impl Capture {
                 }
             }
         }
-        while let Some(drop) = pop_if(&mut self.dropped, |d| d.t_ns < until_ns) {
-            let mut row = drops::row(drop.t_ns, drop.loss);
-            if let Some((flow, direction, seen)) = self.whose(&drop) {
-                if let Some(seq) = self.books.streams[2 * flow + direction].dropped(&seen, drop.loss) {
-                    row.flow = flow as u32;
-                    row.flow_direction = direction as u8;
-                    row.seq = seq.max(0) as u64;
-                    row.len_bytes = seen.len_bytes;
-                } else if drop.t_ns < end_ns {
-                    // What left after the end is dropped of no flow: the link counts it, the run does not.
-                    self.failures.push(format!("flow {flow}: a packet was dropped that never left: {seen:?}"));
-                }
-            }
-            self.drop_rows.push(&row)?;
-        }
-        Ok(())
     }
 
     /// Flow and direction of a packet that a link dropped.
@@ -430,8 +460,8 @@ impl Capture {
                 packet.loss = Some(Loss { cause: self.silence, direction: None });
             }
         }
-        for host in &mut self.hosts {
-            let lost = host.ring.dropped()?;
+        for (number, host) in self.hosts.iter_mut().enumerate() {
+            let lost = self.wires.missed_pkts(number)?;
             if lost > 0 {
                 self.failures.push(format!("the capture at host {} missed {lost} packets", host.index));
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which flow a packet belongs to, and what tells it from others. Pure.
+//! A captured frame: which flow its packet belongs to, and what tells it from others. Pure.
 
 use crate::truth::Seen;
 use leowarp_timeline::setup::FlowKind;
@@ -16,6 +16,26 @@ const IPPROTO_TCP: u8 = 6;
 const IPPROTO_UDP: u8 = 17;
 const ICMP_ECHO: u8 = 8;
 const ICMP_ECHO_REPLY: u8 = 0;
+
+const ETHERNET_BYTES: usize = 14;
+
+/// A captured frame.
+pub struct Frame<'a> {
+    /// Of the real-time clock.
+    pub real_ns: i64,
+    pub outgoing: bool,
+    /// Of the whole frame on the wire.
+    pub frame_bytes: u32,
+    /// From the Ethernet header on, as much as was captured.
+    pub data: &'a [u8],
+}
+
+impl Frame<'_> {
+    /// The IP packet, if it is one.
+    pub fn ip(&self) -> Option<&[u8]> {
+        (self.data.get(12..ETHERNET_BYTES)? == [8, 0]).then(|| &self.data[ETHERNET_BYTES..])
+    }
+}
 
 /// A packet of a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]

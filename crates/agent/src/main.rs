@@ -47,8 +47,10 @@ mod shell;
 mod stillness;
 mod table;
 mod tags;
+mod taps;
 mod tc;
 mod truth;
+mod wires;
 
 use error::{check, Error, Result};
 use std::ffi::CStr;

@@ -2,7 +2,7 @@
 //! A pcapng file of one interface. Time 0 is the run's start. Reference: draft-ietf-opsawg-pcapng, sections 4.1 to 4.3.
 
 use crate::error::Result;
-use crate::ring::Frame;
+use crate::frame::Frame;
 use crate::table::Output;
 
 /// The file.

@@ -20,7 +20,7 @@ fn setup() -> Setup {
         "hosts": [{"node": 0, "address": "10.1.0.1", "sysctl": {}}, {"node": 1, "address": "10.1.0.2", "sysctl": {}}],
         "links": [], "jitter_tables": [], "flows": [flow(0), flow(1)], "source_routing": false, "sysctl": {},
         "observe": {"sockets_ns": null, "counters_ns": null, "queues_ns": null, "packets": "none", "windows_ns": [],
-                    "pcap": "none", "pcap_bytes": 128, "truth": true, "reordering_threshold_pkts": 4, "reordering_window_ns": WINDOW_NS,
+                    "pcap": "none", "pcap_snap_bytes": 128, "truth": true, "reordering_threshold_pkts": 4, "reordering_window_ns": WINDOW_NS,
                     "around_changes_ns": [AROUND_NS.0, AROUND_NS.1]}
     });
     Setup::from_json(text.to_string().as_bytes()).unwrap()

@@ -5,6 +5,7 @@
 //! still while the reader works through a block: a ring of a few blocks cannot overflow.
 
 use crate::error::{check, Error, Result};
+use crate::frame::Frame;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -25,25 +26,6 @@ const ETH_P_ALL: u16 = 3;
 const PACKET_OUTGOING: u8 = 4;
 /// sizeof(struct tpacket3_hdr); a sockaddr_ll follows, with the packet's type at 10.
 const PACKET_TYPE_AT: usize = 48 + 10;
-const ETHERNET_BYTES: usize = 14;
-
-/// A captured frame.
-pub struct Frame<'a> {
-    /// Of the real-time clock.
-    pub real_ns: i64,
-    pub outgoing: bool,
-    /// Of the whole frame on the wire.
-    pub frame_bytes: u32,
-    /// From the Ethernet header on, as much as was captured.
-    pub data: &'a [u8],
-}
-
-impl Frame<'_> {
-    /// The IP packet, if it is one.
-    pub fn ip(&self) -> Option<&[u8]> {
-        (self.data.get(12..ETHERNET_BYTES)? == [8, 0]).then(|| &self.data[ETHERNET_BYTES..])
-    }
-}
 
 /// A ring on one interface.
 pub struct Ring {

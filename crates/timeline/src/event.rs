@@ -230,7 +230,7 @@ mod tests {
             "jitter_tables": [{"name": "uniform", "multiplier": 1.0, "values": []},
                               {"name": "table", "multiplier": 4.0, "values": [1]}],
             "flows": [], "source_routing": false, "sysctl": {},
-            "observe": {"sockets_ns": 1, "counters_ns": 1, "queues_ns": 1, "packets": "none", "windows_ns": [], "pcap": "none", "pcap_bytes": 128,
+            "observe": {"sockets_ns": 1, "counters_ns": 1, "queues_ns": 1, "packets": "none", "windows_ns": [], "pcap": "none", "pcap_snap_bytes": 128,
                         "truth": false, "reordering_threshold_pkts": 1, "reordering_window_ns": 1, "around_changes_ns": [0, 0]}}"#,
         )
         .unwrap()

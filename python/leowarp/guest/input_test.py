@@ -45,6 +45,7 @@ def plan(**changed):
     flow.packets = flow.packet_rate_pkts_per_s = flow.replies = flow.flood = None
     observe = SimpleNamespace(sockets_ns=50, counters_ns=100, queues_ns=None, packets="changes", pcap="none")
     observe.pcap_snap_bytes = 128
+    observe.capture = "taps"
     observe.truth, observe.reordering_threshold_pkts, observe.reordering_window_ns = True, 200, None
     observe.packets_before_ns, observe.packets_after_ns = changed.pop("around_ns", (1, 3))
     observe.packets = changed.pop("packets", "changes")

@@ -45,6 +45,8 @@ KNOWN_BY = {
     "draws": "__wrap_get_random_u32",
     "getrandom": "__wrap_sys_getrandom",
     "polling": "__wrap_handle_syscall",
+    "routers": "__wrap_netdev_register_kobject",
+    "taps": "__wrap_time_travel_sleep",
 }
 # Linked into 6.12 alone: what it is in place of stays, under another name
 OWED = "const char leowarp_owed_is_paid = 1;\nvoid leowarp_kernels_setup_signal_stack_si(void);\n"

@@ -78,6 +78,8 @@ class Observe:
         Intervals of samples on the run's clock; None: none are taken (of counters: one at the end).
     truth : bool
         Whether both ends of each flow are captured and matched (docs/concepts/truth.md).
+    capture : str
+        By what: the guest kernel's own taps, which move no packet, or packet sockets.
     packets, packets_before_ns, packets_after_ns : str, int, int
         Which packets are stored one by one, and the windows around route changes.
     reordering_threshold_pkts, reordering_window_ns : int, int or None
@@ -103,6 +105,12 @@ class Observe:
         "Both ends of each flow are captured and matched; without, there are no packets, bins, drops of flows, echoes "
         "and no reordering.",
         True,
+    )
+    capture: str = word(
+        "What packets are captured by: taps of the guest kernel, or packet sockets as tcpdump has them, whose reader "
+        "takes turns from the programs and so moves a packet now and then.",
+        ("taps", "sockets"),
+        "taps",
     )
     packets: str = word(
         "Packets stored one by one: none, those around route changes, all; late, lost and retransmitted ones always.",

@@ -16,7 +16,7 @@ pub use network::{
     DelayedAck, Direction, Discipline, Forwarding, Host, Link, LinkKind, Node, NodeKind, OnDown, Pacing, Queue,
     QueueCounts, QueueKind, MTU_LEAST_BYTES, MTU_MOST_BYTES, OVERTAKING_LIMIT_PKTS,
 };
-pub use observe::{Observe, Packets, Pcap};
+pub use observe::{Capture, Observe, Packets, Pcap};
 pub use shell::{Shell, Terminal};
 
 use serde::Deserialize;

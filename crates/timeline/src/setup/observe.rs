@@ -15,6 +15,9 @@ pub struct Observe {
     pub queues_ns: Option<i64>,
     /// Both ends of each flow are captured and matched; false: no packets, bins, drops of flows, echoes, reordering.
     pub truth: bool,
+    /// By what.
+    #[serde(default)]
+    pub capture: Capture,
     /// D_T and B_T of RFC 5236.
     pub reordering_threshold_pkts: u32,
     /// Width of the windows in which reordering is measured; none = no windows.
@@ -28,7 +31,7 @@ pub struct Observe {
     /// Which ends also leave a pcapng of the first flow.
     pub pcap: Pcap,
     /// How much of each frame it has.
-    pub pcap_bytes: u32,
+    pub pcap_snap_bytes: u32,
 }
 
 /// Which packets are stored. Late, lost and retransmitted ones always are, unless `none`.
@@ -55,4 +58,15 @@ pub enum Pcap {
     Destination,
     /// Both.
     Both,
+}
+
+/// What packets are captured by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Capture {
+    /// Taps of the guest kernel, if it has them.
+    #[default]
+    Taps,
+    /// Packet sockets.
+    Sockets,
 }

@@ -22,7 +22,7 @@ pub fn example() -> serde_json::Value {
                    "packets_per_s": null, "replies": true, "flood": false}],
         "jitter_tables": [{"name": "normal", "multiplier": 2.0, "values": [-4096, 4096]}],
         "source_routing": false, "sysctl": {},
-        "observe": {"sockets_ns": 1, "counters_ns": null, "queues_ns": 1, "packets": "changes", "windows_ns": [[0, 5]], "pcap": "none", "pcap_bytes": 128,
+        "observe": {"sockets_ns": 1, "counters_ns": null, "queues_ns": 1, "packets": "changes", "windows_ns": [[0, 5]], "pcap": "none", "pcap_snap_bytes": 128,
                     "truth": true, "reordering_threshold_pkts": 200, "reordering_window_ns": null, "around_changes_ns": [1, 3]}
     })
 }

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What passes the interfaces of hosts, for the agent: /proc/leolink/taps.
+ *
+ * Before working on this file read dev_queue_xmit_nit and __netif_receive_skb_core of net/core/dev.c and tpacket_rcv of
+ * net/packet/af_packet.c: packets are seen at the same places, and at the same times, as by a packet socket. That one
+ * clones each packet that leaves, asks a filter and hands over blocks; this copies the first bytes.
+ *
+ * Nor does it move what it looks at. A packet socket wakes its reader when a block is full, in the midst of an instant, and
+ * the reader takes its turns among the programs: their sockets are read later, and acknowledge otherwise. Here the reader
+ * is woken only when the processor has nothing to do, and reading takes no virtual time: a run with taps is the run
+ * without (tests/guest/taps_test.py). Only where the processor is never idle the reader has to take its turn among others.
+ *
+ *	open		one at a time; taps go with it, or with their interfaces
+ *	write		struct tap_wanted: an interface of the writer's namespace
+ *	poll, read	struct tap_record and the frame's first bytes, a multiple of 8 bytes each; a read returns what one
+ *			chunk holds, and takes a buffer of a chunk's size; 0 = nothing for now. At offset 0 only chunks that
+ *			are full, so that what the reader gets at once hangs on the packets alone; elsewhere the last, too
+ *
+ * Linked with --wrap=time_travel_sleep (guest/build.sh).
+ */
+#include <linux/init.h>
+#include <linux/interrupt.h>
+#include <linux/list.h>
+#include <linux/netdevice.h>
+#include <linux/nsproxy.h>
+#include <linux/poll.h>
+#include <linux/proc_fs.h>
+#include <linux/rtnetlink.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/time-internal.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+#include <linux/wait.h>
+
+#define CHUNK_BYTES	(256u << 10)
+#define CHUNKS		32u
+#define URGENT_CHUNKS	24u
+
+extern struct list_head time_travel_irqs;
+void __real_time_travel_sleep(void);
+void __wrap_time_travel_sleep(void);
+
+struct tap_wanted {
+	u32 ifindex;
+	u32 number;		/* that its records carry */
+	u32 snap_bytes;		/* of each frame */
+};
+
+struct tap_record {
+	u64 real_ns;
+	u32 frame_bytes;
+	u32 kept_bytes;		/* of them, which follow */
+	u32 number;
+	u32 is_outgoing;
+};
+
+struct tap {
+	struct list_head list;
+	struct net_device *dev;
+	struct net_device_ops ops;	/* its own but for one */
+	const struct net_device_ops *own_ops;
+	u32 number, snap_bytes;
+};
+
+static LIST_HEAD(taps);		/* under RTNL */
+static bool is_open;
+static u8 *chunks;
+/* A chunk is filled, those before it are full, `full` of them */
+static u32 filled_bytes[CHUNKS], filling, full;
+static u64 lost;
+static bool is_ready;
+static DECLARE_WAIT_QUEUE_HEAD(reader);
+
+static void make_ready(void)
+{
+	is_ready = true;
+	wake_up_interruptible(&reader);
+}
+
+/* Softirqs are off. `offset`: of the Ethernet header, from the packet's data */
+static void record(const struct tap *tap, const struct sk_buff *skb, int offset, bool is_outgoing)
+{
+	u32 frame_bytes = skb->len - offset, kept_bytes = min(frame_bytes, tap->snap_bytes);
+	u32 bytes = ALIGN(sizeof(struct tap_record) + kept_bytes, 8);
+	struct tap_record *r;
+
+	if (filled_bytes[filling] + bytes > CHUNK_BYTES) {
+		if (full == CHUNKS - 1) {
+			lost++;
+			return;
+		}
+		full++;
+		filling = (filling + 1) % CHUNKS;
+		filled_bytes[filling] = 0;
+		if (full >= URGENT_CHUNKS)
+			make_ready();
+	}
+	r = (struct tap_record *)(chunks + filling * CHUNK_BYTES + filled_bytes[filling]);
+	r->real_ns = ktime_get_real_ns();
+	r->frame_bytes = frame_bytes;
+	r->kept_bytes = kept_bytes;
+	r->number = tap->number;
+	r->is_outgoing = is_outgoing;
+	if (skb_copy_bits(skb, offset, r + 1, kept_bytes))
+		lost++;
+	filled_bytes[filling] += bytes;
+}
+
+static netdev_tx_t send(struct sk_buff *skb, struct net_device *dev)
+{
+	const struct tap *tap = container_of(dev->netdev_ops, struct tap, ops);
+
+	record(tap, skb, 0, true);
+	return tap->own_ops->ndo_start_xmit(skb, dev);
+}
+
+static rx_handler_result_t receive(struct sk_buff **pskb)
+{
+	struct sk_buff *skb = *pskb;
+
+	record(rcu_dereference(skb->dev->rx_handler_data), skb, -(int)skb->mac_len, false);
+	return RX_HANDLER_PASS;
+}
+
+/*
+ * The idle loop, interrupts off: the time goes to the next event. If nothing at all is to be done at this instant, the
+ * reader may first read what there is.
+ */
+void __wrap_time_travel_sleep(void)
+{
+	if (full && !is_ready && waitqueue_active(&reader) && list_empty(&time_travel_irqs) && !local_softirq_pending()) {
+		make_ready();
+		if (need_resched())
+			return;
+	}
+	__real_time_travel_sleep();
+}
+
+static __poll_t taps_poll(struct file *f, poll_table *wait)
+{
+	poll_wait(f, &reader, wait);
+	return is_ready ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+static ssize_t taps_read(struct file *f, char __user *to, size_t size, loff_t *pos)
+{
+	u32 chunk;
+
+	if (size < CHUNK_BYTES)
+		return -EINVAL;
+	if (lost)
+		return -EOVERFLOW;
+	local_bh_disable();
+	chunk = (filling + CHUNKS - full) % CHUNKS;
+	if (full) {
+		full--;
+	} else if (*pos && filled_bytes[filling]) {
+		filling = (filling + 1) % CHUNKS;
+		filled_bytes[filling] = 0;
+	} else {
+		is_ready = false;
+		local_bh_enable();
+		return 0;
+	}
+	local_bh_enable();
+	/* nobody fills it before the filling has gone round, and no packet passes meanwhile */
+	return copy_to_user(to, chunks + chunk * CHUNK_BYTES, filled_bytes[chunk]) ? -EFAULT : filled_bytes[chunk];
+}
+
+static void untap(struct tap *tap)
+{
+	tap->dev->netdev_ops = tap->own_ops;
+	netdev_rx_handler_unregister(tap->dev);
+	list_del(&tap->list);
+	kfree(tap);
+}
+
+static int tap_device(struct net_device *dev, const struct tap_wanted *wanted)
+{
+	struct tap *tap = kzalloc(sizeof(*tap), GFP_KERNEL);
+	int err;
+
+	if (!tap)
+		return -ENOMEM;
+	tap->dev = dev;
+	tap->own_ops = dev->netdev_ops;
+	tap->ops = *dev->netdev_ops;
+	tap->ops.ndo_start_xmit = send;
+	tap->number = wanted->number;
+	tap->snap_bytes = min(wanted->snap_bytes, CHUNK_BYTES - (u32)sizeof(struct tap_record) - 8);
+	err = netdev_rx_handler_register(dev, receive, tap);
+	if (err) {
+		kfree(tap);
+		return err;
+	}
+	dev->netdev_ops = &tap->ops;
+	list_add(&tap->list, &taps);
+	return 0;
+}
+
+static ssize_t taps_write(struct file *f, const char __user *from, size_t size, loff_t *pos)
+{
+	struct tap_wanted wanted;
+	struct net_device *dev;
+	int err;
+
+	if (size != sizeof(wanted))
+		return -EINVAL;
+	if (copy_from_user(&wanted, from, size))
+		return -EFAULT;
+	rtnl_lock();
+	dev = __dev_get_by_index(current->nsproxy->net_ns, wanted.ifindex);
+	err = dev ? tap_device(dev, &wanted) : -ENODEV;
+	rtnl_unlock();
+	return err ? err : size;
+}
+
+static int taps_open(struct inode *inode, struct file *f)
+{
+	if (is_open)
+		return -EBUSY;
+	chunks = vmalloc(CHUNKS * CHUNK_BYTES);
+	if (!chunks)
+		return -ENOMEM;
+	memset(filled_bytes, 0, sizeof(filled_bytes));
+	filling = full = 0;
+	lost = 0;
+	is_ready = false;
+	is_open = true;
+	return 0;
+}
+
+static int taps_release(struct inode *inode, struct file *f)
+{
+	struct tap *tap, *next;
+
+	rtnl_lock();
+	list_for_each_entry_safe(tap, next, &taps, list)
+		untap(tap);
+	rtnl_unlock();
+	full = 0;
+	is_open = false;
+	vfree(chunks);
+	return 0;
+}
+
+static const struct proc_ops taps_ops = {
+	.proc_open	= taps_open,
+	.proc_release	= taps_release,
+	.proc_read	= taps_read,
+	.proc_write	= taps_write,
+	.proc_poll	= taps_poll,
+};
+
+/* An interface goes */
+static int device_changes(struct notifier_block *block, unsigned long event, void *info)
+{
+	struct net_device *dev = netdev_notifier_info_to_dev(info);
+	struct tap *tap, *next;
+
+	if (event == NETDEV_UNREGISTER)
+		list_for_each_entry_safe(tap, next, &taps, list)
+			if (tap->dev == dev)
+				untap(tap);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block device_notifier = { .notifier_call = device_changes };
+
+/* After leolink has made its directory */
+static int __init taps_register(void)
+{
+	int err = register_netdevice_notifier(&device_notifier);
+
+	BUILD_BUG_ON(sizeof(struct tap_record) != 24);
+	if (err)
+		return err;
+	return proc_create("leolink/taps", 0600, NULL, &taps_ops) ? 0 : -ENOMEM;
+}
+late_initcall(taps_register);
