@@ -30,8 +30,8 @@ LIST = ROOT / "docs" / "numbers.toml"
 STORE = ROOT / "docs" / "numbers"
 COSTS = {"cpu_s", "wall_s"}
 VERSIONS = {"leowarp_version", "linux_version", "linux_sha256"}
-# What is printed must not depend on the terminal of whoever makes it again
-WIDTH = {"COLUMNS": "120", "NO_COLOR": "1"}
+# What is printed must not depend on the terminal of whoever makes it again; scripts of design/ use the tests' tools
+SURROUNDINGS = {"COLUMNS": "120", "NO_COLOR": "1", "PYTHONPATH": str(ROOT / "tests")}
 _FIELD = re.compile(r"\{([^{}]+?)(?::([^{}:]*))?\}")
 _FENCE = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
 _FILE = re.compile(r"^<!-- (?:file|study): (\S+) -->\n+```\w*\n(.*?)^```$", re.M | re.S)
@@ -184,7 +184,7 @@ def made(run: Made, scratch: Path) -> dict[str, Any]:
             words.append("--no-report")
         program = {"leowarp": [sys.executable, "-m", "leowarp"], "python": [sys.executable]}.get(words[0], words[:1])
         done = subprocess.run(
-            [*program, *words[1:]], cwd=scratch, env={**os.environ, **WIDTH}, capture_output=True, text=True
+            [*program, *words[1:]], cwd=scratch, env={**os.environ, **SURROUNDINGS}, capture_output=True, text=True
         )
         if done.returncode:
             sys.exit(f"{run.name}: {command}: status {done.returncode}\n{done.stderr}")
