@@ -203,3 +203,12 @@ def test_what_is_on_its_way_when_a_run_ends_is_in_flight_and_not_lost(tmp_path):
     run = lw.run(EXAMPLES / "mobile.toml", changes, tmp_path / "run", report=False, progress=False)
     (flow,) = run.summary["flows"]
     assert flow["lost_pkts"] == 0
+
+
+def test_background_traffic_takes_its_share_of_a_link(tmp_path):
+    # of 10 Mbit/s others take 6: a packet takes 2.5 times as long to be sent
+    run = chain(PING, tmp_path, background='"6 Mbit/s"')
+    sent_ns = (1000 + HEADERS_BYTES) * 8 * 1000 // 4
+    echoes = run.echoes()
+    assert len(echoes) >= 99
+    assert set(echoes["received_ns"] - echoes["sent_ns"]) == {3 * (10_000_000 + sent_ns)}

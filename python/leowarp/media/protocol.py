@@ -23,8 +23,8 @@ class SteadyLinks(Protocol):
     """
 
     @property
-    def rate_bps(self) -> int | None:
-        """None: unshaped."""
+    def left_bps(self) -> int | None:
+        """Its rate without background traffic; None: unshaped."""
 
     @property
     def overhead_bytes(self) -> int:
@@ -109,7 +109,7 @@ class PlannedMedium(ABC, Generic[SectionT]):
         Of several steady links the narrowest. Used to foresee what a run costs (`leowarp study --dry-run`), never for a
         result.
         """
-        return min((link.rate_bps for link in self.steady_links() if link.rate_bps is not None), default=None)
+        return min((link.left_bps for link in self.steady_links() if link.left_bps is not None), default=None)
 
     def likely_hops(self) -> int:
         """How many links a packet passes, roughly."""

@@ -190,9 +190,9 @@ class RunView:
         if not sections:
             return self._steady_capacity_bps()
         shaped = [
-            section.rate_bps / (self.ip_bytes + section.overhead_bytes)
+            section.left_bps / (self.ip_bytes + section.overhead_bytes)
             for section in sections
-            if section.rate_bps is not None
+            if section.left_bps is not None
         ]
         if not shaped:
             return None

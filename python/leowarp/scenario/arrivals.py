@@ -133,7 +133,7 @@ def _check_load(
 
     Without this a run would be of queues that only grow, whatever the congestion control does.
     """
-    if ground.rate_bps is None or network.endpoints == "satellites":
+    if ground.left_bps is None or network.endpoints == "satellites":
         return
     mean_bytes = float(listed_bytes.mean()) if len(listed_bytes) else float(traffic.mean_size_bytes)
     on_link = (network.mtu_bytes + ground.overhead_bytes) / (network.mtu_bytes - _TCP_HEADERS_BYTES)
@@ -143,12 +143,12 @@ def _check_load(
         for pair, one in zip(pairs, shares.tolist(), strict=True):
             share[pair[end]] = share.get(pair[end], 0.0) + one
         name = max(share, key=lambda city: share[city])
-        if share[name] * load_bps > ground.rate_bps:
-            fits = traffic.arrival_rate_flows_per_s * ground.rate_bps / (share[name] * load_bps)
+        if share[name] * load_bps > ground.left_bps:
+            fits = traffic.arrival_rate_flows_per_s * ground.left_bps / (share[name] * load_bps)
             raise ScenarioError(
                 f"traffic.arrival_rate: {name} {verb} {share[name] * load_bps / 1e6:.4g} Mbit/s on average "
-                f"({share[name] * 100:.3g} % of all flows), and its access link (ground.rate) carries "
-                f"{units.RATE.format(ground.rate_bps)}",
+                f"({share[name] * 100:.3g} % of all flows), and its access link (ground.rate) has "
+                f"{units.RATE.format(ground.left_bps)} for them",
                 f'write arrival_rate = "{fits * 0.99:.4g} flows/s" or less, smaller sizes, or a higher ground.rate',
             )
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from leowarp import units
+from leowarp.scenario.background import RateKeys
 from leowarp.scenario.key import count, quantity
 from leowarp.scenario.medium_section import MediumSection
-from leowarp.scenario.queues import QueueKeys
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chain(QueueKeys, MediumSection):
+class Chain(RateKeys, MediumSection):
     """Routers r0 to rN in a row between hosts A and B, with one fixed path.
 
     Every quantity on it has a closed form (docs/accuracy.md, a check by hand), so the link model is tested on it.
@@ -27,8 +27,6 @@ class Chain(QueueKeys, MediumSection):
         Links between routers; there are `hops` + 1 routers.
     delay_ns : int
         One-way propagation delay of each link, ns.
-    rate_bps : int or None
-        Of each direction of each link, bit/s of IP packet plus overhead; None: unshaped, nothing is serialised.
     overhead_bytes : int
         On top of the IP length; 14 is the Ethernet header that the kernel's queueing disciplines count.
     loss_ratio : float
@@ -41,10 +39,6 @@ class Chain(QueueKeys, MediumSection):
 
     hops: int = count("Number of links between routers.", 1, 1, 200)
     delay_ns: int = quantity(units.TIME, "One-way delay of each link.", "10 ms", low="0 s", high="60 s")
-    rate_bps: int | None = quantity(
-        units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s",
-        none="unshaped",
-    )  # fmt: skip
     overhead_bytes: int = quantity(
         units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
     )

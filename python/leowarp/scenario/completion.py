@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from leowarp import units
 from leowarp.scenario import sections
+from leowarp.scenario.background import RateKeys, check_background
 from leowarp.scenario.chain import Chain
 from leowarp.scenario.constellation import Constellation, FollowsConstellation
 from leowarp.scenario.cures import check_cures, check_waits
@@ -233,6 +234,10 @@ def _check_network(draft: Draft, problems: Problems) -> None:
             rule = "netem's limit is in packets"
             problems.add(section.where("queue"), f"{name}.queue", rule, 'write "500 pkts", or link_model = "leolink"')
         complete_queue(section, QueueKeys, netem, problems)
+        schema = {"isl": sections.Isl, "ground": sections.Ground}.get(name) or MEDIA[name]
+        if issubclass(schema, RateKeys):
+            rate_bps, background_bps = (value_of(section, schema, key) for key in ("rate_bps", "background_bps"))
+            check_background(section, rate_bps, background_bps, problems)
     constellation, isl = draft.sections.get("constellation"), draft.sections["isl"]
     shells = constellation is not None and bool(constellation.values.get("shells"))
     across = value_of(isl, sections.Isl, "across_shells")

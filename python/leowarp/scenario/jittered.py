@@ -80,6 +80,11 @@ class Jittered(MediumSection):
         units.RATIO, "Share of packets that are lost at random, A to B.", "0 %", low="0 %", high="100 %"
     )
 
+    @property
+    def left_bps(self) -> int | None:
+        """As of links that may have background traffic (`background.RateKeys`)."""
+        return self.rate_bps
+
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
         """As of every medium, and all of `[network]` but the length of packets."""

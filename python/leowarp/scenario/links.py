@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from leowarp import units
+from leowarp.scenario.background import RateKeys
 from leowarp.scenario.key import count, flag, quantity, text, word
-from leowarp.scenario.queues import QueueKeys
 
 SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
 """What `network.mtu` may be."""
@@ -40,7 +40,7 @@ class Station:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Isl(QueueKeys):
+class Isl(RateKeys):
     """Links between satellites.
 
     A rule sets them at each instant; no time to point a laser is in them (docs/limitations.md, links).
@@ -58,8 +58,6 @@ class Isl(QueueKeys):
         linked.
     across_shells : bool
         Of the rule ``range`` over several shells: whether satellites of two shells are linked.
-    rate_bps : int or None
-        bit/s of IP packet plus overhead, of each direction; None: unshaped.
     overhead_bytes : int
         On top of the IP length.
     loss_ratio : float
@@ -91,10 +89,6 @@ class Isl(QueueKeys):
         "shell to another.",
         False,
     )
-    rate_bps: int | None = quantity(
-        units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s",
-        none="unshaped",
-    )  # fmt: skip
     overhead_bytes: int = quantity(
         units.BYTES, "Bytes on the link per packet on top of its IP length; 14 is what the kernel's qdiscs count.",
         "14 B", low="0 B", high="1000 B",
@@ -105,7 +99,7 @@ class Isl(QueueKeys):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ground(QueueKeys):
+class Ground(RateKeys):
     """Links between stations and satellites.
 
     Attributes
@@ -116,7 +110,7 @@ class Ground(QueueKeys):
         On a sphere, from the station to the sub-satellite point; above the station's horizon.
     delay : str
         ``slant-range`` over c = 299,792,458 m/s, or ``zero``.
-    rate_bps, overhead_bytes, loss_ratio : int or None, int, float
+    overhead_bytes, loss_ratio : int, float
         As of `Isl`.
     """
 
@@ -133,10 +127,6 @@ class Ground(QueueKeys):
         units.ANGLE, "Lowest elevation of the rule `min-elevation`.", "25 deg", low="0 deg", high="90 deg"
     )
     delay: str = word("A ground link's delay: its slant range over c, or none.", ("slant-range", "zero"), "slant-range")
-    rate_bps: int | None = quantity(
-        units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s",
-        none="unshaped",
-    )  # fmt: skip
     overhead_bytes: int = quantity(
         units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
     )

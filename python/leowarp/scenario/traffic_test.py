@@ -125,7 +125,10 @@ def test_own_stations_and_flows_stay_beside_it(tmp_path: Path) -> None:
         (['traffic.cities=["Tokyo"]'], "flows need two cities at least"),
         (["traffic.largest=5"], "traffic.cities: are given, and largest too"),
         (["traffic.arrival_rate=10000 flows/s"], "1000000 flows are expected, and at most 20000 are possible"),
-        (["traffic.arrival_rate=150 flows/s", "traffic.mean_size=1 MB"], "and its access link (ground.rate) carries"),
+        (
+            ["traffic.arrival_rate=150 flows/s", "traffic.mean_size=1 MB"],
+            "access link (ground.rate) has 100 Mbit/s for them",
+        ),
         (["traffic.arrival_rate=0.001 flows/s", "run.duration=1 s"], "0 flows arrive with seed 1"),
         (["traffic.median_size=100 kB"], "is not below mean_size"),
         (["traffic.smallest_size=10 kB"], "is a key of sizes = pareto, and sizes is lognormal"),

@@ -46,7 +46,7 @@ class SteadyLinkKeys(LinkKeys, Protocol):
     """The same of links whose rate and loss are one number each, both ways and all the time."""
 
     @property
-    def rate_bps(self) -> int | None: ...
+    def left_bps(self) -> int | None: ...
     @property
     def loss_ratio(self) -> float: ...
 
@@ -103,7 +103,7 @@ class LinkKind:
         `kind` is isl or gsl; `on_down` drain (what it holds still arrives) or drop.
         """
         link = LinkKind.queued(plan, kind, section, on_down)
-        return replace(link, rate_bps=section.rate_bps, loss_ratio=section.loss_ratio, has_own_rate=True)
+        return replace(link, rate_bps=section.left_bps, loss_ratio=section.loss_ratio, has_own_rate=True)
 
     @staticmethod
     def queued(plan: Plan, kind: str, section: LinkKeys, on_down: str) -> LinkKind:
