@@ -240,7 +240,7 @@ def free(sections: dict[str, type]) -> dict[str, Key]:
         "run.duration", "run.ends", "observe.truth", "jittered.distribution", "jittered.queue",
         "isl.ecn", "isl.queue_discipline", "ground.ecn", "ground.queue_discipline", "tcp.delayed_ack_timer",
         "tcp.recovery", "tcp.reordering", "tcp.max_reordering", "tcp.loss_detection",
-        "isl.across_shells",
+        "isl.across_shells", "isl.background", "ground.background",
     )  # fmt: skip
     return {
         f"{name}.{key}": declared
