@@ -4,9 +4,10 @@
  *
  * Before working on this file read net/sysctl_net.c, net/core/net-sysfs.c and setup_net of net/core/net_namespace.c.
  *
- * A namespace with four links has some 250 entries in /proc/sys and 150 in /sys, for its interfaces and their queues.
- * Nobody reads them of a satellite, and thousands of satellites took most of their time and memory for them: the cache of
- * /proc/sys keeps the directories of all namespaces under one hash, so that each new one was compared with all before it.
+ * A namespace has such entries for itself, for each of its interfaces and for their queues. Nobody reads them of a
+ * satellite, and thousands of satellites took half of their time and a third of their memory for them (design/direct.md):
+ * the cache of /proc/sys keeps the directories of all namespaces under one hash, so that each new one was compared with all
+ * before it.
  *
  * "router" in /proc/leolink/namespaces makes those made from then on such namespaces, "host" ordinary ones. A router
  * begins without early demultiplexing (net.ipv4.ip_early_demux): it would look for a socket of its own for each packet.
