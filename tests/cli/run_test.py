@@ -87,6 +87,18 @@ def test_json_is_one_object_on_stdout(leowarp, tmp_path):
     assert told["summary"]["virtual_s"] == 3
 
 
+def test_a_run_without_a_report_does_not_wait_for_what_draws(tmp_path):
+    # 1.1 s of 2.9, of a run of 2 s
+    words = ["run", str(CHAIN), "--out", str(tmp_path / "run"), "--no-report", *SHORT]
+    script = (
+        "import sys; from leowarp.cli.app import app\n"
+        f"app({words!r}, standalone_mode=False)\n"
+        "print(sorted({'matplotlib', 'leowarp.report'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_a_run_again_from_its_directory_gives_the_same_bytes(leowarp, chain):
     answer = leowarp("verify", chain.path, "--json", "--progress", "none")
     assert answer.json()["identical"] is True, answer.json()

@@ -42,7 +42,6 @@ def run(
     """
     # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
     from leowarp import guest, media, metrics, trace
-    from leowarp import report as reports
     from leowarp.result import Run
     from leowarp.scenario import plan_of
 
@@ -92,6 +91,9 @@ def run(
             )
         # A run of hours stays complete if its page cannot be made: `leowarp report` makes it anew.
         if report:
+            # Only now: matplotlib alone takes as long to load as many a short run.
+            from leowarp import report as reports
+
             reports.write_report(target, on_figure=of_figures(show, target.name))
             # The page came after the manifest, which has to name its files as well.
             trace.list_files(target)
