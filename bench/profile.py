@@ -18,8 +18,11 @@ from pathlib import Path
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "madrid-tokyo.toml"
 PARTS = (
-    ("the link model (leolink)", r"leolink|^(due|settle|arm|put|enter|leave|advance|set_next_arrival|link_bytes)$"),
-    ("packet capture", r"tpacket|packet_rcv|prb_|run_filter|bpf_prog|dev_queue_xmit_nit"),
+    (
+        "links and forwarding (leolink)",
+        r"leolink|^(arm|advance|deliver|due|enter|fire|leave|link_bytes|put|receive|rewrite|set_next_arrival|settle)$",
+    ),
+    ("packet truth's taps", r"^(record|send|skb_copy_bits|raw_copy_to_user)$"),
     ("virtual clock, interrupts, idle loop, softirq", r"time_travel|irq|signals|idle|tick|timer|clockevent|ktime"),
     ("TCP of both hosts", r"tcp|inet_|sk_|sock_|bictcp|cubic|skb_segment|skb_clone|skb_split|coalesce|__inet"),
     ("IPv4: receive, look up, forward, send", r"^(__)?ip_|^ip4|ipv4|fib_|rt_|dst_|neigh|arp"),
