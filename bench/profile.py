@@ -17,6 +17,7 @@ from collections import defaultdict
 from pathlib import Path
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "madrid-tokyo.toml"
+# A name tells no file: taps.c has a `receive` too, which counts as leolink's.
 PARTS = (
     (
         "links and forwarding (leolink)",
