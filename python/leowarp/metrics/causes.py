@@ -87,15 +87,15 @@ def cause_scalars(caused: pd.DataFrame, flow: int) -> dict[str, Any]:
     -------
     dict of name to packets (int); all None if the flow has no row, as its packets were not recorded.
     """
-    mine = caused[caused["flow"] == flow]
+    mine = caused[caused["flow"].to_numpy() == flow]
     lost = [f"lost_{cause}_pkts" for cause in CAUSES.values()]
     totals = [*lost, "needed_retransmissions_pkts"]
     if len(mine) == 0:
         return dict.fromkeys([*totals, *CAUSED.values()])
-    of_changes = mine[mine["change"].notna()]
-    return {name: int(mine[name].sum()) for name in totals} | {
-        name: int(of_changes[column].sum()) for column, name in CAUSED.items()
-    }
+    is_of_change = mine["change"].notna().to_numpy()
+    of_all, of_changes = mine[totals].to_numpy(dtype="int64"), mine[list(CAUSED)].to_numpy(dtype="int64")[is_of_change]
+    sums = [*of_all.sum(axis=0).tolist(), *of_changes.sum(axis=0).tolist()]
+    return dict(zip([*totals, *CAUSED.values()], sums, strict=True))
 
 
 def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[str, np.ndarray]:

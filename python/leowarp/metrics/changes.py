@@ -86,13 +86,20 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     """
     links = links or link_values(tables)
     routes = pair_routes(tables, pair)
-    pieces = []
+    # A list of each column, joined once: a piece is an instant of the route, of which a run may have thousands.
+    t_of_pieces: list[np.ndarray] = []
+    delay_of_pieces: list[np.ndarray] = []
+    hops: list[int] = []
+    path_ids: list[int | None] = []
     starts = [*(int(t_ns) for t_ns in routes["t_ns"]), end_ns]
     for index, row in enumerate(routes.itertuples(index=False)):
         until_ns = starts[index + 1]
         if row.path is None:
             # nan and not the last delay: while there is no path no packet has any.
-            pieces.append(pd.DataFrame({"t_ns": [row.t_ns], "delay_ns": [np.nan], "hops": [0], "path_id": [None]}))
+            t_of_pieces.append(np.array([row.t_ns], dtype="int64"))
+            delay_of_pieces.append(np.array([np.nan]))
+            hops.append(0)
+            path_ids.append(None)
             continue
         taken = tables.links_of(row.path)
         instants = [np.array([row.t_ns], dtype="int64")]
@@ -102,14 +109,17 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
             low, high = np.searchsorted(when, row.t_ns, side="right"), np.searchsorted(when, until_ns, side="left")
             instants.append(when[low:high].astype("int64"))
         t_ns = np.unique(np.concatenate(instants))
-        delay = sum((links.delay_ns(a, b, t_ns) for a, b in taken), np.zeros(len(t_ns)))
-        pieces.append(
-            pd.DataFrame({"t_ns": t_ns, "delay_ns": delay, "hops": len(row.path) - 1, "path_id": row.path_id})
-        )
-    if not pieces:
-        return pd.DataFrame({"t_ns": pd.Series(dtype="int64"), "delay_ns": pd.Series(dtype="float64"),
-                             "hops": pd.Series(dtype="int64"), "path_id": pd.Series(dtype=object)})  # fmt: skip
-    return pd.concat([piece.astype({"path_id": object}) for piece in pieces], ignore_index=True)
+        t_of_pieces.append(t_ns)
+        delay_of_pieces.append(sum((links.delay_ns(a, b, t_ns) for a, b in taken), np.zeros(len(t_ns))))
+        hops.append(len(row.path) - 1)
+        path_ids.append(row.path_id)
+    lengths = [len(t_ns) for t_ns in t_of_pieces]
+    return pd.DataFrame({
+        "t_ns": np.concatenate([np.empty(0, dtype="int64"), *t_of_pieces]),
+        "delay_ns": np.concatenate([np.empty(0), *delay_of_pieces]),
+        "hops": np.repeat(np.array(hops, dtype="int64"), lengths),
+        "path_id": pd.Series(np.repeat(np.array(path_ids, dtype=object), lengths), dtype=object),
+    })  # fmt: skip
 
 
 def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
@@ -145,14 +155,22 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
     """Changes of the path from one station to another, by time, as the routes table numbers them.
 
     The path that a pair begins with is no change; losing the path is one, and so is getting one again.
+
+    Returns
+    -------
+    list of PathChange
+        It is shared: whoever changes it changes what the next one gets.
     """
-    routes = pair_routes(tables, pair)
-    paths = list(routes["path"])
-    return [
-        PathChange(int(number), int(t_ns), paths[row - 1], paths[row])
-        for row, (number, t_ns) in enumerate(zip(floats(routes["change_id"]), routes["t_ns"], strict=True))
-        if not np.isnan(number)
-    ]
+    if pair not in tables.changes_of_pairs:
+        routes = pair_routes(tables, pair)
+        paths = list(routes["path"])
+        tables.changes_of_pairs[pair] = [
+            PathChange(int(number), int(t_ns), paths[row - 1], paths[row])
+            for row, (number, t_ns) in enumerate(zip(floats(routes["change_id"]), routes["t_ns"], strict=True))
+            if not np.isnan(number)
+        ]
+    changes: list[PathChange] = tables.changes_of_pairs[pair]
+    return changes
 
 
 def route_changes(

@@ -124,29 +124,60 @@ def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
     """
     if not tables.has("delays"):
         return None
-    mine = tables.of_flow("delays", flow)
-    mine = mine[mine["quantity"].to_numpy() == quantity]
-    counted = mine[mine["lower_ns"].notna()].sort_values("lower_ns")
-    lower, upper, pkts = (counted[name].to_numpy(dtype="int64") for name in ("lower_ns", "upper_ns", "pkts"))
-    of_all = _of_round_trips(tables, flow) if quantity == ROUND_TRIP else _of_one_way(tables, flow, quantity)
-    # A row without edges counts what has no delay; it is one of round trips alone.
-    return Delays(lower, upper, pkts, *of_all, unanswered_pkts=int(mine.loc[mine["lower_ns"].isna(), "pkts"].sum()))
+    if not tables.delays_of_flows:
+        tables.delays_of_flows.update(_of_all_flows(tables))
+    nothing = np.empty(0, dtype="int64")
+    known: Delays = tables.delays_of_flows.get((flow, quantity), Delays(nothing, nothing, nothing, 0, 0, 0))
+    return known
 
 
-def _of_round_trips(tables: Tables, flow: int) -> tuple[int, int, int]:
-    """(smallest, largest, sum) of a flow's round trips, ns, as the guest stored them in `flows`; zeros of none."""
-    ending = tables.of_flow("flows", flow)
-    # A flow without a single round trip has none of the three.
-    if len(ending) == 0 or ending["rtt_sum_ns"].isna().any():
-        return 0, 0, 0
-    least, most, total = (int(ending[f"rtt_{name}_ns"].iloc[0]) for name in ("min", "max", "sum"))
-    return least, most, total
+def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
+    """Delays by flow and quantity, of all flows at once: a thousand selections of few rows each cost seconds."""
+    rows = tables.delays
+    flows, quantities = (rows[name].to_numpy(dtype="int64") for name in ("flow", "quantity"))
+    # A row without edges counts what has no delay; it is one of round trips alone, and comes last.
+    lower = floats(rows["lower_ns"])
+    order = np.lexsort((lower, quantities, flows))
+    keys = np.column_stack((flows, quantities))[order]
+    lower, upper, pkts = lower[order], floats(rows["upper_ns"])[order], rows["pkts"].to_numpy(dtype="int64")[order]
+    extremes = _of_one_way(tables) | {(flow, ROUND_TRIP): three for flow, three in _of_round_trips(tables).items()}
+    found = {}
+    for key, mine in _runs(keys):
+        end = mine.start + int(np.count_nonzero(~np.isnan(lower[mine])))
+        edges = [each[mine.start : end].astype("int64") for each in (lower, upper)]
+        least, most, total = extremes.get(key, (0, 0, 0))
+        unanswered = int(pkts[end : mine.stop].sum())
+        found[key] = Delays(edges[0], edges[1], pkts[mine.start : end], least, most, total, unanswered)
+    return found
 
 
-def _of_one_way(tables: Tables, flow: int, direction: int) -> tuple[int, int, int]:
-    """(smallest, largest, sum) of the one-way delays of a direction, ns, over the bins of `bins`; zeros of none."""
-    bins = tables.of_flow("bins", flow)
-    bins = bins[(bins["direction"].to_numpy() == direction) & (floats(bins["delivered_pkts"]) > 0)]
-    if len(bins) == 0:
-        return 0, 0, 0
-    return int(bins["owd_min_ns"].min()), int(bins["owd_max_ns"].max()), int(bins["owd_sum_ns"].sum())
+def _runs(keys: np.ndarray) -> list[tuple[tuple[int, int], slice]]:
+    """Where equal rows of sorted keys, an int64 array of shape (rows, 2), stand."""
+    if len(keys) == 0:
+        return []
+    starts = np.flatnonzero(np.r_[True, (keys[1:] != keys[:-1]).any(axis=1)])
+    ends = np.r_[starts[1:], len(keys)]
+    return [
+        ((int(keys[start, 0]), int(keys[start, 1])), slice(int(start), int(end)))
+        for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
+    """(smallest, largest, sum) of the round trips of flows that have any, ns, as the guest stored them in `flows`."""
+    if not tables.has("flows"):
+        return {}
+    answered = tables.flows[tables.flows["rtt_sum_ns"].notna()]
+    columns = (answered[f"rtt_{name}_ns"].to_numpy(dtype="int64").tolist() for name in ("min", "max", "sum"))
+    return dict(zip(answered["flow"].to_numpy(dtype="int64").tolist(), zip(*columns, strict=True), strict=True))
+
+
+def _of_one_way(tables: Tables) -> dict[tuple[int, int], tuple[int, int, int]]:
+    """(smallest, largest, sum) of the one-way delays by flow and direction, ns, over the bins of `bins`."""
+    bins = tables.bins[floats(tables.bins["delivered_pkts"]) > 0]
+    keys = np.column_stack([bins[name].to_numpy(dtype="int64") for name in ("flow", "direction")])
+    order = np.lexsort((keys[:, 1], keys[:, 0]))
+    least, most, total = (bins[f"owd_{name}_ns"].to_numpy(dtype="int64")[order] for name in ("min", "max", "sum"))
+    return {
+        key: (int(least[mine].min()), int(most[mine].max()), int(total[mine].sum())) for key, mine in _runs(keys[order])
+    }

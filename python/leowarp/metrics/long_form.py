@@ -7,7 +7,8 @@ frame and compared without knowing which tables they have. docs/reference/tables
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,42 +53,91 @@ def long_form(result: Numbers) -> pd.DataFrame:
     DataFrame with the columns of `LONG_COLUMNS`: scalars, route changes, recoveries, causes, reordering and its
     histograms, goodput, RTT, shares, path delays, in this order; each of them by flow, and within a flow by time.
     """
-    frames = [_scalars(result.summary)]
-    frames += _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
-    frames += _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
+    pieces = [_scalars(result.summary)]
+    pieces += _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
+    pieces += _columns("recovery", result.recoveries, RECOVERY_COLUMNS, "t_ns")
     is_caused = result.causes["change"].notna()
-    frames += _columns("cause", result.causes[is_caused], CAUSE_COLUMNS, "t_ns")
+    pieces += _columns("cause", result.causes[is_caused], CAUSE_COLUMNS, "t_ns")
     # A prefix of its own: these have no instant, and must not be taken for a change whose time is unknown.
-    frames += _columns("no_cause", result.causes[~is_caused], CAUSE_COLUMNS, None)
+    pieces += _columns("no_cause", result.causes[~is_caused], CAUSE_COLUMNS, None)
     for scope, (prefix, when) in REORDERING_METRICS.items():
-        frames += _columns(prefix, result.reordering[result.reordering["scope"] == scope], REORDERING_COLUMNS, when)
+        pieces += _columns(prefix, result.reordering[result.reordering["scope"] == scope], REORDERING_COLUMNS, when)
         bars = result.densities[result.densities["scope"] == scope]
         for kind, each in bars.groupby("kind", sort=False):
             t_ns, words = None if when is None else each[when], DENSITY_COLUMNS["share_ratio"][2]
-            frames.append(
+            pieces.append(
                 _piece(f"{prefix}.{kind}", each["flow"], t_ns, each["share_ratio"], None, words, each["index"])
             )
-    goodput = [(f"goodput_{series}_bps", flow, frame) for (flow, series), frame in result.goodput.items()]
-    definitions = {name: SERIES[name].definition for name, _, _ in goodput}
-    frames.append(_series(goodput, "goodput_bps", "bit/s", definitions))
-    srtt = [("srtt_us", flow, frame) for flow, frame in result.srtt.items()]
-    frames.append(_series(srtt, "srtt_us", "us", {"srtt_us": "the sender's smoothed RTT at t_ns"}))
-    frames += _shares(result.shares)
+    for (flow, series), frame in result.goodput.items():
+        name = f"goodput_{series}_bps"
+        pieces.append(_piece(name, flow, frame["t_ns"], frame["goodput_bps"], "bit/s", SERIES[name].definition))
+    for flow, frame in result.srtt.items():
+        words = "the sender's smoothed RTT at t_ns"
+        pieces.append(_piece("srtt_us", flow, frame["t_ns"], frame["srtt_us"], "us", words))
+    pieces += _shares(result.shares)
     for (source, destination), frame in result.path_delay.items():
         words = f"propagation along the path {source} to {destination} from t_ns on"
         if len(frame) > MOST_STEPS:
             frame = _seconds(frame, result.end_ns)
             words = f"smallest propagation along the path {source} to {destination} in the second from t_ns on"
-        frames.append(_piece("path_delay_ns", None, frame["t_ns"], frame["delay_ns"], "ns", words))
-    # Types of pandas that hold null beside integers; pieces without rows would make columns of type object.
-    kinds = {"metric": "str", "flow": "Int32", "t_ns": "Int64", "index": "Int32", "value": "float64", "unit": "str",
-             "definition": "str"}  # fmt: skip
-    # Empty pieces are left out: pandas would let them decide on the types of the whole (FutureWarning, an error in our
-    # tests).
-    return pd.concat([frame.astype(kinds) for frame in frames if len(frame)], ignore_index=True)
+        pieces.append(_piece("path_delay_ns", None, frame["t_ns"], frame["delay_ns"], "ns", words))
+    return _joined(pieces)
 
 
-def _shares(frame: pd.DataFrame) -> list[pd.DataFrame]:
+@dataclass(frozen=True)
+class _Piece:
+    """Rows of one metric, or of several. Plain arrays, joined once: a data frame a metric made this table a fifth of a
+    short run's time on the host.
+
+    Attributes
+    ----------
+    metric, unit, definition : str or list of str
+        Of all rows, or of each.
+    flow, t_ns, index : float64 array of shape (rows,), or one number for all
+        nan: none. Whole numbers that a float64 holds (`tables.floats`).
+    value : float64 array of shape (rows,)
+    """
+
+    metric: str | list[str]
+    flow: np.ndarray | float
+    t_ns: np.ndarray | float
+    index: np.ndarray | float
+    value: np.ndarray
+    unit: str | list[str]
+    definition: str | list[str]
+
+
+def _joined(pieces: Sequence[_Piece]) -> pd.DataFrame:
+    """All pieces, one after the other, with pandas' types that hold null beside integers."""
+    lengths = [len(piece.value) for piece in pieces]
+
+    def texts(each: Iterable[str | list[str]]) -> pd.Series:
+        # Few words for many rows: each is made once.
+        words: list[str] = []
+        repeats: list[int] = []
+        for given, length in zip(each, lengths, strict=True):
+            words += [given] if isinstance(given, str) else given
+            repeats += [length] if isinstance(given, str) else [1] * length
+        return pd.Series(pa.array(words, pa.string()).take(np.repeat(np.arange(len(words)), repeats)), dtype="str")
+
+    def integers(each: Iterable[np.ndarray | float], kind: str) -> pd.api.extensions.ExtensionArray:
+        whole = [np.broadcast_to(values, length) for values, length in zip(each, lengths, strict=True)]
+        numbers = np.concatenate(whole)
+        missing = np.isnan(numbers)
+        return pd.arrays.IntegerArray(np.where(missing, 0, numbers).astype(kind), missing)
+
+    return pd.DataFrame({
+        "metric": texts(piece.metric for piece in pieces),
+        "flow": integers((piece.flow for piece in pieces), "int32"),
+        "t_ns": integers((piece.t_ns for piece in pieces), "int64"),
+        "index": integers((piece.index for piece in pieces), "int32"),
+        "value": np.concatenate([piece.value for piece in pieces]),
+        "unit": texts(piece.unit for piece in pieces),
+        "definition": texts(piece.definition for piece in pieces),
+    })  # fmt: skip
+
+
+def _shares(frame: pd.DataFrame) -> list[_Piece]:
     """The series of shares; the index once a second, not once a flow."""
     first = frame.drop_duplicates("t_ns").sort_values("t_ns")
     return [
@@ -134,7 +184,7 @@ def write_long_form(frame: pd.DataFrame, path: Path) -> None:
 
 def _columns(
     prefix: str, frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str]], when: str | None
-) -> list[pd.DataFrame]:
+) -> list[_Piece]:
     """The numbers of a table, a piece a column, named `prefix.column`.
 
     Parameters
@@ -162,41 +212,20 @@ def numbers_of(columns: Mapping[str, tuple[str, str | None, str]]) -> dict[str, 
 
 
 def _piece(
-    metric: str, flow: Any, t_ns: Any, value: pd.Series, unit: str | None, definition: str, index: Any = None
-) -> pd.DataFrame:
-    """Rows of one metric; `flow`, `t_ns` and `index` are a series as long as `value`, one value for all, or None."""
-    columns = {"metric": metric, "flow": flow, "t_ns": t_ns, "index": index, "value": floats(value),
-               "unit": unit or "", "definition": definition}  # fmt: skip
-    return pd.DataFrame(columns, index=value.index)
+    metric: str, flow: pd.Series | int | None, t_ns: pd.Series | None, value: pd.Series, unit: str | None,
+    definition: str, index: pd.Series | None = None,
+) -> _Piece:  # fmt: skip
+    """Rows of one metric; what is a series is as long as `value`, another flow is that of all rows."""
+
+    def numbers(given: pd.Series | int | None) -> np.ndarray | float:
+        if isinstance(given, pd.Series):
+            return floats(given)
+        return np.nan if given is None else given
+
+    return _Piece(metric, numbers(flow), numbers(t_ns), numbers(index), floats(value), unit or "", definition)
 
 
-def _series(
-    series: Sequence[tuple[str, int, pd.DataFrame]], column: str, unit: str, definitions: Mapping[str, str]
-) -> pd.DataFrame:
-    """Rows of many series, each given as its metric, its flow and a frame with `t_ns` and `column`.
-
-    One frame for all of them: a run may have a thousand flows.
-    """
-    lengths = [len(frame) for _, _, frame in series]
-
-    def repeated(values: list[Any]) -> np.ndarray:
-        return np.repeat(np.array(values, dtype=object), lengths)
-
-    def joined(arrays: list[np.ndarray]) -> np.ndarray:
-        return np.concatenate(arrays) if arrays else np.empty(0)
-
-    return pd.DataFrame({
-        "metric": repeated([metric for metric, _, _ in series]),
-        "flow": repeated([flow for _, flow, _ in series]),
-        "t_ns": joined([frame["t_ns"].to_numpy() for _, _, frame in series]),
-        "index": None,
-        "value": joined([floats(frame[column]) for _, _, frame in series]),
-        "unit": unit,
-        "definition": repeated([definitions[metric] for metric, _, _ in series]),
-    })  # fmt: skip
-
-
-def _scalars(summary: dict[str, Any]) -> pd.DataFrame:
+def _scalars(summary: dict[str, Any]) -> _Piece:
     """The numbers of the summary, one a row."""
     rows: list[tuple[str, int | None, float | int | None, str, str]] = []
     # What a run cost is another number each time that it is made.
@@ -214,8 +243,10 @@ def _scalars(summary: dict[str, Any]) -> pd.DataFrame:
             if scalar.name != "flow":
                 number, unit = flow["flow"], scalar.unit.symbol
                 rows.append((f"flow.{scalar.name}", number, optional(value), unit, scalar.definition))
-    frame = pd.DataFrame(rows, columns=["metric", "flow", "value", "unit", "definition"])
-    return frame.assign(t_ns=np.nan, index=np.nan)[list(LONG_COLUMNS)]
+    metrics, flows, values, units, definitions = (list(column) for column in zip(*rows, strict=True))
+    return _Piece(
+        metrics, np.array(flows, dtype="float64"), np.nan, np.nan, np.array(values, dtype="float64"), units, definitions
+    )
 
 
 def _numbers(summary: dict[str, Any], declared: scalars.Section) -> list[tuple[scalars.Scalar, Any]]:

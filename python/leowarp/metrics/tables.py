@@ -233,6 +233,16 @@ class Tables:
         return {}
 
     @cached_property
+    def changes_of_pairs(self) -> dict[tuple[str, str], list[Any]]:
+        """What `changes.path_changes` made so far (`PathChange`): every flow of a pair asks for it several times."""
+        return {}
+
+    @cached_property
+    def delays_of_flows(self) -> dict[tuple[int, int], Any]:
+        """What `delays.delays` made (`Delays`), by flow and quantity: conservation and the summary ask for the same."""
+        return {}
+
+    @cached_property
     def link_overheads_bytes(self) -> dict[frozenset[str], float]:
         """Bytes a packet on top of its IP length, of each link that the timeline makes; nan: it does not say."""
         made = self.timeline[(self.timeline["event"] == "link").to_numpy(dtype=bool)]
