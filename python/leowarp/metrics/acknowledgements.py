@@ -10,9 +10,6 @@ flow starts there).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -29,15 +26,19 @@ LONG_WAIT_NS = 10_000_000
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
 
-def acknowledgement_scalars(tables: Tables, number: int, flows: Sequence[Any]) -> dict[str, float | int | None]:
+def acknowledgement_scalars(
+    tables: Tables, number: int, source: str, *, is_only_sender: bool
+) -> dict[str, float | int | None]:
     """The scalars `scalars.of_flows.ACKNOWLEDGEMENTS` of one TCP flow; what the run did not record is None.
 
     Parameters
     ----------
     number : int
         Flow number, as in the tables.
-    flows : plan.flows
-        All of them: whether the host's counters are this flow's depends on the others.
+    source : str
+        Its source.
+    is_only_sender : bool
+        No other TCP flow has this source: the host's counters are this flow's.
 
     Returns
     -------
@@ -50,9 +51,8 @@ def acknowledgement_scalars(tables: Tables, number: int, flows: Sequence[Any]) -
     ending = tables.of_flow("flows", number)
     if len(ending) and "duplicate_acks_pkts" in ending:
         row["duplicate_acks_pkts"] = _whole(floats(ending["duplicate_acks_pkts"])[0])
-    source = flows[number].source
     # Linux counts timeouts by network namespace, so by host: of two flows nobody knows whose they are.
-    if sum(flow.kind == "tcp" and flow.source == source for flow in flows) == 1:
+    if is_only_sender:
         row |= _timeouts(host_counters(tables, source))
     sent_pkts, spurious_pkts = _data_sent(tables, number)
     for name, pkts in (("duplicate_acks", row["duplicate_acks_pkts"]), ("spurious_retransmissions", spurious_pkts),

@@ -24,7 +24,6 @@ A retransmission whose bytes were first sent in several packets has a cause if a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -73,29 +72,23 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
     return typed_frame(rows, CAUSE_COLUMNS)
 
 
-def cause_scalars(caused: pd.DataFrame, flow: int) -> dict[str, Any]:
-    """The summary's scalars of one flow: totals by cause of loss, and what route changes caused.
+def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
+    """The summary's scalars by flow: totals by cause of loss, and what route changes caused, in packets.
 
     Parameters
     ----------
     caused : DataFrame
         `causes(...)` of the run.
-    flow : int
-        Flow number.
 
     Returns
     -------
-    dict of name to packets (int); all None if the flow has no row, as its packets were not recorded.
+    dict of flow to dict of name to packets
+        Without the flows that have no row, as their packets were not recorded: they have `NO_CAUSE_SCALARS`.
     """
-    mine = caused[caused["flow"].to_numpy() == flow]
-    lost = [f"lost_{cause}_pkts" for cause in CAUSES.values()]
-    totals = [*lost, "needed_retransmissions_pkts"]
-    if len(mine) == 0:
-        return dict.fromkeys([*totals, *CAUSED.values()])
-    is_of_change = mine["change"].notna().to_numpy()
-    of_all, of_changes = mine[totals].to_numpy(dtype="int64"), mine[list(CAUSED)].to_numpy(dtype="int64")[is_of_change]
-    sums = [*of_all.sum(axis=0).tolist(), *of_changes.sum(axis=0).tolist()]
-    return dict(zip([*totals, *CAUSED.values()], sums, strict=True))
+    of_all = caused.groupby("flow")[_TOTALS].sum()
+    of_changes = caused[caused["change"].notna()].groupby("flow")[list(CAUSED)].sum().rename(columns=CAUSED)
+    rows = of_all.join(of_changes.reindex(of_all.index, fill_value=0))
+    return dict(zip(rows.index.tolist(), rows.to_dict("records"), strict=True))
 
 
 def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[str, np.ndarray]:
@@ -279,6 +272,12 @@ CAUSED = {
     "spurious_retransmissions_pkts": "spurious_by_changes_pkts",
 }
 """Columns of the table of causes, and what the summary calls their sum over all changes."""
+
+_TOTALS = [*(f"lost_{cause}_pkts" for cause in CAUSES.values()), "needed_retransmissions_pkts"]
+"""Columns of the table of causes whose sum over all rows of a flow is a scalar of the same name."""
+
+NO_CAUSE_SCALARS = dict.fromkeys([*_TOTALS, *CAUSED.values()])
+"""What `cause_scalars` has, of a flow whose packets were not recorded."""
 
 CAUSE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "flow": ("int64", None, "flow number"),

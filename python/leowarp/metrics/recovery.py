@@ -120,6 +120,9 @@ def recoveries(
     for pair, numbers in flows.items():
         mine = changes[(changes["source"] == pair[0]) & (changes["destination"] == pair[1])]
         instants = [int(t) for t in mine["t_ns"]]
+        # Most flows of a large network meet no change, and their arrays would be made for nothing.
+        if not instants:
+            continue
         for flow in numbers:
             if len(tables.of_flow("sockets", flow)) == 0:
                 continue

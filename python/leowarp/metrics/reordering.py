@@ -139,7 +139,7 @@ def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     mine = mine[mine["scope"].to_numpy() == SCOPES.index("run")]
     if len(mine) == 0:
         return dict.fromkeys(SCALARS)
-    row: dict[str, Any] = {name: optional(mine[name].iloc[0]) for name in mine.columns}
+    row: dict[str, Any] = {name: optional(value) for name, value in mine.iloc[:1].to_dict("records")[0].items()}
     # Implements RFC 4737, 4.1.3 (reordered ratio).
     # Implements RFC 4737, 5.3 (degree of n-reordering).
     for name in ("reordered", "reordered3"):

@@ -7,7 +7,9 @@ their values, put together. A scalar that the run did not record is None.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +18,7 @@ import pandas as pd
 from leowarp import scalars
 from leowarp.metrics.acknowledgements import acknowledgement_scalars
 from leowarp.metrics.capacity import capacity_scalars
-from leowarp.metrics.causes import cause_scalars
+from leowarp.metrics.causes import NO_CAUSE_SCALARS, cause_scalars
 from leowarp.metrics.channels import Pair
 from leowarp.metrics.connections import datagram_scalars, program_scalars
 from leowarp.metrics.cures import cure_scalars
@@ -76,6 +78,22 @@ class Evidence:
     late: pd.DataFrame
     end_ns: int
 
+    @cached_property
+    def cause_scalars(self) -> dict[int, dict[str, int]]:
+        """`causes.cause_scalars` of the run."""
+        return cause_scalars(self.causes)
+
+    # Of TCP alone: pings and UDP do not touch the counters of TCP (TcpExt.*).
+    @cached_property
+    def tcp_senders(self) -> Counter[str]:
+        """How many TCP flows each station is the source of."""
+        return Counter(flow.source for flow in self.plan.flows if flow.kind == "tcp")
+
+    @cached_property
+    def tcp_receivers(self) -> Counter[str]:
+        """How many TCP flows each station is the destination of."""
+        return Counter(flow.destination for flow in self.plan.flows if flow.kind == "tcp")
+
 
 def summary_of(run: Evidence) -> dict[str, Any]:
     """`summary.json`, in the order in which its scalars are declared; what the run cost is None.
@@ -126,7 +144,7 @@ def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
         | _one_way_scalars(tables, number)
         | of_packets(tables, number, changes_ns)
         | recovery_scalars(run.recoveries, number)
-        | acknowledgement_scalars(tables, number, run.plan.flows)
+        | acknowledgement_scalars(tables, number, flow.source, is_only_sender=run.tcp_senders[flow.source] == 1)
         | {"share_ratio": run.shares.share_ratio(number)}
         | capacity_scalars(
             tables,
@@ -171,19 +189,17 @@ _OF_KIND = {"tcp": _of_tcp, "program": _of_programs}
 def _of_flow(run: Evidence, number: int, changes_ns: np.ndarray) -> dict[str, Any]:
     """What flows of every kind have."""
     flow = run.plan.flows[number]
-    # Of TCP alone: pings and UDP do not touch the counters of TCP (TcpExt.*).
-    tcp = [other for other in run.plan.flows if other.kind == "tcp"]
     return (
         flow_summary(
             run.tables,
             number,
             flow,
             run.end_ns,
-            is_only_sender=[other.source for other in tcp].count(flow.source) == 1,
-            is_only_receiver=[other.destination for other in tcp].count(flow.destination) == 1,
+            is_only_sender=run.tcp_senders[flow.source] == 1,
+            is_only_receiver=run.tcp_receivers[flow.destination] == 1,
         )
         | reordering_scalars(run.tables, number)
-        | cause_scalars(run.causes, number)
+        | run.cause_scalars.get(number, NO_CAUSE_SCALARS)
         | losses_near_changes(run.tables, number, changes_ns)
     )
 

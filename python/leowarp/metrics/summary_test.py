@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The summaries of the synthetic runs hold what is declared, in its order, and `40-metrics.parquet` its definitions."""
 
+import dataclasses
+from types import SimpleNamespace
+
 import pytest
 
 from leowarp import scalars, scenario
 from leowarp.metrics import metrics, read_tables
+from leowarp.metrics.summary import Evidence
 from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS, DATAGRAMS, REORDERING
 from leowarp.scalars.of_run import COSTS, CURES
 from support.synthetic.access import write_synthetic_access
@@ -69,3 +73,14 @@ def test_every_number_of_the_summary_is_in_the_long_form_with_unit_and_definitio
     assert of_run.loc["run.fairness_jain_index", "value"] == both[1].summary["fairness"]["jain_index"]
     assert of_run.loc["run.drops_queue_pkts", "definition"] == "packets dropped at full queues"
     assert "run.cpu_s" not in of_run.index
+
+
+def test_senders_and_receivers_are_counted_of_tcp_alone():
+    def flow(kind, source, destination):
+        return SimpleNamespace(kind=kind, source=source, destination=destination)
+
+    flows = [flow("tcp", "A", "B"), flow("ping", "A", "C"), flow("tcp", "A", "C"), flow("udp", "D", "B")]
+    names = (field.name for field in dataclasses.fields(Evidence))
+    run = Evidence(**(dict.fromkeys(names) | {"plan": SimpleNamespace(flows=flows)}))
+    assert (run.tcp_senders["A"], run.tcp_senders["D"]) == (2, 0)
+    assert (run.tcp_receivers["B"], run.tcp_receivers["C"]) == (1, 1)
