@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from leowarp.layout import GUEST, TRACE, default_directory
 from leowarp.progress import OnProgress, Progress, building, of_figures, shown
+from leowarp.running.garbage import rarely_collected
 from leowarp.running.street import judged, prepared
 from leowarp.running.writing import Writing, write_plan
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 
+@rarely_collected()
 def run(
     scenario: Path | str | Plan, set: Mapping[str, Any] | Sequence[str] = (), out: Path | str | None = None, *,
     kernel: Path | str | None = None, force: bool = False, report: bool = True, progress: bool | OnProgress = True,

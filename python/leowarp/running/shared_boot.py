@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leowarp.errors import GuestError, LeowarpError
+from leowarp.running.garbage import rarely_collected
 from leowarp.running.one import run
 from leowarp.running.street import Prepared, judged, prepared
 
@@ -187,6 +188,7 @@ def _boot(
     return left
 
 
+@rarely_collected()
 def _summed(
     index: int, plan: Plan, given: Prepared, result: GuestResult, setup: Path, spent_s: float, image: GuestImage,
     batch_runs: int,
