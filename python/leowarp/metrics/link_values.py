@@ -133,16 +133,17 @@ def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, Steps]
         return {}
     mine = timeline[(timeline["event"] == event).to_numpy(dtype=bool)]
     t_ns, values = mine["t_ns"].to_numpy(dtype="int64"), floats(mine[column])
-    # One pass over the events in place of a selection for each of up to thousands of directions.
-    places: dict[Pair, list[int]] = {}
-    for place, pair in enumerate(zip(mine["a"], mine["b"], strict=True)):
-        places.setdefault(pair, []).append(place)
-    steps = {}
-    for pair, rows in places.items():
-        # Stable: of events of one instant the last one written holds.
-        order = np.array(rows)[np.argsort(t_ns[rows], kind="stable")]
-        steps[pair] = (t_ns[order], values[order])
-    return steps
+    # One sort of all events in place of one for each of up to thousands of directions.
+    (senders, a), (receivers, b) = pd.factorize(mine["a"]), pd.factorize(mine["b"])
+    directions = senders * len(b) + receivers
+    # Stable: of events of one instant the last one written holds.
+    order = np.lexsort((t_ns, directions))
+    directions, t_ns, values = directions[order], t_ns[order], values[order]
+    starts = np.flatnonzero(np.diff(directions, prepend=-1))
+    return {
+        (a[directions[start] // len(b)], b[directions[start] % len(b)]): (t_ns[start:end], values[start:end])
+        for start, end in itertools.pairwise([*starts, len(order)])
+    }
 
 
 _NOTHING: Steps = (np.zeros(0, dtype="int64"), np.zeros(0))
