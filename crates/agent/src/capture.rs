@@ -379,8 +379,8 @@ impl Capture {
             while let Some((stream, seen)) = pop_if(&mut host.arrivals, |(_, seen)| seen.t_ns < until_ns) {
                 match self.books.streams[stream].received(&seen) {
                     Some(packet) if stream % 2 == 0 => {
-                        self.books.reordering.arrived(stream / 2, packet);
-                        self.books.ledger.arrived(stream / 2, packet);
+                        self.books.reordering.arrived(stream / 2, &packet);
+                        self.books.ledger.arrived(stream / 2, &packet);
                     }
                     Some(_) => {}
                     None if seen.t_ns < end_ns => {
@@ -452,12 +452,12 @@ impl Capture {
             warnings.push(format!("{} {text}", self.programs.unfollowed_pkts));
         }
         let mut latest: Vec<_> = self.books.streams.iter_mut().flat_map(|s| s.unsettled()).collect();
-        latest.sort_by_key(|p| std::cmp::Reverse(p.sent_ns));
+        latest.sort_by_key(|p| std::cmp::Reverse(p.sent_ns()));
         for packet in latest {
             if in_flight > 0 {
                 in_flight -= 1;
             } else {
-                packet.loss = Some(Loss { cause: self.silence, direction: None });
+                packet.lose(Loss { cause: self.silence, direction: None });
             }
         }
         for (number, host) in self.hosts.iter_mut().enumerate() {

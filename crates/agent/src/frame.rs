@@ -81,11 +81,11 @@ struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
     fn half(&self, at: usize) -> Option<u16> {
-        Some(u16::from_be_bytes([*self.0.get(at)?, *self.0.get(at + 1)?]))
+        Some(u16::from_be_bytes(*self.0.get(at..)?.first_chunk()?))
     }
 
     fn word(&self, at: usize) -> Option<u32> {
-        Some(u32::from(self.half(at)?) << 16 | u32::from(self.half(at + 2)?))
+        Some(u32::from_be_bytes(*self.0.get(at..)?.first_chunk()?))
     }
 
     /// Length of the IP header, and what is known of any IPv4 packet.

@@ -65,12 +65,72 @@ pub struct Packet {
     pub extent_pkts: Option<u32>,
 }
 
+/// What is known of a packet until its fate is: one line of the processor's cache, since what a long path holds is walked
+/// through again and again, and takes the place of what the guest has in there.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
-    packet: Packet,
-    seen: Seen,
+#[repr(align(64))]
+pub struct Entry {
+    sent_ns: i64,
+    /// [`i64::MIN`] = it has not arrived.
+    received_ns: i64,
+    /// As those of [`Packet`]; `ack` counts for packets with [`FLAG_ACK`] alone.
+    seq: i64,
+    ack: i64,
+    /// What was seen of it; lengths are those of IPv4 packets.
+    wire_seq: u32,
+    wire_ack: u32,
+    ip_id: u16,
+    len_bytes: u16,
+    flags: u8,
+    is_retransmission: bool,
+    /// 0 = it is not lost.
+    loss_cause: u8,
+    /// The next four: [`NONE`] = none.
+    loss_direction: u32,
+    place: u32,
+    extent_pkts: u32,
     /// Number of the packet sent before it with the same IP identification.
     same_id_before: u32,
+}
+
+const _: () = assert!(size_of::<Entry>() == 64);
+
+impl Entry {
+    /// When it left.
+    pub fn sent_ns(&self) -> i64 {
+        self.sent_ns
+    }
+
+    /// Notes that it is lost.
+    pub fn lose(&mut self, loss: Loss) {
+        (self.loss_cause, self.loss_direction) = (loss.cause, loss.direction.unwrap_or(NONE));
+    }
+
+    fn is_settled(&self) -> bool {
+        self.received_ns != i64::MIN || self.loss_cause != 0
+    }
+
+    fn is(&self, seen: &Seen) -> bool {
+        (self.wire_seq, self.wire_ack, self.ip_id) == (seen.seq, seen.ack, seen.ip_id)
+            && (self.flags, u32::from(self.len_bytes)) == (seen.flags, seen.len_bytes)
+    }
+
+    /// Whether it is spurious is not known yet.
+    fn packet(&self) -> Packet {
+        let some = |value: u32| Some(value).filter(|&value| value != NONE);
+        Packet {
+            sent_ns: self.sent_ns,
+            received_ns: Some(self.received_ns).filter(|&t_ns| t_ns != i64::MIN),
+            loss: (self.loss_cause != 0).then(|| Loss { cause: self.loss_cause, direction: some(self.loss_direction) }),
+            seq: self.seq,
+            ack: (self.flags & FLAG_ACK != 0).then_some(self.ack),
+            len_bytes: u32::from(self.len_bytes),
+            place: some(self.place),
+            is_retransmission: self.is_retransmission,
+            is_spurious: None,
+            extent_pkts: some(self.extent_pkts),
+        }
+    }
 }
 
 /// How sequence numbers are to be read.
@@ -166,49 +226,54 @@ impl Stream {
     pub fn sent(&mut self, seen: Seen) -> Option<u32> {
         let number = self.first + self.entries.len() as u32;
         let seq = self.unwrap_seq(&seen);
-        let ack = (seen.flags & FLAG_ACK != 0).then(|| {
-            let offset = unwrap(self.ack_reference.unwrap_or((seen.ack, 0)), seen.ack, 32);
-            self.ack_reference = Some((seen.ack, offset));
-            offset
-        });
+        let mut ack = 0;
+        if seen.flags & FLAG_ACK != 0 {
+            ack = unwrap(self.ack_reference.unwrap_or((seen.ack, 0)), seen.ack, 32);
+            self.ack_reference = Some((seen.ack, ack));
+        }
         let tcp = self.numbers == Numbers::Tcp;
         let end = seq + if tcp { i64::from(seen.len_bytes) } else { 1 };
         // Implements RFC 4737, 6.1 (retransmissions).
         let is_retransmission = tcp && seen.len_bytes > 0 && seq < self.sent_until;
         let place = (!is_retransmission && (!tcp || seen.len_bytes > 0)).then_some(self.first_transmissions);
         self.first_transmissions += u32::from(place.is_some());
-        let packet = Packet {
+        self.sent_until = self.sent_until.max(end);
+        debug_assert!(seen.len_bytes <= u32::from(u16::MAX), "no IPv4 packet: {seen:?}");
+        self.entries.push_back(Entry {
             sent_ns: seen.t_ns,
-            received_ns: None,
-            loss: None,
+            received_ns: i64::MIN,
             seq,
             ack,
-            len_bytes: seen.len_bytes,
-            place,
+            wire_seq: seen.seq,
+            wire_ack: seen.ack,
+            ip_id: seen.ip_id,
+            len_bytes: seen.len_bytes as u16,
+            flags: seen.flags,
             is_retransmission,
-            is_spurious: None,
-            extent_pkts: None,
-        };
-        self.sent_until = self.sent_until.max(end);
-        let same_id_before = self.last_with_id.replace(seen.ip_id, number);
-        self.entries.push_back(Entry { packet, seen, same_id_before });
+            loss_cause: 0,
+            loss_direction: NONE,
+            place: place.unwrap_or(NONE),
+            extent_pkts: NONE,
+            same_id_before: self.last_with_id.replace(seen.ip_id, number),
+        });
         place
     }
 
     /// A packet reached its host: which. None = it was never sent.
     /// Implements RFC 4737, 3.6 (duplicates).
     #[must_use]
-    pub fn received(&mut self, seen: &Seen) -> Option<&Packet> {
+    pub fn received(&mut self, seen: &Seen) -> Option<Packet> {
         let number = self.find(seen)?;
         let arrival = self.arrivals;
         self.arrivals += 1;
         let extent = self.arrive_in_order(arrival, number);
         let entry = &mut self.entries[(number - self.first) as usize];
-        entry.packet.received_ns = Some(seen.t_ns);
-        if !entry.packet.is_retransmission {
-            entry.packet.extent_pkts = extent;
+        entry.received_ns = seen.t_ns;
+        if !entry.is_retransmission {
+            entry.extent_pkts = extent.unwrap_or(NONE);
         }
-        let (seq, length) = (entry.packet.seq, i64::from(seen.len_bytes));
+        let packet = entry.packet();
+        let (seq, length) = (packet.seq, i64::from(seen.len_bytes));
         if length > 0 {
             let before = self.arrived_bytes.total();
             match self.numbers {
@@ -225,28 +290,27 @@ impl Stream {
                 self.complete_ns.get_or_insert(seen.t_ns);
             }
         }
-        Some(&self.entries[(number - self.first) as usize].packet)
+        Some(packet)
     }
 
     /// A link dropped a packet: its offset or number. None = it was never sent.
     #[must_use]
     pub fn dropped(&mut self, seen: &Seen, loss: Loss) -> Option<i64> {
         let number = self.find(seen)?;
-        let packet = &mut self.entries[(number - self.first) as usize].packet;
-        packet.loss = Some(loss);
-        Some(packet.seq)
+        let entry = &mut self.entries[(number - self.first) as usize];
+        entry.lose(loss);
+        Some(entry.seq)
     }
 
     /// Hands on, in the order of sending, what is settled. A packet that was sent before `silent_before_ns` and of which
     /// nothing was heard since counts as lost for the reason `silence`.
     pub fn settle(&mut self, silent_before_ns: i64, silence: u8, mut each: impl FnMut(&Packet)) {
         while let Some(entry) = self.entries.front_mut() {
-            let packet = &mut entry.packet;
-            if packet.received_ns.is_none() && packet.loss.is_none() {
-                if packet.sent_ns >= silent_before_ns {
+            if !entry.is_settled() {
+                if entry.sent_ns >= silent_before_ns {
                     break;
                 }
-                packet.loss = Some(Loss { cause: silence, direction: None });
+                entry.lose(Loss { cause: silence, direction: None });
             }
             self.settle_first(&mut each);
         }
@@ -257,8 +321,8 @@ impl Stream {
     }
 
     /// Packets that are neither settled nor handed on, in the order of sending.
-    pub fn unsettled(&mut self) -> impl DoubleEndedIterator<Item = &mut Packet> {
-        self.entries.iter_mut().map(|e| &mut e.packet).filter(|p| p.received_ns.is_none() && p.loss.is_none())
+    pub fn unsettled(&mut self) -> impl DoubleEndedIterator<Item = &mut Entry> {
+        self.entries.iter_mut().filter(|e| !e.is_settled())
     }
 
     /// Hands on everything that is left, whatever became of it.
@@ -281,7 +345,7 @@ impl Stream {
     fn settle_first(&mut self, each: &mut impl FnMut(&Packet)) {
         let Some(entry) = self.entries.pop_front() else { return };
         self.first += 1;
-        let mut packet = entry.packet;
+        let mut packet = entry.packet();
         if self.numbers == Numbers::Tcp && packet.len_bytes > 0 {
             let end = packet.seq + i64::from(packet.len_bytes);
             if packet.is_retransmission {
@@ -327,8 +391,7 @@ impl Stream {
         let mut number = self.last_with_id.get(seen.ip_id);
         while number != NONE && number >= self.first {
             let entry = &self.entries[(number - self.first) as usize];
-            let same = Seen { t_ns: entry.seen.t_ns, ..*seen } == entry.seen;
-            if same && entry.packet.received_ns.is_none() && entry.packet.loss.is_none() {
+            if entry.is(seen) && !entry.is_settled() {
                 found = Some(number);
             }
             number = entry.same_id_before;
