@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -37,12 +37,19 @@ class PathDelays:
         self._at_ns, self._nodes_m = -1, EcefMetres(np.empty((0, 3)))
 
     def at(self, t_ns: int, path: Path) -> tuple[float, int]:
-        """Length (m) and one-way delay (ns) of a path at an instant; the positions of one instant are kept."""
-        # All paths of a route update, old and new, are asked for one after another.
+        """Length (m) and one-way delay (ns) of a path at an instant."""
+        return self.of_all(t_ns, [path])[0]
+
+    def of_all(self, t_ns: int, paths: Sequence[Path]) -> list[tuple[float, int]]:
+        """Length (m) and one-way delay (ns) of each path at an instant; the positions of one instant are kept."""
+        # A run along one path asks for instant after instant, one path each; a route update for all paths, old and new.
         if t_ns != self._at_ns:
             self._at_ns, self._nodes_m = t_ns, node_positions_m(self._ephemeris, t_ns)
-        length_m, delay_ns = self._of(self._nodes_m, path)
-        return float(length_m), int(delay_ns)
+        found = [(np.nan, 0)] * len(paths)
+        for places, length_m, delay_ns in self._by_length(self._nodes_m, paths):
+            for place, *both in zip(places, length_m.tolist(), delay_ns.tolist(), strict=True):
+                found[place] = (both[0], both[1])
+        return found
 
     def forward_ns(self, t_ns: NDArray[np.int64], path: Path) -> NDArray[np.int64]:
         """One-way delay between gateway and last satellite at instants, (k,): the path without its last hop.
@@ -56,8 +63,10 @@ class PathDelays:
             raise ValueError("these paths have no last hop of their own")
         _, last_hop_ns = self._last_hop.link_of(self._satellites, path)
         parts = [
-            np.atleast_1d(self._of(node_positions_m(self._ephemeris, t_ns[begin : begin + _INSTANTS_AT_ONCE]), path)[1])
+            delay_ns[:, 0]
             for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE)
+            for nodes_m in [node_positions_m(self._ephemeris, t_ns[begin : begin + _INSTANTS_AT_ONCE])]
+            for _, _, delay_ns in self._by_length(nodes_m, [path])
         ]
         return np.concatenate([np.empty(0, dtype=np.int64), *parts]) - last_hop_ns
 
@@ -85,10 +94,9 @@ class PathDelays:
             nodes_m = node_positions_m(self._ephemeris, clock_ns[begin : begin + _INSTANTS_AT_ONCE])
             updates = in_force[begin : begin + _INSTANTS_AT_ONCE]
             for update in np.unique(updates).tolist():
-                for path in paths[update][::2]:
-                    if path is not None:
-                        here_m = EcefMetres(nodes_m[updates == update])
-                        samples.append(np.atleast_1d(self._of(here_m, path)[1]))
+                here_m = EcefMetres(nodes_m[updates == update])
+                there = [path for path in paths[update][::2] if path is not None]
+                samples += [delay_ns.ravel() for _, _, delay_ns in self._by_length(here_m, there)]
         # A path has two stations and one link less than nodes; two of its links are ground links.
         isl_hops = [len(path) - 3 for now in paths for path in now[::2] if path is not None]
         if not samples:
@@ -102,19 +110,37 @@ class PathDelays:
             "isl_hops_max": max(isl_hops),
         }
 
-    def _of(self, nodes_m: EcefMetres, path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Length (m) and delay (ns) of a path, from positions (n, 3) or (k, n, 3): scalars, or arrays of shape (k,).
+    def _by_length(
+        self, nodes_m: EcefMetres, paths: Sequence[Path]
+    ) -> Iterator[tuple[list[int], NDArray[np.float64], NDArray[np.int64]]]:
+        """Lengths (m) and delays (ns) of paths, those of equally many links at once: a hundred stations have thousands.
 
-        The delay is the sum of its links' as the guest has them, each rounded for itself: what a probe is delayed by.
+        A delay is the sum of its links' as the guest has them, each rounded for itself: what a probe is delayed by.
+
+        Parameters
+        ----------
+        nodes_m : float64 array of shape (n, 3) or (k, n, 3), m
+
+        Yields
+        ------
+        places, length_m, delay_ns : list of int, arrays of shape (places,) or (k, places)
+            Which of `paths` these are.
         """
-        links = np.column_stack([path[:-1], path[1:]])
-        length_m = lengths_m(nodes_m, links)
-        is_ground: NDArray[np.bool_] = links.max(axis=1) >= self._satellites
-        delay_ns = delays_ns(self._plan, length_m, is_ground)
-        if self._last_hop is not None:
-            # Its length stays in the sum of lengths: what a last hop of its own replaces is the delay alone.
-            link, delay_ns[..., link] = self._last_hop.link_of(self._satellites, path)
-        return length_m.sum(axis=-1), delay_ns.sum(axis=-1)
+        alike: dict[int, list[int]] = {}
+        for place, path in enumerate(paths):
+            alike.setdefault(len(path), []).append(place)
+        for nodes, places in alike.items():
+            ids = np.array([paths[place] for place in places], dtype=np.intp)
+            links = np.stack([ids[:, :-1], ids[:, 1:]], axis=-1).reshape(-1, 2)
+            length_m = lengths_m(nodes_m, links)
+            delay_ns = delays_ns(self._plan, length_m, links.max(axis=1) >= self._satellites)
+            shape = (*length_m.shape[:-1], len(places), nodes - 1)
+            length_m, delay_ns = length_m.reshape(shape), delay_ns.reshape(shape)
+            if self._last_hop is not None:
+                for row, place in enumerate(places):
+                    # Its length stays in the sum of lengths: what a last hop of its own replaces is the delay alone.
+                    link, delay_ns[..., row, link] = self._last_hop.link_of(self._satellites, paths[place])
+            yield places, length_m.sum(axis=-1), delay_ns.sum(axis=-1)
 
 
 def leavings(

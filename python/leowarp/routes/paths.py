@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -106,9 +107,7 @@ class Graph:
         first, last = path[0] - self.satellites, path[-1] - self.satellites
         cost = self._ground_cost(first, path[1]) + self._ground_cost(last, path[-2])
         for a, b in pairwise(path[1:-1]):
-            neighbours, costs = self._neighbours(a)
-            at = np.flatnonzero(neighbours == b)
-            cost += float(costs[at[0]]) if len(at) else np.inf
+            cost += self._neighbours(a).get(b, np.inf)
         return cost
 
     def shortest(
@@ -139,7 +138,7 @@ class Graph:
             If a link costs no more than the tolerance: equal paths could go round in circles.
         """
         # Each step of the walk below must lead nearer by more than what counts as equal.
-        if self.isl.nnz and self.isl.data.min() <= tolerance:
+        if self._least_cost <= tolerance:
             raise ValueError(f"a link that costs no more than the tolerance {tolerance}: paths could go in circles")
         satellites, costs = self.ground[source]
         if not len(satellites):
@@ -156,28 +155,48 @@ class Graph:
         # Going from the source, the smallest next node from which the rest still fits within the limit begins the
         # smallest of all paths that do.
         # The first is the smallest: `ground` lists satellites in ascending order.
-        at = int(np.flatnonzero(totals <= limit)[0])
+        at = int(np.argmax(totals <= limit))
         node, spent = int(satellites[at]), float(costs[at])
         path = [self.satellites + source, node]
         while True:
-            neighbours, costs = self._neighbours(node)
+            neighbours = self._neighbours(node)
             # Not Dijkstra's predecessors: they know one path of each cost, and this needs every path within the
             # tolerance.
-            fits = np.flatnonzero(spent + costs + to_destination[neighbours] <= limit)
-            if not len(fits):
+            fits = (n for n, cost in neighbours.items() if spent + cost + to_destination[n] <= limit)
+            after = next(fits, None)
+            if after is None:
                 return (*path, self.satellites + destination)
-            best = fits[np.argmin(neighbours[fits])]
-            node, spent = int(neighbours[best]), spent + float(costs[best])
+            node, spent = after, spent + neighbours[after]
             path.append(node)
 
-    def _neighbours(self, satellite: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        begin, end = self.isl.indptr[satellite], self.isl.indptr[satellite + 1]
-        return self.isl.indices[begin:end], self.isl.data[begin:end]
+    @cached_property
+    def _least_cost(self) -> float:
+        """Of all links between satellites; inf of none."""
+        return float(self.isl.data.min(initial=np.inf))
+
+    def _neighbours(self, satellite: int) -> dict[int, float]:
+        """What the links to its neighbours cost, by neighbour, the smallest id first.
+
+        Dicts, each made when it is first asked for: a satellite has four neighbours, and numpy takes longer to look at
+        four numbers than Python does.
+        """
+        if satellite not in self._of_satellites:
+            row = slice(self.isl.indptr[satellite], self.isl.indptr[satellite + 1])
+            links = sorted(zip(self.isl.indices[row].tolist(), self.isl.data[row].tolist(), strict=True))
+            self._of_satellites[satellite] = dict(links)
+        return self._of_satellites[satellite]
+
+    @cached_property
+    def _of_satellites(self) -> dict[int, dict[int, float]]:
+        return {}
 
     def _ground_cost(self, station: int, satellite: int) -> float:
-        satellites, costs = self.ground[station]
-        at = np.flatnonzero(satellites == satellite)
-        return float(costs[at[0]]) if len(at) else np.inf
+        """Of the link between a station and a satellite; inf if there is none."""
+        return self._of_stations[station].get(satellite, np.inf)
+
+    @cached_property
+    def _of_stations(self) -> list[dict[int, float]]:
+        return [dict(zip(satellites.tolist(), costs.tolist(), strict=True)) for satellites, costs in self.ground]
 
 
 def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
