@@ -53,6 +53,7 @@ bench: kernel ## speed and memory, as the tables of docs/performance.md; beside 
 	@$(PYTHON) bench/bench.py
 	@$(PYTHON) bench/study.py
 	@$(PYTHON) bench/size.py
+	@$(PYTHON) bench/routes.py
 	@$(PYTHON) bench/ns3/bench.py
 
 wheel: kernel ## dist/leowarp-*.whl: package, native library, agent and kernel in one file

@@ -206,18 +206,20 @@ def as_forwarded(paths: Sequence[Path | None]) -> list[Path | None]:
     one next hop for each destination: the first path's. Each step of each path leads nearer to the destination (by the
     link's cost less the tolerance), so that the walk ends.
     """
-    next_hop: dict[tuple[int, int], int] = {}
-    for path in paths:
-        if path is not None:
-            for node, after in pairwise(path):
-                next_hop.setdefault((path[-1], node), after)
+    # By destination, then by node.
+    next_hops: dict[int, dict[int, int]] = {}
     walked: list[Path | None] = []
     for path in paths:
         if path is None:
             walked.append(None)
             continue
+        hops = next_hops.setdefault(path[-1], {})
+        # Paths behind this one change none of these, so that it can be walked now.
+        if [hops.setdefault(node, after) for node, after in pairwise(path)] == list(path[1:]):
+            walked.append(path)
+            continue
         walk = [path[0]]
         while walk[-1] != path[-1]:
-            walk.append(next_hop[path[-1], walk[-1]])
+            walk.append(hops[walk[-1]])
         walked.append(tuple(walk))
     return walked
