@@ -5,8 +5,8 @@
     python bench/routes.py --quick    fewer updates, once, printed only
 
 Starlink's first generation, +Grid; stations spread evenly between 52 degrees south and north. Each update is the
-shortest paths there and back of all pairs that talk, with lengths, delays and numbers of changes. The first, which has no
-paths in force that bound the search, is taken out: a run of many updates less a run of one.
+shortest paths there and back of all pairs that talk, with lengths, delays and numbers of changes. The first, which has
+no paths in force that bound the search, is taken out: a run of many updates less a run of one.
 """
 
 from __future__ import annotations
