@@ -20,13 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from machine import machine, spread
+from machine import machine, publish, spread
 
 import leowarp as lw
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "performance.md"
-BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 REPEATS = 3
 LARGE = ROOT / "bench" / "thousand-flows.toml"
 
@@ -172,10 +170,7 @@ def main() -> None:
         table = rows(Path(scratch), 0.1 if quick else 1.0)
     lines = [f"Measured on: {where}. Median of {REPEATS} (smallest to largest).", "", "| case | what | value |",
              "|---|---|---|", *(f"| {a} | {b} | {c} |" for a, b, c in table)]  # fmt: skip
-    print("\n".join(lines))
-    if not quick:
-        before, rest = PAGE.read_text().split(BEGIN)
-        PAGE.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.split(END)[1])
+    publish("bench", lines, quick=quick)
 
 
 if __name__ == "__main__":

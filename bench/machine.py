@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a benchmark was measured on, and how its repetitions are written."""
+"""What a benchmark was measured on, how its repetitions are written, and where its table goes."""
 
 from __future__ import annotations
 
 import statistics
 from pathlib import Path
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 
 
 def machine() -> str:
@@ -19,3 +21,13 @@ def spread(values: list[float], form: str) -> str:
     """Median, and in brackets the smallest and the largest."""
     middle = format(statistics.median(values), form)
     return f"{middle} ({format(min(values), form)} to {format(max(values), form)})"
+
+
+def publish(name: str, lines: list[str], *, quick: bool) -> None:
+    """Prints a table, and, unless it is a quick one, puts it into the page, in place of the last one of that name."""
+    print("\n".join(lines))
+    if quick:
+        return
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, rest = PAGE.read_text().split(begin)
+    PAGE.write_text("\n".join([before + begin, *lines, end + rest.split(end)[1]]))

@@ -18,14 +18,13 @@ import time
 from itertools import combinations
 from pathlib import Path
 
-from bench import PAGE, machine, spread
+from machine import machine, publish, spread
 
 from leowarp.ephemeris import ephemeris_of
 from leowarp.routes.over_constellation import constellation_routes
 from leowarp.running.garbage import rarely_collected
 from leowarp.scenario import load, resolve
 
-BEGIN, END = "<!-- bench routes: begin -->", "<!-- bench routes: end -->"
 STATIONS = 100
 INTERVAL_S = 15
 GOLDEN_ANGLE_DEG = 137.50776
@@ -85,10 +84,7 @@ def main() -> None:
     lines = [f"Measured on: {where}. Median of {repeats} (smallest to largest).", "",
              f"| pairs of {STATIONS} stations that talk | CPU time of an update |", "|---|---:|",
              *(f"| {pairs:,} | {spread(values, '.3f')} s |" for pairs, values in found.items())]  # fmt: skip
-    print("\n".join(lines))
-    if not quick:
-        before, rest = PAGE.read_text().split(BEGIN)
-        PAGE.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.split(END)[1])
+    publish("bench routes", lines, quick=quick)
 
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ import tempfile
 from itertools import permutations
 from pathlib import Path
 
-from bench import PAGE, machine, measure, spread
+from bench import measure
+from machine import machine, publish, spread
 
-BEGIN, END = "<!-- bench size: begin -->", "<!-- bench size: end -->"
 CITIES = ("Madrid", "Tokyo", "London", "New York", "Sydney", "Singapore", "Cape Town", "Oslo", "Paris", "Mumbai")
 HEAD = """\
 name = "size"
@@ -71,10 +71,7 @@ def main() -> None:
              "| flows | packet-hops | CPU time of one | against one flow |", "|---|---:|---:|---:|",
              *(f"| {name} | {values[0][1]:,} | {spread([ns for ns, _ in values], '.0f')} ns "
                f"| {middle[name] / middle['one flow']:.2f} |" for name, values in found.items())]  # fmt: skip
-    print("\n".join(lines))
-    if not quick:
-        before, rest = PAGE.read_text().split(BEGIN)
-        PAGE.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.split(END)[1])
+    publish("bench size", lines, quick=quick)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import PAGE, ROOT
-from machine import machine, spread
+from bench import ROOT
+from machine import machine, publish, spread
 
 from leowarp import scenario
 from leowarp.metrics import metrics, tables_of
@@ -26,7 +26,6 @@ from leowarp.running import shared_boot
 from leowarp.running.street import prepared
 from leowarp.trace import read_output
 
-BEGIN, END = "<!-- bench study: begin -->", "<!-- bench study: end -->"
 SEGMENT_BYTES = 1448
 SIZE_BYTES = 120_000_000
 TOGETHER = 10
@@ -102,10 +101,7 @@ def main() -> None:
         table = rows(Path(scratch), repeats)
     lines = [f"Measured on: {where}. CPU time; median of {repeats} (smallest to largest).", "", "| what | of a run |",
              "|---|---|", *(f"| {a} | {b} |" for a, b in table)]  # fmt: skip
-    print("\n".join(lines))
-    if not quick:
-        before, rest = PAGE.read_text().split(BEGIN)
-        PAGE.write_text(before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.split(END)[1])
+    publish("bench study", lines, quick=quick)
 
 
 if __name__ == "__main__":
