@@ -86,20 +86,14 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     """
     links = links or link_values(tables)
     routes = pair_routes(tables, pair)
-    # A list of each column, joined once: a piece is an instant of the route, of which a run may have thousands.
-    t_of_pieces: list[np.ndarray] = []
-    delay_of_pieces: list[np.ndarray] = []
-    hops: list[int] = []
-    path_ids: list[int | None] = []
+    # Instants, delays, hops and number of each path, joined once: a run may have thousands.
+    pieces: list[tuple[np.ndarray, np.ndarray, int, int | None]] = []
     starts = [*(int(t_ns) for t_ns in routes["t_ns"]), end_ns]
     for index, row in enumerate(routes.itertuples(index=False)):
         until_ns = starts[index + 1]
         if row.path is None:
             # nan and not the last delay: while there is no path no packet has any.
-            t_of_pieces.append(np.array([row.t_ns], dtype="int64"))
-            delay_of_pieces.append(np.array([np.nan]))
-            hops.append(0)
-            path_ids.append(None)
+            pieces.append((np.array([row.t_ns], dtype="int64"), np.array([np.nan]), 0, None))
             continue
         taken = tables.links_of(row.path)
         instants = [np.array([row.t_ns], dtype="int64")]
@@ -109,14 +103,13 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
             low, high = np.searchsorted(when, row.t_ns, side="right"), np.searchsorted(when, until_ns, side="left")
             instants.append(when[low:high].astype("int64"))
         t_ns = np.unique(np.concatenate(instants))
-        t_of_pieces.append(t_ns)
-        delay_of_pieces.append(sum((links.delay_ns(a, b, t_ns) for a, b in taken), np.zeros(len(t_ns))))
-        hops.append(len(row.path) - 1)
-        path_ids.append(row.path_id)
-    lengths = [len(t_ns) for t_ns in t_of_pieces]
+        delay = sum((links.delay_ns(a, b, t_ns) for a, b in taken), np.zeros(len(t_ns)))
+        pieces.append((t_ns, delay, len(row.path) - 1, row.path_id))
+    instants_ns, delays, hops, path_ids = zip(*pieces, strict=True) if pieces else ((), (), (), ())
+    lengths = [len(t_ns) for t_ns in instants_ns]
     return pd.DataFrame({
-        "t_ns": np.concatenate([np.empty(0, dtype="int64"), *t_of_pieces]),
-        "delay_ns": np.concatenate([np.empty(0), *delay_of_pieces]),
+        "t_ns": np.concatenate([np.empty(0, dtype="int64"), *instants_ns]),
+        "delay_ns": np.concatenate([np.empty(0), *delays]),
         "hops": np.repeat(np.array(hops, dtype="int64"), lengths),
         "path_id": pd.Series(np.repeat(np.array(path_ids, dtype=object), lengths), dtype=object),
     })  # fmt: skip

@@ -61,8 +61,10 @@ def link_balances(tables: Tables) -> list[Balance]:
     directions = totals["direction"].to_numpy().tolist()
     sums = ("offered", "delivered", *(f"dropped_{stem}" for stem in DROP_STEMS), "held")
     # Lists, not cells of a data frame: a large network has 20,000 directions.
-    columns = {unit: [floats(totals[f"{name}_{unit}"]).tolist() for name in sums] for unit in ("pkts", "bytes")}
-    rows = {unit: list(zip(*columns[unit], strict=True)) for unit in columns}
+    rows = {
+        unit: totals[[f"{name}_{unit}" for name in sums]].to_numpy(dtype="float64", na_value=np.nan).tolist()
+        for unit in ("pkts", "bytes")
+    }
     return [
         Balance(
             what=f"link {tables.direction_name(direction)}",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leowarp.metrics.tables import Tables, floats
+from leowarp.metrics.tables import Tables, floats, rows_by
 
 ROUND_TRIP = 2
 """`quantity` of a round trip in the table `delays`; those of one-way delays are DATA (0) and ACK (1)."""
@@ -133,34 +133,21 @@ def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
 
 def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
     """Delays by flow and quantity, of all flows at once: a thousand selections of few rows each cost seconds."""
-    rows = tables.delays
-    flows, quantities = (rows[name].to_numpy(dtype="int64") for name in ("flow", "quantity"))
-    # A row without edges counts what has no delay; it is one of round trips alone, and comes last.
-    lower = floats(rows["lower_ns"])
-    order = np.lexsort((lower, quantities, flows))
-    keys = np.column_stack((flows, quantities))[order]
-    lower, upper, pkts = lower[order], floats(rows["upper_ns"])[order], rows["pkts"].to_numpy(dtype="int64")[order]
+    # A row without edges counts what has no delay; it is one of round trips alone.
+    rows = tables.delays.sort_values("lower_ns")
+    lower, upper, pkts = (floats(rows[name]) for name in ("lower_ns", "upper_ns", "pkts"))
+    has_edges = ~np.isnan(lower)
     extremes = _of_one_way(tables) | {(flow, ROUND_TRIP): three for flow, three in _of_round_trips(tables).items()}
+    # One number for flow and quantity, which are 0 to 2; `divmod` takes it apart.
+    keys = 3 * rows["flow"].to_numpy(dtype="int64") + rows["quantity"].to_numpy(dtype="int64")
     found = {}
-    for key, mine in _runs(keys):
-        end = mine.start + int(np.count_nonzero(~np.isnan(lower[mine])))
-        edges = [each[mine.start : end].astype("int64") for each in (lower, upper)]
-        least, most, total = extremes.get(key, (0, 0, 0))
-        unanswered = int(pkts[end : mine.stop].sum())
-        found[key] = Delays(edges[0], edges[1], pkts[mine.start : end], least, most, total, unanswered)
+    for key, at in rows_by(keys).items():
+        quantity = divmod(key, 3)
+        bins = [each[at[has_edges[at]]].astype("int64") for each in (lower, upper, pkts)]
+        least, most, total = extremes.get(quantity, (0, 0, 0))
+        unanswered = int(pkts[at[~has_edges[at]]].sum())
+        found[quantity] = Delays(bins[0], bins[1], bins[2], least, most, total, unanswered)
     return found
-
-
-def _runs(keys: np.ndarray) -> list[tuple[tuple[int, int], slice]]:
-    """Where equal rows of sorted keys, an int64 array of shape (rows, 2), stand."""
-    if len(keys) == 0:
-        return []
-    starts = np.flatnonzero(np.r_[True, (keys[1:] != keys[:-1]).any(axis=1)])
-    ends = np.r_[starts[1:], len(keys)]
-    return [
-        ((int(keys[start, 0]), int(keys[start, 1])), slice(int(start), int(end)))
-        for start, end in zip(starts, ends, strict=True)
-    ]
 
 
 def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
@@ -175,9 +162,9 @@ def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
 def _of_one_way(tables: Tables) -> dict[tuple[int, int], tuple[int, int, int]]:
     """(smallest, largest, sum) of the one-way delays by flow and direction, ns, over the bins of `bins`."""
     bins = tables.bins[floats(tables.bins["delivered_pkts"]) > 0]
-    keys = np.column_stack([bins[name].to_numpy(dtype="int64") for name in ("flow", "direction")])
-    order = np.lexsort((keys[:, 1], keys[:, 0]))
-    least, most, total = (bins[f"owd_{name}_ns"].to_numpy(dtype="int64")[order] for name in ("min", "max", "sum"))
+    keys = 2 * bins["flow"].to_numpy(dtype="int64") + bins["direction"].to_numpy(dtype="int64")
+    least, most, total = (bins[f"owd_{name}_ns"].to_numpy(dtype="int64") for name in ("min", "max", "sum"))
     return {
-        key: (int(least[mine].min()), int(most[mine].max()), int(total[mine].sum())) for key, mine in _runs(keys[order])
+        divmod(key, 2): (int(least[at].min()), int(most[at].max()), int(total[at].sum()))
+        for key, at in rows_by(keys).items()
     }

@@ -15,7 +15,7 @@ import pandas as pd
 
 from leowarp.metrics.channels import Channels, Pair, Steps
 from leowarp.metrics.series import step_at
-from leowarp.metrics.tables import Tables, floats
+from leowarp.metrics.tables import Tables, floats, rows_by
 
 
 def link_values(tables: Tables) -> LinkValues:
@@ -133,16 +133,14 @@ def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, Steps]
         return {}
     mine = timeline[(timeline["event"] == event).to_numpy(dtype=bool)]
     t_ns, values = mine["t_ns"].to_numpy(dtype="int64"), floats(mine[column])
-    # One sort of all events in place of one for each of up to thousands of directions.
     (senders, a), (receivers, b) = pd.factorize(mine["a"]), pd.factorize(mine["b"])
-    directions = senders * len(b) + receivers
-    # Stable: of events of one instant the last one written holds.
-    order = np.lexsort((t_ns, directions))
-    directions, t_ns, values = directions[order], t_ns[order], values[order]
-    starts = np.flatnonzero(np.diff(directions, prepend=-1))
+    # One sort of all events in place of one for each of up to thousands of directions. Stable: of events of one instant
+    # the last one written holds.
+    order = np.argsort(t_ns, kind="stable")
+    directions, t_ns, values = (senders * len(b) + receivers)[order], t_ns[order], values[order]
     return {
-        (a[directions[start] // len(b)], b[directions[start] % len(b)]): (t_ns[start:end], values[start:end])
-        for start, end in itertools.pairwise([*starts, len(order)])
+        (a[direction // len(b)], b[direction % len(b)]): (t_ns[at], values[at])
+        for direction, at in rows_by(directions).items()
     }
 
 

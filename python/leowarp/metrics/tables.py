@@ -144,7 +144,7 @@ class Tables:
         if (table, flow) not in self._selected:
             frame = getattr(self, table)
             if table not in self._rows:
-                self._rows[table] = _rows_by(floats(frame["flow"]))
+                self._rows[table] = rows_by(floats(frame["flow"]))
             mine = self._rows[table].get(flow, np.empty(0, dtype=np.intp))
             # Of a run with one flow, which most are, no copy of the table is made.
             self._selected[table, flow] = frame if len(mine) == len(frame) else frame.iloc[mine]
@@ -225,7 +225,7 @@ class Tables:
         names = pd.unique(ends.to_numpy().ravel())
         numbers = {name: number for number, name in enumerate(names)}
         codes = ends["source"].map(numbers).to_numpy() * len(names) + ends["destination"].map(numbers).to_numpy()
-        return {(names[code // len(names)], names[code % len(names)]): at for code, at in _rows_by(codes).items()}
+        return {(names[code // len(names)], names[code % len(names)]): at for code, at in rows_by(codes).items()}
 
     @cached_property
     def routes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
@@ -346,7 +346,7 @@ def tables_of(
     )
 
 
-def _rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
+def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
     """Places of each key in an array of shape (rows,), ascending; a missing one (nan) is no key that can be asked for.
 
     One sort, not one pass over the array a key.

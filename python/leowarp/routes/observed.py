@@ -34,21 +34,13 @@ class PathDelays:
     def __init__(self, plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | None = None) -> None:
         self._plan, self._ephemeris, self._last_hop = plan, ephemeris, last_hop
         self._satellites = len(ephemeris.names)
-        self._at_ns, self._nodes_m = -1, EcefMetres(np.empty((0, 3)))
 
-    def at(self, t_ns: int, path: Path) -> tuple[float, int]:
-        """Length (m) and one-way delay (ns) of a path at an instant."""
-        return self.of_all(t_ns, [path])[0]
-
-    def of_all(self, t_ns: int, paths: Sequence[Path]) -> list[tuple[float, int]]:
-        """Length (m) and one-way delay (ns) of each path at an instant; the positions of one instant are kept."""
-        # A run along one path asks for instant after instant, one path each; a route update for all paths, old and new.
-        if t_ns != self._at_ns:
-            self._at_ns, self._nodes_m = t_ns, node_positions_m(self._ephemeris, t_ns)
-        found = [(np.nan, 0)] * len(paths)
-        for places, length_m, delay_ns in self._by_length(self._nodes_m, paths):
-            for place, *both in zip(places, length_m.tolist(), delay_ns.tolist(), strict=True):
-                found[place] = (both[0], both[1])
+    def at(self, t_ns: int, paths: Sequence[Path | None]) -> list[tuple[float, int] | tuple[None, None]]:
+        """Length (m) and one-way delay (ns) of each path at an instant; None of no path."""
+        found: list[tuple[float, int] | tuple[None, None]] = [(None, None)] * len(paths)
+        for places, length_m, delay_ns in self._by_length(node_positions_m(self._ephemeris, t_ns), paths):
+            for place, *values in zip(places, length_m.tolist(), delay_ns.tolist(), strict=True):
+                found[place] = values[0], values[1]
         return found
 
     def forward_ns(self, t_ns: NDArray[np.int64], path: Path) -> NDArray[np.int64]:
@@ -62,12 +54,10 @@ class PathDelays:
         if self._last_hop is None:
             raise ValueError("these paths have no last hop of their own")
         _, last_hop_ns = self._last_hop.link_of(self._satellites, path)
-        parts = [
-            delay_ns[:, 0]
-            for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE)
-            for nodes_m in [node_positions_m(self._ephemeris, t_ns[begin : begin + _INSTANTS_AT_ONCE])]
-            for _, _, delay_ns in self._by_length(nodes_m, [path])
-        ]
+        parts = []
+        for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE):
+            nodes_m = node_positions_m(self._ephemeris, t_ns[begin : begin + _INSTANTS_AT_ONCE])
+            parts += [delay_ns[:, 0] for _, _, delay_ns in self._by_length(nodes_m, [path])]
         return np.concatenate([np.empty(0, dtype=np.int64), *parts]) - last_hop_ns
 
     def over_run(self, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> dict[str, int | float]:
@@ -95,8 +85,7 @@ class PathDelays:
             updates = in_force[begin : begin + _INSTANTS_AT_ONCE]
             for update in np.unique(updates).tolist():
                 here_m = EcefMetres(nodes_m[updates == update])
-                there = [path for path in paths[update][::2] if path is not None]
-                samples += [delay_ns.ravel() for _, _, delay_ns in self._by_length(here_m, there)]
+                samples += [delay_ns.ravel() for _, _, delay_ns in self._by_length(here_m, paths[update][::2])]
         # A path has two stations and one link less than nodes; two of its links are ground links.
         isl_hops = [len(path) - 3 for now in paths for path in now[::2] if path is not None]
         if not samples:
@@ -111,7 +100,7 @@ class PathDelays:
         }
 
     def _by_length(
-        self, nodes_m: EcefMetres, paths: Sequence[Path]
+        self, nodes_m: EcefMetres, paths: Sequence[Path | None]
     ) -> Iterator[tuple[list[int], NDArray[np.float64], NDArray[np.int64]]]:
         """Lengths (m) and delays (ns) of paths, those of equally many links at once: a hundred stations have thousands.
 
@@ -124,23 +113,24 @@ class PathDelays:
         Yields
         ------
         places, length_m, delay_ns : list of int, arrays of shape (places,) or (k, places)
-            Which of `paths` these are.
+            Which of `paths` these are; what is None is left out.
         """
-        alike: dict[int, list[int]] = {}
+        alike: dict[int, dict[int, Path]] = {}
         for place, path in enumerate(paths):
-            alike.setdefault(len(path), []).append(place)
-        for nodes, places in alike.items():
-            ids = np.array([paths[place] for place in places], dtype=np.intp)
+            if path is not None:
+                alike.setdefault(len(path), {})[place] = path
+        for nodes, mine in alike.items():
+            ids = np.array(list(mine.values()), dtype=np.intp)
             links = np.stack([ids[:, :-1], ids[:, 1:]], axis=-1).reshape(-1, 2)
             length_m = lengths_m(nodes_m, links)
             delay_ns = delays_ns(self._plan, length_m, links.max(axis=1) >= self._satellites)
-            shape = (*length_m.shape[:-1], len(places), nodes - 1)
+            shape = (*length_m.shape[:-1], len(mine), nodes - 1)
             length_m, delay_ns = length_m.reshape(shape), delay_ns.reshape(shape)
             if self._last_hop is not None:
-                for row, place in enumerate(places):
+                for row, path in enumerate(mine.values()):
                     # Its length stays in the sum of lengths: what a last hop of its own replaces is the delay alone.
-                    link, delay_ns[..., row, link] = self._last_hop.link_of(self._satellites, paths[place])
-            yield places, length_m.sum(axis=-1), delay_ns.sum(axis=-1)
+                    link, delay_ns[..., row, link] = self._last_hop.link_of(self._satellites, path)
+            yield list(mine), length_m.sum(axis=-1), delay_ns.sum(axis=-1)
 
 
 def leavings(

@@ -371,11 +371,9 @@ def _described(
     for k, (at_ns, now) in enumerate(zip(t_ns.tolist(), paths, strict=True)):
         row = []
         replaced = [paths[k - 1][i] if number is not None else None for i, number in enumerate(numbers.change_ids[k])]
-        asked = [path for path in (*now, *replaced) if path is not None]
-        found = iter(delays.of_all(at_ns, asked))
-        of_now = [(None, None) if path is None else next(found) for path in now]
-        of_replaced = [None if path is None else next(found)[1] for path in replaced]
-        for i, ((length_m, delay_ns), old_delay_ns) in enumerate(zip(of_now, of_replaced, strict=True)):
+        found = delays.at(at_ns, [*now, *replaced])
+        values_of_both = zip(found[: len(now)], found[len(now) :], strict=True)
+        for i, ((length_m, delay_ns), (_, old_delay_ns)) in enumerate(values_of_both):
             row.append(PathValues(delay_ns=delay_ns, length_m=length_m, old_delay_ns=old_delay_ns))
             # Each pair of stations counts once: the way back follows the way there.
             # A change from or to no path has `is_change` in its row, and is none of these: only two delays can be
