@@ -66,15 +66,13 @@ class Child:
         answer, pipe = os.pipe()
         told = b""
         try:
-            started = _launched(command, directory, environment, output, pipe, descriptors or {})
+            self._launcher = _launched(command, directory, environment, output, pipe, descriptors or {})
             try:
                 while piece := os.read(answer, 64):
                     told += piece
-                started.wait()
             except BaseException:
                 # An interruption. Whoever was made tells its process id before it does anything else.
-                started.kill()
-                started.wait()
+                self._end_launcher()
                 while piece := os.read(answer, 64):
                     told += piece
                 if told:
@@ -84,6 +82,7 @@ class Child:
         finally:
             os.close(answer)
         if not told:
+            self._end_launcher()
             *_, why = ["no word of the launcher", *output.read_text(errors="replace").strip().splitlines()]
             raise HostError(f"starting {command[0]}: {why}")
         self.pid = int(told)
@@ -129,6 +128,12 @@ class Child:
                 os.kill(pid, signal.SIGKILL)
         while members_of_session(self.pid):
             time.sleep(POLL_S)
+        self._end_launcher()
+
+    def _end_launcher(self) -> None:
+        """The launcher has nothing left to end, or nothing yet."""
+        self._launcher.kill()
+        self._launcher.wait()
 
 
 def _launched(

@@ -2,9 +2,11 @@
 """A program in the place of the guest's kernel."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -59,14 +61,27 @@ def test_it_is_ended_with_all_of_its_session(start):
     child.end()
 
 
+# What start_ptraced_child (arch/um/os-Linux/start_up.c) makes before it sets an option of ptrace: a child that asks to
+# be traced (PTRACE_TRACEME is 0) and stops. A parent that is killed before it has fetched the signal leaves it stopped.
+STOPPED_CHILD = """
+import ctypes, os, signal, time
+if (pid := os.fork()) == 0:
+    ctypes.CDLL(None).ptrace(0, 0, 0, 0)
+    os.kill(os.getpid(), signal.SIGSTOP)
+os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
+print(flush=True)
+time.sleep(3600)
+"""
+
+
 @pytest.mark.slow
-def test_it_dies_with_its_parent(spawn, tmp_path):
-    script = """
+@pytest.mark.parametrize("text", ["print(flush=True); import time; time.sleep(3600)", STOPPED_CHILD])
+def test_it_dies_with_its_parent_and_so_does_its_session(spawn, tmp_path, text):
+    script = f"""
 import sys
 from pathlib import Path
 from leowarp.guest.child import Child
-child = Child([sys.executable, "-S", "-c", "print(flush=True); import time; time.sleep(3600)"], Path("."), {},
-              Path("console"))
+child = Child([sys.executable, "-S", "-c", {text!r}], Path("."), {{}}, Path("console"))
 print(child.pid, flush=True)
 input()
 """
@@ -78,28 +93,55 @@ input()
     wait_until_gone(lambda: children.members_of_session(pid))
 
 
-def test_an_interruption_while_it_starts_leaves_no_process(tmp_path, monkeypatch):
-    class Interrupted(subprocess.Popen):
-        def wait(self, timeout=None):
-            # The first is to learn of the launcher's end; by then the program runs.
-            waits.append(self.pid)
-            if len(waits) == 1:
-                raise KeyboardInterrupt
-            return super().wait(timeout)
+@pytest.fixture
+def launchers(monkeypatch):
+    """Each launcher that was started."""
+
+    class Kept(subprocess.Popen):
+        def __init__(self, *arguments, **settings):
+            super().__init__(*arguments, **settings)
+            kept.append(self)
+
+    kept = []
+    monkeypatch.setattr(children.subprocess, "Popen", Kept)
+    return kept
+
+
+def test_its_launcher_holds_nothing_of_it_and_ends_with_it(start, launchers):
+    child = start("import time; time.sleep(3600)")
+    [launcher] = launchers
+    assert Path(f"/proc/{launcher.pid}/cwd").readlink() == Path("/")
+    files = {str(each.readlink()) for each in Path(f"/proc/{launcher.pid}/fd").iterdir()}
+    assert files == {"/dev/null", "anon_inode:[pidfd]"}
+    os.kill(child.pid, signal.SIGKILL)
+    # Nobody has killed it: it sees the end of its program by itself.
+    assert launcher.wait() == 0
+
+
+def test_an_interruption_while_it_starts_leaves_no_process(tmp_path, monkeypatch, launchers):
+    def interrupted(descriptor, size):
+        # Popen reads too, before there is a launcher.
+        if launchers and not reads:
+            reads.append(descriptor)
+            # Until the program's process id is there to be read
+            select.select([descriptor], [], [])
+            raise KeyboardInterrupt
+        return read(descriptor, size)
 
     def ended(child):
         ends.append(child.pid)
         end(child)
 
-    waits, ends, end = [], [], Child.end
-    monkeypatch.setattr(children.subprocess, "Popen", Interrupted)
+    reads, read, ends, end = [], os.read, [], Child.end
+    monkeypatch.setattr(children.os, "read", interrupted)
     monkeypatch.setattr(Child, "end", ended)
     command = [sys.executable, "-S", "-c", "import time; time.sleep(3600)"]
     with pytest.raises(KeyboardInterrupt):
         Child(command, tmp_path, {}, tmp_path / "console")
     [program] = ends
+    [launcher] = launchers
     # By their ids: other children of a test process, a resource tracker for one, are none of this test's concern.
-    for pid in (waits[0], program):
+    for pid in (launcher.pid, program):
         with pytest.raises(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
     assert not children.members_of_session(program)
