@@ -6,7 +6,8 @@
 # registers than the kernel expects, and fewer requests to the host) with registers/owed.c, clock/clock.c (time to the
 # nanosecond), qdisc/leolink_*.c (the link model), cc/bbr_handover.c and cc/cubic_handover.c (congestion controls),
 # ulp/delack.c (delayed ACKs), tcp/loss_*.c (ways to find losses), draws/ (random numbers), netns/routers.c (namespaces of
-# nodes that only pass packets on), tap/taps.c (what passes hosts' interfaces).
+# nodes that only pass packets on), tap/taps.c (what passes hosts' interfaces), tcp/payload.c (what bulk transfers send is
+# not copied), tcp/sockets.c (samples of sockets); and irqs/irqflags.h in place of the kernel's own (interrupts masked without a call).
 #
 #	guest/build.sh [--leave-out] SOURCE BUILD OUT
 #
@@ -47,7 +48,7 @@ flags="-O3 -mcmodel=small -fbuiltin"
 # What meets packets, timers and processes: 99 % of the guest kernel's time in a run (design/kernel-config.md); ours have
 # absolute names, or from 6.13 on their own. All else is compiled with -O1, which takes a quarter less time. Make expands
 # it for each object.
-hot="/% clock.o draws.o leolink% taps.o bbr_handover.o cubic_handover.o delack.o loss_% arch/% drivers/net/% kernel/irq/% kernel/sched/% \
+hot="/% clock.o draws.o leolink% taps.o payload.o bbr_handover.o cubic_handover.o delack.o loss_% arch/% drivers/net/% kernel/irq/% kernel/sched/% \
 	kernel/softirq.o kernel/time/% mm/page_alloc.o mm/slub.o lib/find_bit.o lib/iov_iter.o lib/rbtree.o lib/string.o \
 	lib/timerqueue.o lib/win_minmax.o \
 	net/socket.o net/core/datagram.o net/core/dev.o net/core/dst.o net/core/filter.o net/core/gro.o net/core/gso.o \
@@ -63,9 +64,10 @@ drawing="fs/binfmt_elf.o net/core/flow_dissector.o net/core/neighbour.o net/core
 	net/ipv4/tcp_nv.o net/ipv4/tcp_output.o net/ipv4/tcp_plb.o net/ipv4/tcp_timer.o net/ipv4/udp.o net/sched/sch_cake.o \
 	net/sched/sch_netem.o net/sched/sch_pie.o net/sched/sch_red.o net/sched/sch_sfq.o"
 drawing_of_connection="net/ipv4/tcp_bbr.o net/ipv4/tcp_cdg.o net/ipv4/tcp_nv.o"
+irqflags=""
 kernel_make() {
 	make -C "$source" ARCH=um O="$build" KBUILD_KCONFIG="$here/Kconfig.top" KCFLAGS="$flags" \
-		CFLAGS_KERNEL="\$(if \$(filter $hot,\$@),,-O1) \$(if \$(filter $drawing,\$@),-include $build/draws.h) \
+		CFLAGS_KERNEL="$irqflags \$(if \$(filter $hot,\$@),,-O1) \$(if \$(filter $drawing,\$@),-include $build/draws.h) \
 			\$(if \$(filter $drawing_of_connection,\$@),-DDRAWS_OF=sk)" \
 		CFLAGS_MODULE=-mcmodel=large -j"$jobs" "$@"
 }
@@ -106,6 +108,12 @@ for option in $lost; do
 done
 [ -z "$needed" ] || fail "options of kernel.config that this kernel does not take, and a run needs:$needed"
 
+if [ $leave_out = no ]; then
+	# Only if it is another one, as below
+	cmp -s "$here/irqs/irqflags.h" "$build/irqflags.h" || cp "$here/irqs/irqflags.h" "$build/irqflags.h"
+	irqflags="-include $build/irqflags.h"
+fi
+
 echo "leowarp: our objects"
 kernel_make prepare modules_prepare
 # Our clock and leolink use what is static in time.c: the symbols are made global in the object, not in the source
@@ -119,7 +127,8 @@ cp "$here/Kbuild" "$here"/*/*.[ch] "$build/leowarp/"
 ours="clock:clock_register leolink:leolink_register bbr_handover:bbr_handover_main
 	cubic_handover:cubic_handover_ssthresh delack:delack_register loss_detection:__wrap_tcp_rack_mark_lost
 	draws:__wrap_get_random_u32 getrandom:__wrap_sys_getrandom polling:__wrap_handle_syscall
-	routers:__wrap_netdev_register_kobject taps:__wrap_time_travel_sleep"
+	routers:__wrap_netdev_register_kobject taps:__wrap_time_travel_sleep payload:__wrap__copy_from_iter
+	sockets:leowarp_sockets_register"
 # What of the kernel's own loss_detection stands before (tcp/loss_hooks.c)
 wrapped="tcp_rack_update_reo_wnd tcp_rack_mark_lost tcp_rack_reo_timeout tcp_rack_skb_timeout tcp_newreno_mark_lost
 	tcp_enter_loss tcp_cleanup_congestion_control icmp_rcv"
@@ -128,6 +137,8 @@ wrapped_by_getrandom="sys_getrandom random_fops urandom_fops"
 wrapped_by_routers="register_net_sysctl_sz unregister_net_sysctl_table netdev_register_kobject netdev_unregister_kobject
 	netdev_queue_update_kobjects net_rx_queue_update_kobjects linkwatch_fire_event"
 if [ $leave_out = no ]; then
+	kernel_make arch/um/os-Linux/signal.o
+	objcopy --globalize-symbol=signals_pending "$build/arch/um/os-Linux/signal.o"
 	# What owed.c is in place of stays in the kernel, under a second name, for owed.c to call
 	instead=setup_signal_stack_si
 	kernel_make arch/x86/um/signal.o
@@ -181,6 +192,7 @@ case $ours in *getrandom:*) wraps="$wraps $wrapped_by_getrandom" ;; esac
 case $ours in *polling:*) wraps="$wraps handle_syscall" ;; esac
 case $ours in *routers:*) wraps="$wraps $wrapped_by_routers" ;; esac
 case $ours in *taps:*) wraps="$wraps time_travel_sleep" ;; esac
+case $ours in *payload:*) wraps="$wraps _copy_from_iter" ;; esac
 kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc -Wl,--wrap,getrandom \
 	-Wl,--wrap,ptrace $(printf -- '-Wl,--wrap,%s ' $wraps) $(printf "$build/leowarp/%s.o " seed rseq ptrace $(printf '%s\n' $ours | sed 's/:.*//'))" linux modules
 

@@ -22,6 +22,7 @@
 #include <linux/inetdevice.h>
 #include <linux/interrupt.h>
 #include <linux/netdevice.h>
+#include <linux/nsproxy.h>
 #include <linux/proc_fs.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -421,8 +422,11 @@ static void prefetch_hop(const struct leolink_sched *q)
 	leolink_prefetch(q->ways->routes_changed);
 	/* whatever stands where an IP header would: a head has room for one */
 	next = place_of(q->ways, (const struct iphdr *)(skb->data + ETH_HLEN))->next;
-	if (!next)
+	if (!next) {
+		/* the kernel's way begins with a look at what lies behind the data */
+		leolink_prefetch(skb_end_pointer(skb));
 		return;
+	}
 	leolink_prefetch(&qdisc_from_priv((void *)next)->q);
 	leolink_prefetch(next);
 	leolink_prefetch(&next->first_waiting);
@@ -452,7 +456,23 @@ void leolink_direct_forward(const struct leolink_sched *next)
 		prefetch_hop(next);
 }
 
-/* /proc/leolink/forwarding: "direct" or "kernel", as the agent writes it. */
+/* Where no leolink leads to a node's links, nothing would ask `receive`: all links of the caller's namespace know it now. */
+static void forward_here(void)
+{
+	struct net_device *dev;
+
+	if (!is_on)
+		return;
+	rtnl_lock();
+	rcu_read_lock();
+	for_each_netdev(current->nsproxy->net_ns, dev)
+		if (dev->netdev_ops->ndo_get_peer_dev)
+			ways_of(dev);
+	rcu_read_unlock();
+	rtnl_unlock();
+}
+
+/* /proc/leolink/forwarding: "direct" or "kernel", or "here" of a node, as the agent writes it. */
 static ssize_t forwarding_write(struct file *f, const char __user *from, size_t size, loff_t *pos)
 {
 	char word[8] = "";
@@ -461,9 +481,12 @@ static ssize_t forwarding_write(struct file *f, const char __user *from, size_t 
 		return -EINVAL;
 	if (copy_from_user(word, from, size))
 		return -EFAULT;
-	if (strcmp(word, "direct") && strcmp(word, "kernel"))
+	if (!strcmp(word, "here"))
+		forward_here();
+	else if (!strcmp(word, "direct") || !strcmp(word, "kernel"))
+		is_on = word[0] == 'd';
+	else
 		return -EINVAL;
-	is_on = word[0] == 'd';
 	return size;
 }
 

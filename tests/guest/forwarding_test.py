@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import leowarp as lw
 from leowarp import guest, scenario
 from leowarp.errors import LeowarpError
 from leowarp.nodes import host_node
@@ -178,3 +179,25 @@ def test_both_ways_of_forwarding_give_the_same_records(tmp_path, in_flight, seed
         if direct != kernel:
             different.append(seed)
     assert not different
+
+
+# By netem a link takes packets from the backlog, and the node's part of the work alone is direct.
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("madrid-tokyo", {"network.link_model": "netem", "run.duration": "20 s"}),
+        ("jittered-transfer", {"flows.0.size": "20 MB", "observe.truth": True, "observe.packets": "all"}),
+        ("jittered-probe", {"run.duration": "20 s"}),
+    ],
+)
+def test_both_ways_of_forwarding_give_the_same_trace_over_netem(tmp_path, name, changes):
+    direct, kernel = (
+        lw.run(
+            EXAMPLE.with_stem(name), changes | {"network.forwarding": way}, tmp_path / way, report=False, progress=False
+        )
+        for way in ("direct", "kernel")
+    )
+    files = sorted((direct.path / "30-trace").glob("*.parquet"))
+    assert len(files) > 10
+    for file in files:
+        assert file.read_bytes() == (kernel.path / "30-trace" / file.name).read_bytes(), file.name

@@ -43,6 +43,7 @@ const NOTICE_FALSE: u32 = 2;
 const NOTICE_NO_OLD_WAY: u32 = 4;
 const FORWARDING: &str = "/proc/leolink/forwarding";
 const NAMESPACES: &str = "/proc/leolink/namespaces";
+const PAYLOAD: &str = "/proc/leolink/payload";
 
 /// An attribute's length has 16 bits.
 const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
@@ -57,17 +58,33 @@ pub fn set_forwarding(forwarding: Forwarding) -> error::Result<()> {
     tell(FORWARDING, word).map(|_| ())
 }
 
+/// Has the links of the calling thread's namespace looked after that no leolink leads to: those by netem, and wires.
+pub fn forward_here() -> error::Result<()> {
+    // false: as above
+    tell(FORWARDING, "here").map(|_| ())
+}
+
 /// Says whether namespaces made from now on are of nodes that only pass packets on, without directories in /proc/sys and
 /// /sys (guest/netns/routers.c). False: this kernel knows only one kind.
 pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
     tell(NAMESPACES, if of_routers { "router" } else { "host" })
 }
 
-/// Writes a word to a file of the guest kernel's. False: it has no such file.
-fn tell(file: &str, word: &str) -> error::Result<bool> {
-    match std::fs::write(file, word) {
+/// Says which bytes of this process nobody will look at once they are sent, so that the kernel need not copy them
+/// (guest/tcp/payload.c); none: all are copied.
+pub fn set_payload(nobody_looks_at: &'static [u8]) -> error::Result<()> {
+    let range = [nobody_looks_at.as_ptr() as u64, nobody_looks_at.len() as u64];
+    // false: a kernel of the user's own, which copies everything
+    tell(PAYLOAD, range.map(u64::to_ne_bytes).concat()).map(|_| ())
+}
+
+/// Writes to a file of the guest kernel's. False: it has no such file.
+fn tell(file: &str, what: impl AsRef<[u8]>) -> error::Result<bool> {
+    match std::fs::write(file, &what) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(source) => Err(Error::Kernel { attempt: format!("write {word:?} to {file}"), source }),
+        Err(source) => {
+            Err(Error::Kernel { attempt: format!("write \"{}\" to {file}", what.as_ref().escape_ascii()), source })
+        }
         Ok(()) => Ok(true),
     }
 }

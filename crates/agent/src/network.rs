@@ -85,6 +85,10 @@ pub struct Network<'a> {
     markers: u32,
     notices: u32,
     host_of_node: Vec<Option<usize>>,
+    /// Those that are no hosts, with a link by netem.
+    netem_routers: BTreeSet<usize>,
+    /// Those of them at which links were made at this instant.
+    widened: BTreeSet<usize>,
 }
 
 /// Namespaces made later begin with the settings of the first (net.core.devconf_inherit_init_net).
@@ -156,6 +160,8 @@ impl<'a> Network<'a> {
             before: Before::default(),
             markers: 0,
             notices: 0,
+            netem_routers: netem_routers(setup, &host_of_node),
+            widened: BTreeSet::new(),
             host_of_node,
         };
         for (i, node) in setup.nodes.iter().enumerate() {
@@ -313,6 +319,7 @@ impl<'a> Network<'a> {
                 mtu_bytes: if self.host_of_node[ends[side]].is_some() { self.setup.mtu_bytes } else { MTU_MOST_BYTES },
             }
         });
+        self.widened.extend(ends.into_iter().filter(|node| self.netem_routers.contains(node)));
         self.touched.insert(spec.a);
         message::make_pair(&mut self.making[spec.a], &interfaces[0], &interfaces[1], self.spaces[spec.b].raw());
         self.touched.insert(spec.b);
@@ -491,6 +498,9 @@ impl<'a> Network<'a> {
         }
         self.errors(t_ns)?;
         made.into_iter().try_for_each(|direction| self.send_tables(direction, t_ns))?;
+        for node in std::mem::take(&mut self.widened) {
+            self.inside(node, leolink::forward_here)?;
+        }
         for &node in &touched {
             for batches in [&mut self.making, &mut self.joining, &mut self.waking, &mut self.changing] {
                 batches[node].clear();
@@ -546,6 +556,12 @@ pub fn is_modelled(setup: &Setup, direction: usize) -> bool {
     let link = &setup.links[direction / 2];
     let sender = if direction % 2 == 0 { link.a } else { link.b };
     link.is_modelled() && (link.kind != LinkKind::Wire || setup.nodes[sender].kind != NodeKind::Host)
+}
+
+/// Nodes that are no hosts, with a link by netem.
+fn netem_routers(setup: &Setup, host_of_node: &[Option<usize>]) -> BTreeSet<usize> {
+    let by_netem = setup.links.iter().filter(|l| matches!(l.discipline, Some(Discipline::Netem | Discipline::Jitter)));
+    by_netem.flat_map(|l| [l.a, l.b]).filter(|&node| host_of_node[node].is_none()).collect()
 }
 
 /// A change would lose what the link holds if its disciplines had to be made anew.

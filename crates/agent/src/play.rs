@@ -8,6 +8,7 @@ use crate::diag::Diag;
 use crate::drops::{self, Drops};
 use crate::error::{Error, Result};
 use crate::flows::tcp::Transfer;
+use crate::flows::tcp_info::Infos;
 use crate::flows::{program, Flows};
 use crate::network::{Network, PathChange};
 use crate::queue::Queues;
@@ -17,6 +18,7 @@ use leowarp_timeline::record::{Counter, Drop, LinkTotal, Queue, Socket};
 use leowarp_timeline::setup::{Ends, FlowKind, Setup};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 const PROGRESS_NS: i64 = 1_000_000_000;
 
@@ -52,6 +54,7 @@ pub struct Player<'a> {
     awaited: Vec<(usize, Option<i64>)>,
     counters: Counters,
     queues: Queues,
+    infos: Infos,
     socket_rows: Rows<Socket>,
     /// Of the sockets of programs.
     diag: Option<Diag>,
@@ -90,6 +93,7 @@ impl<'a> Player<'a> {
             awaited: awaited(setup),
             counters,
             queues: Queues::open(setup)?,
+            infos: Infos::open()?,
             socket_rows: Rows::create(header)?,
             counter_rows,
             queue_rows: Rows::create(header)?,
@@ -249,7 +253,7 @@ impl<'a> Player<'a> {
             }
             Due::Stop(i) => {
                 if self.context.setup.observe.sockets_ns.is_none_or(|period_ns| t_ns % period_ns != 0) {
-                    self.sample_socket(t_ns, i)?;
+                    self.sample_transfers(t_ns, i..i + 1)?;
                 }
                 self.demand_sending(i)?;
                 self.flows.transfers[i].stop();
@@ -310,7 +314,7 @@ impl<'a> Player<'a> {
         if let Some(diag) = &mut self.diag {
             diag.sample(t_ns)?;
         }
-        (0..self.flows.transfers.len()).try_for_each(|i| self.sample_socket(t_ns, i))
+        self.sample_transfers(t_ns, 0..self.flows.transfers.len())
     }
 
     /// Refuses to call a run good in which a congestion control, of the user's own for instance, stopped its flow for good.
@@ -327,13 +331,17 @@ impl<'a> Player<'a> {
     }
 
     /// A transfer is looked at from its start until it is stopped, or once more after it has ended by itself.
-    fn sample_socket(&mut self, t_ns: i64, i: usize) -> Result<()> {
-        let transfer = &self.flows.transfers[i];
-        if t_ns <= self.context.setup.flows[transfer.flow].start_ns || transfer.is_stopped() || self.looked_last[i] {
-            return Ok(());
+    fn sample_transfers(&mut self, t_ns: i64, which: Range<usize>) -> Result<()> {
+        let mut looked_at = Vec::new();
+        for i in which {
+            let transfer = &self.flows.transfers[i];
+            if t_ns > self.context.setup.flows[transfer.flow].start_ns && !transfer.is_stopped() && !self.looked_last[i]
+            {
+                self.looked_last[i] = transfer.has_ended();
+                looked_at.push(transfer);
+            }
         }
-        self.looked_last[i] = transfer.has_ended();
-        sample::sample_socket(&mut self.socket_rows, t_ns, transfer)
+        sample::sample_sockets(&mut self.socket_rows, &mut self.infos, t_ns, &looked_at)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::flows::tcp::Transfer;
-use crate::flows::tcp_info::{BbrInfo, TcpInfo};
+use crate::flows::tcp_info::{BbrInfo, Infos, TcpInfo};
 use crate::network::Network;
 use crate::table::Rows;
 use leowarp_timeline::record::{Counter, Missing, Socket};
@@ -43,13 +43,19 @@ pub fn is_held_back(transfer: &Transfer) -> Result<bool> {
     Ok(s.is_established() && s.tcpi_notsent_bytes > 0 && nothing_leaves)
 }
 
-/// Adds a sample of a transfer.
-pub fn sample_socket(rows: &mut Rows<Socket>, t_ns: i64, transfer: &Transfer) -> Result<()> {
-    let sender = transfer.sender();
-    let s = TcpInfo::read(sender)?;
-    // Missing before the connection is accepted.
-    let r = transfer.receiver().map(TcpInfo::read).transpose()?;
-    rows.push(&socket_row(t_ns, transfer.flow, &s, r.as_ref(), BbrInfo::read(sender)?))
+/// Adds a sample of each of some transfers.
+pub fn sample_sockets(rows: &mut Rows<Socket>, infos: &mut Infos, t_ns: i64, transfers: &[&Transfer]) -> Result<()> {
+    // A receiver is missing before the connection is accepted.
+    let ends: Vec<[Option<i32>; 2]> = transfers.iter().map(|t| [Some(t.sender()), t.receiver()]).collect();
+    let fds: Vec<i32> = ends.iter().flatten().flatten().copied().collect();
+    let mut answers = infos.read(&fds)?.into_iter();
+    let mut next = || answers.next().ok_or_else(|| Error::Broken("fewer sockets were told of than were asked".into()));
+    for (transfer, [_, receiver]) in transfers.iter().zip(ends) {
+        let (s, bbr) = next()?;
+        let r = receiver.map(|_| next()).transpose()?;
+        rows.push(&socket_row(t_ns, transfer.flow, &s, r.map(|(r, _)| r).as_ref(), bbr))?;
+    }
+    Ok(())
 }
 
 /// What a sender's socket, and its receiver's if it is known, say at an instant.

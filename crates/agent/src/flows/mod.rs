@@ -39,6 +39,7 @@ impl Flows {
                 FlowKind::Program => flows.programs.push(Program::open(network, setup, i)?),
             }
         }
+        tcp::prepare_payload(setup)?;
         Ok(flows)
     }
 

@@ -19,8 +19,9 @@ use crate::clock::Clock;
 use crate::ending::Ending;
 use crate::error::{check, Error, Result};
 use crate::frame::{DESTINATION_PORT, SOURCE_PORT};
+use crate::leolink;
 use crate::network::Network;
-use leowarp_timeline::setup::{DelayedAck, Flow, Setup};
+use leowarp_timeline::setup::{DelayedAck, Flow, Pcap, Setup};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::SeqCst};
 use std::sync::Arc;
@@ -32,6 +33,7 @@ const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
 /// What one system call writes: this many times the same piece, small enough to stay in the processor's cache.
 const PIECES: usize = 1024;
 const PIECE_BYTES: usize = 16 * 1024;
+static ZEROS: [u8; PIECE_BYTES] = [0; PIECE_BYTES];
 /// What one system call reads while the window may still grow, and then.
 const READ_BYTES: usize = 256 * 1024;
 const READ_MUCH_BYTES: usize = 1 << 30;
@@ -217,6 +219,15 @@ fn instant(cell: &AtomicI64) -> Option<i64> {
     Some(cell.load(SeqCst)).filter(|&t_ns| t_ns != i64::MIN)
 }
 
+/// Has the kernel not copy what transfers send, unless somebody may look at it: captures into files, programs, a
+/// shell, the user's modules.
+pub fn prepare_payload(setup: &Setup) -> Result<()> {
+    let has_programs = setup.flows.iter().any(|f| f.program.is_some());
+    let has_visitors = setup.shell.is_some() || setup.live.is_some();
+    let is_seen = setup.observe.pcap != Pcap::None || has_programs || has_visitors || !setup.modules.is_empty();
+    leolink::set_payload(if is_seen { &[] } else { &ZEROS })
+}
+
 /// A signal that does nothing but interrupt a system call.
 pub fn prepare_signal() -> Result<()> {
     extern "C" fn nothing(_: i32) {}
@@ -343,7 +354,6 @@ fn transfer(
 
 /// Blocks until `left` bytes are written.
 fn send(shared: &Shared, fd: i32, mut left: u64) -> std::result::Result<(), i32> {
-    static ZEROS: [u8; PIECE_BYTES] = [0; PIECE_BYTES];
     let piece = libc::iovec { iov_base: ZEROS.as_ptr().cast_mut().cast(), iov_len: PIECE_BYTES };
     let mut pieces = [piece; PIECES];
     while left > 0 {

@@ -3,7 +3,10 @@
 
 use super::socket::{self, Plain};
 use crate::error::{Error, Result};
+use std::fs::File;
+use std::io::ErrorKind;
 use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
 
 /// `struct tcp_info` of Linux 6.12, include/uapi/linux/tcp.h, under the kernel's own names (libc's leaves out the byte of
 /// `tcpi_delivery_rate_app_limited`). It only ever grew at its end, so an older kernel writes a first part of it: a field
@@ -111,10 +114,7 @@ impl TcpInfo {
     pub fn read(fd: i32) -> Result<Self> {
         match socket::get(fd, libc::IPPROTO_TCP, libc::TCP_INFO) {
             Ok((info, n)) if n >= LEAST_BYTES => Ok(info),
-            Ok((_, n)) => Err(Error::Lacks {
-                what: format!("TCP_INFO of this guest kernel has {n} bytes, at least {LEAST_BYTES} are needed"),
-                hint: "use Linux 6.7 or newer".into(),
-            }),
+            Ok((_, n)) => Err(too_little(n)),
             Err(errno) => Err(Error::errno("read TCP_INFO", errno)),
         }
     }
@@ -153,6 +153,70 @@ impl BbrInfo {
     /// Bandwidth estimate, bytes a second.
     pub fn bandwidth_bytes_per_s(&self) -> u64 {
         u64::from(self.bbr_bw_hi) << 32 | u64::from(self.bbr_bw_lo)
+    }
+}
+
+/// What the kernel tells of many sockets by one system call (guest/tcp/sockets.c); of a kernel of the user's own by one
+/// or two a socket.
+pub struct Infos {
+    file: Option<File>,
+    /// The sockets that the kernel was told to tell of.
+    told: Vec<i32>,
+    buffer: Vec<u8>,
+}
+
+/// `struct answer` of guest/tcp/sockets.c: where the two begin, and the most that it has.
+const CC_AT: usize = 8;
+const INFO_AT: usize = 32;
+const ANSWER_MOST_BYTES: usize = INFO_AT + 2 * size_of::<TcpInfo>();
+
+impl Infos {
+    /// Opens /proc/leolink/sockets, if the kernel has it.
+    pub fn open() -> Result<Self> {
+        let path = "/proc/leolink/sockets";
+        let file = match File::options().read(true).write(true).open(path) {
+            Ok(file) => Some(file),
+            Err(e) if e.kind() == ErrorKind::NotFound => None,
+            Err(source) => return Err(Error::Kernel { attempt: format!("open {path}"), source }),
+        };
+        Ok(Self { file, told: Vec::new(), buffer: Vec::new() })
+    }
+
+    /// Of each socket, in this order.
+    pub fn read(&mut self, fds: &[i32]) -> Result<Vec<(TcpInfo, Option<BbrInfo>)>> {
+        let Some(file) = &self.file else {
+            return fds.iter().map(|&fd| Ok((TcpInfo::read(fd)?, BbrInfo::read(fd)?))).collect();
+        };
+        let failed = |source| Error::Kernel { attempt: "read TCP_INFO of all sockets".into(), source };
+        if fds != self.told {
+            let words: Vec<u8> = fds.iter().flat_map(|fd| fd.to_ne_bytes()).collect();
+            file.write_at(&words, 0).map_err(failed)?;
+            self.told = fds.to_vec();
+            self.buffer.resize(fds.len() * ANSWER_MOST_BYTES, 0);
+        }
+        if fds.is_empty() {
+            return Ok(Vec::new());
+        }
+        let n = file.read_at(&mut self.buffer, 0).map_err(failed)?;
+        let answer_bytes = n / fds.len();
+        if answer_bytes < INFO_AT {
+            return Err(too_little(0));
+        }
+        self.buffer[..n].chunks_exact(answer_bytes).map(answer).collect()
+    }
+}
+
+fn answer(bytes: &[u8]) -> Result<(TcpInfo, Option<BbrInfo>)> {
+    let length = |at: usize| bytes[at..at + 4].try_into().map_or(0, u32::from_ne_bytes) as usize;
+    let part = |at: usize, n: usize| bytes.get(at..at + n).unwrap_or_default();
+    let info = TcpInfo::of_bytes(part(INFO_AT, length(0))).ok_or_else(|| too_little(length(0)))?;
+    Ok((info, BbrInfo::of_bytes(part(CC_AT, length(4)))))
+}
+
+fn too_little(n: usize) -> Error {
+    Error::Lacks {
+        what: format!("TCP_INFO of this guest kernel has {n} bytes, at least {LEAST_BYTES} are needed"),
+        hint: "use Linux 6.7 or newer".into(),
     }
 }
 

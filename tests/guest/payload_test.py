@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What transfers send is not copied (guest/tcp/payload.c), unless somebody may look at it; nothing else differs."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import leowarp as lw
+
+pytestmark = pytest.mark.guest
+
+CHAIN = Path(__file__).parents[2] / "examples" / "chain.toml"
+ENHANCED_PACKET = 6
+ETHERNET_BYTES = 14
+
+
+def payloads(content: bytes) -> Iterator[bytes]:
+    """Of each TCP segment over IPv4 and Ethernet in a pcapng file."""
+    at = 0
+    while at < len(content):
+        kind, length = struct.unpack_from("<II", content, at)
+        if kind == ENHANCED_PACKET:
+            (captured,) = struct.unpack_from("<I", content, at + 20)
+            packet = content[at + 28 + ETHERNET_BYTES : at + 28 + captured]
+            ip_bytes = packet[0] % 16 * 4
+            if packet[9] == socket.IPPROTO_TCP:
+                yield packet[ip_bytes + packet[ip_bytes + 12] // 16 * 4 :]
+        at += length
+
+
+@pytest.mark.parametrize("congestion_control", ["cubic", "bbr"])
+def test_a_run_whose_payload_is_seen_is_the_run_whose_payload_is_not_copied(tmp_path, congestion_control):
+    changes = {"run.duration": "3 s", "flows.0.congestion_control": congestion_control}
+    seen = {"observe.pcap": "both", "observe.pcap_snap": "1514 B"}
+    copied, spared = (
+        lw.run(CHAIN, changes | more, tmp_path / name, report=False, progress=False)
+        for name, more in (("copied", seen), ("spared", {}))
+    )
+    files = {path.stem: path for path in (spared.path / "30-trace").glob("*.parquet")}
+    # Longer frames fill portions of the truth sooner, and bins are written as portions come.
+    order = [(column, "ascending") for column in ("t_ns", "flow", "direction")]
+    name = files.pop("bins").name
+    bins = [pq.read_table(run.path / "30-trace" / name).sort_by(order) for run in (copied, spared)]
+    assert bins[0].equals(bins[1])
+    assert len(files) > 10
+    for file in files.values():
+        assert file.read_bytes() == (copied.path / "30-trace" / file.name).read_bytes(), file.name
+
+    # The application writes zeros, and what is seen of it is what it wrote.
+    seen_bytes = 0
+    for payload in payloads((copied.path / "30-trace" / "source.pcapng").read_bytes()):
+        assert not any(payload)
+        seen_bytes += len(payload)
+    assert seen_bytes > 10**6

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples of many sockets by one call are what getsockopt says; of what is sent only the named range is not copied."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from leowarp.guest import GuestImage, drive
+
+pytestmark = pytest.mark.guest
+
+BYTES = 1024
+
+
+@pytest.fixture(scope="module")
+def found(built_kernel, tmp_path_factory):
+    """What sockets_init.c found."""
+    directory = tmp_path_factory.mktemp("sockets")
+    program = directory / "sockets_init"
+    source = Path(__file__).with_name("sockets_init.c")
+    subprocess.run(["gcc", "-O1", "-static", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
+    return drive(
+        GuestImage(built_kernel.program, program, built_kernel.symbols),
+        directory,
+        directory / "console.txt",
+        duration_ns=1_000_000_000,
+        seed=1,
+        memory_bytes=96 << 20,
+    ).end
+
+
+def test_the_range_that_nobody_looks_at_is_not_copied_and_all_else_is(found):
+    # What stood in the kernel's memory before: a byte may be the same by chance.
+    assert found["cut"] < BYTES
+    # One copy of both pieces, of which one lies outside: all of it is made.
+    assert found["mixed"] == found["beside"] == found["after"] == 2 * BYTES
+
+
+def test_each_socket_is_told_of_as_getsockopt_does(found):
+    assert found["told"] == 2
+    assert found["bbr_bytes"] == 20
+
+
+def test_a_buffer_that_is_too_short_and_what_is_no_socket_are_refused(found):
+    assert (found["short"], found["kind"], found["closed"]) == (errno.EINVAL, errno.EINVAL, errno.EBADF)
