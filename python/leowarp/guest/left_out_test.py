@@ -23,6 +23,9 @@ prepare modules_prepare modules: ;
 arch/um/kernel/time.o:
 	mkdir -p $(O)/arch/um/kernel
 	gcc -c -o $(O)/$@ time.c
+arch/um/os-Linux/signal.o:
+	mkdir -p $(O)/arch/um/os-Linux
+	gcc -c -o $(O)/$@ pending.c
 arch/x86/um/signal.o:
 	mkdir -p $(O)/arch/x86/um
 	gcc -c -o $(O)/$@ signal.c
@@ -47,6 +50,8 @@ KNOWN_BY = {
     "polling": "__wrap_handle_syscall",
     "routers": "__wrap_netdev_register_kobject",
     "taps": "__wrap_time_travel_sleep",
+    "payload": "__wrap__copy_from_iter",
+    "sockets": "leowarp_sockets_register",
 }
 # Linked into 6.12 alone: what it is in place of stays, under another name
 OWED = "const char leowarp_owed_is_paid = 1;\nvoid leowarp_kernels_setup_signal_stack_si(void);\n"
@@ -61,6 +66,7 @@ def tree(tmp_path) -> Path:
     (top / "Makefile").write_text(MAKEFILE)
     (top / "Kconfig").write_text("config NET\n\tbool\n\nmenuconfig PREEMPT_NONE\n\tbool\n")
     (top / "time.c").write_text(TIME)
+    (top / "pending.c").write_text("static unsigned int signals_pending; int any(void) { return signals_pending; }\n")
     (top / "signal.c").write_text("void setup_signal_stack_si(void) {}\n")
     (top / "ours" / "owed.c").write_text(OWED)
     (top / "refused").write_text("")
