@@ -21,12 +21,22 @@ def built_kernel() -> Kernel:
 
 
 @pytest.fixture(scope="session")
-def fault_image(built_kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> GuestImage:
+def image_with(built_kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., GuestImage]:
+    """The default kernel with a C program of this directory in place of the agent, by the program's name."""
+
+    def made(init: str, *flags: str) -> GuestImage:
+        program, source = tmp_path_factory.mktemp("init") / init, HERE / f"{init}.c"
+        warnings = ["-Wall", "-Wextra", "-Werror"]
+        subprocess.run(["gcc", "-O1", "-static", *flags, *warnings, "-o", program, source], check=True)
+        return GuestImage(built_kernel.program, program, built_kernel.symbols)
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def fault_image(image_with: Callable[..., GuestImage]) -> GuestImage:
     """The default kernel with `fault_init.c` in place of the agent."""
-    program = tmp_path_factory.mktemp("init") / "fault_init"
-    source = HERE / "fault_init.c"
-    subprocess.run(["gcc", "-O1", "-static", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
-    return GuestImage(built_kernel.program, program, built_kernel.symbols)
+    return image_with("fault_init")
 
 
 @pytest.fixture

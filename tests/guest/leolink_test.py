@@ -2,12 +2,10 @@
 """What leolink answers to a change: it is obeyed, packets that are held or not, or refused with a message."""
 
 import errno
-import subprocess
-from pathlib import Path
 
 import pytest
 
-from leowarp.guest import GuestImage, drive
+from leowarp.guest import drive
 
 pytestmark = pytest.mark.guest
 
@@ -16,16 +14,13 @@ NEEDS_A_LIMIT = "leolink: packets that overtake need a limit of 1 to 65536 packe
 
 
 @pytest.fixture(scope="module")
-def said(built_kernel, tmp_path_factory):
+def said(image_with, tmp_path_factory):
     """What the kernel said to each change, or counted: a list by the name of the step."""
     directory = tmp_path_factory.mktemp("leolink")
     for name in ("in", "out"):
         (directory / name).mkdir()
-    program = directory / "leolink_init"
-    source = Path(__file__).with_name("leolink_init.c")
-    subprocess.run(["gcc", "-O1", "-static", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
     end = drive(
-        GuestImage(built_kernel.program, program, built_kernel.symbols),
+        image_with("leolink_init"),
         directory,
         directory / "console.txt",
         duration_ns=10_000_000_000,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 import leowarp as lw
+from support.pcapng import frames
 from support.route_changes import (
     AT_A_SATELLITE,
     AT_THE_STATION,
@@ -23,7 +24,6 @@ pytestmark = pytest.mark.guest
 
 # IPv4 and 40 bytes of ICMP (design/cures.md, "Notice"), and the Ethernet header.
 FRAME_BYTES = 60 + 14
-ENHANCED_PACKET = 6
 
 
 @dataclass(frozen=True)
@@ -48,21 +48,16 @@ def checksum(data: bytes) -> int:
 def heard(run, end: str) -> list[Heard]:
     """All notices in a capture, with every field that does not vary checked."""
     content = (run.path / "30-trace" / f"{end}.pcapng").read_bytes()
-    out, at = [], 0
-    while at < len(content):
-        kind, length = struct.unpack_from("<II", content, at)
-        if kind == ENHANCED_PACKET:
-            high, low, captured = struct.unpack_from("<III", content, at + 12)
-            packet = content[at + 28 : at + 28 + captured]
-            packet = packet[14:] if packet[12:14] == b"\x08\x00" else packet
-            if packet[9] == 1 and packet[20] == 253:
-                header, icmp = packet[:20], packet[20:]
-                assert (header[0], len(packet), header[12:16]) == (0x45, 60, bytes([192, 0, 0, 8]))
-                assert (checksum(header), checksum(icmp)) == (0, 0)
-                assert (icmp[1], icmp[4:8]) == (0, b"leon")
-                number, destination, *values = struct.unpack(">I4sqqQ", icmp[8:])
-                out.append(Heard(high << 32 | low, number, destination, *values))
-        at += length
+    out = []
+    for at_ns, frame in frames(content):
+        packet = frame[14:] if frame[12:14] == b"\x08\x00" else frame
+        if packet[9] == 1 and packet[20] == 253:
+            header, icmp = packet[:20], packet[20:]
+            assert (header[0], len(packet), header[12:16]) == (0x45, 60, bytes([192, 0, 0, 8]))
+            assert (checksum(header), checksum(icmp)) == (0, 0)
+            assert (icmp[1], icmp[4:8]) == (0, b"leon")
+            number, destination, *values = struct.unpack(">I4sqqQ", icmp[8:])
+            out.append(Heard(at_ns, number, destination, *values))
     return out
 
 

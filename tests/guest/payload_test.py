@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import socket
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,26 +11,21 @@ import pyarrow.parquet as pq
 import pytest
 
 import leowarp as lw
+from support.pcapng import frames
 
 pytestmark = pytest.mark.guest
 
 CHAIN = Path(__file__).parents[2] / "examples" / "chain.toml"
-ENHANCED_PACKET = 6
 ETHERNET_BYTES = 14
 
 
 def payloads(content: bytes) -> Iterator[bytes]:
     """Of each TCP segment over IPv4 and Ethernet in a pcapng file."""
-    at = 0
-    while at < len(content):
-        kind, length = struct.unpack_from("<II", content, at)
-        if kind == ENHANCED_PACKET:
-            (captured,) = struct.unpack_from("<I", content, at + 20)
-            packet = content[at + 28 + ETHERNET_BYTES : at + 28 + captured]
-            ip_bytes = packet[0] % 16 * 4
-            if packet[9] == socket.IPPROTO_TCP:
-                yield packet[ip_bytes + packet[ip_bytes + 12] // 16 * 4 :]
-        at += length
+    for _, frame in frames(content):
+        packet = frame[ETHERNET_BYTES:]
+        ip_bytes = packet[0] % 16 * 4
+        if packet[9] == socket.IPPROTO_TCP:
+            yield packet[ip_bytes + packet[ip_bytes + 12] // 16 * 4 :]
 
 
 @pytest.mark.parametrize("congestion_control", ["cubic", "bbr"])

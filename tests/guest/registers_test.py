@@ -4,23 +4,18 @@
 Hosts of other sizes: `ptrace_test.py`.
 """
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from leowarp.guest import GuestImage, drive
+from leowarp.guest import drive
 
 pytestmark = pytest.mark.guest
 
 
-def test_every_process_and_thread_keeps_its_vector_registers(built_kernel, guest_directory, tmp_path):
-    program = tmp_path / "registers_init"
-    source = Path(__file__).with_name("registers_init.c")
-    flags = ["-O1", "-static", "-pthread", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run(["gcc", *flags, "-o", program, source], check=True)
+def test_every_process_and_thread_keeps_its_vector_registers(image_with, guest_directory):
     end = drive(
-        GuestImage(built_kernel.program, program, built_kernel.symbols),
+        image_with("registers_init", "-pthread"),
         guest_directory,
         guest_directory / "console.txt",
         duration_ns=1_000_000_000,

@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import errno
-import subprocess
-from pathlib import Path
 
 import pytest
 
-from leowarp.guest import GuestImage, drive
+from leowarp.guest import drive
 
 pytestmark = pytest.mark.guest
 
@@ -17,14 +15,11 @@ BYTES = 1024
 
 
 @pytest.fixture(scope="module")
-def found(built_kernel, tmp_path_factory):
+def found(image_with, tmp_path_factory):
     """What sockets_init.c found."""
     directory = tmp_path_factory.mktemp("sockets")
-    program = directory / "sockets_init"
-    source = Path(__file__).with_name("sockets_init.c")
-    subprocess.run(["gcc", "-O1", "-static", "-Wall", "-Wextra", "-Werror", "-o", program, source], check=True)
     return drive(
-        GuestImage(built_kernel.program, program, built_kernel.symbols),
+        image_with("sockets_init"),
         directory,
         directory / "console.txt",
         duration_ns=1_000_000_000,
