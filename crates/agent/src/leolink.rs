@@ -6,6 +6,7 @@ use crate::netlink::{Batch, Nest, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM
 use crate::tc::{share, tcmsg, Direction, Order, Say, TCA_KIND, TCA_OPTIONS};
 use leowarp_timeline::setup::{EndMarker, Forwarding, HoldFull, Numbering, Ordering};
 use leowarp_timeline::tables;
+use std::fs::{File, OpenOptions};
 use std::net::Ipv4Addr;
 
 const LEOLINK_ID: u16 = 1;
@@ -76,6 +77,15 @@ pub fn set_payload(nobody_looks_at: &'static [u8]) -> error::Result<()> {
     let range = [nobody_looks_at.as_ptr() as u64, nobody_looks_at.len() as u64];
     // false: a kernel of the user's own, which copies everything
     tell(PAYLOAD, range.map(u64::to_ne_bytes).concat()).map(|_| ())
+}
+
+/// Opens a file of the guest kernel's. None: it has no such file.
+pub fn open(file: &str, options: &OpenOptions) -> error::Result<Option<File>> {
+    match options.open(file) {
+        Ok(opened) => Ok(Some(opened)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Kernel { attempt: format!("open {file}"), source }),
+    }
 }
 
 /// Writes to a file of the guest kernel's. False: it has no such file.

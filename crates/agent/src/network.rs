@@ -560,7 +560,7 @@ pub fn is_modelled(setup: &Setup, direction: usize) -> bool {
 
 /// Nodes that are no hosts, with a link by netem.
 fn netem_routers(setup: &Setup, host_of_node: &[Option<usize>]) -> BTreeSet<usize> {
-    let by_netem = setup.links.iter().filter(|l| matches!(l.discipline, Some(Discipline::Netem | Discipline::Jitter)));
+    let by_netem = setup.links.iter().filter(|l| l.is_by_netem());
     by_netem.flat_map(|l| [l.a, l.b]).filter(|&node| host_of_node[node].is_none()).collect()
 }
 

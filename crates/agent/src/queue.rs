@@ -5,15 +5,15 @@
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::leolink;
 use crate::netlink::{attributes, RTM_GETQDISC};
 use crate::network::{is_modelled, Network};
 use crate::sample::read_all;
 use crate::table::Rows;
 use leowarp_timeline::record::{LinkTotal, Missing, Queue};
-use leowarp_timeline::setup::{Discipline, Setup};
+use leowarp_timeline::setup::Setup;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
 
 /// Bytes of a record of /proc/leolink/links (guest/qdisc/leolink.h).
 const LINK_RECORD_BYTES: usize = 160;
@@ -49,16 +49,9 @@ impl Queues {
     /// If the file is there and cannot be opened.
     pub fn open(setup: &Setup) -> Result<Self> {
         let path = "/proc/leolink/links";
-        let leolink = match File::open(path) {
-            Ok(file) => Some(file),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
-            Err(source) => return Err(Error::Kernel { attempt: format!("open {path}"), source }),
-        };
+        let leolink = leolink::open(path, File::options().read(true))?;
         let directions = 2 * setup.links.len();
-        let is_netem = |d: &usize| {
-            let discipline = setup.links[d / 2].discipline;
-            matches!(discipline, Some(Discipline::Netem | Discipline::Jitter)) && is_modelled(setup, *d)
-        };
+        let is_netem = |d: &usize| setup.links[d / 2].is_by_netem() && is_modelled(setup, *d);
         Ok(Self {
             leolink,
             buffer: vec![0; directions * LINK_RECORD_BYTES + 4096],

@@ -34,8 +34,7 @@ pub fn run(boot_dir: &Path, input_dir: &Path, output_dir: &Path) -> Result<()> {
     let mut network = Network::new(setup, &input.tables)?;
     let first = input.events_of_start();
     let paths = network.apply(&input.events[..first])?;
-    let has_programs = setup.flows.iter().any(|f| f.program.is_some());
-    disable_segmentation_offload(setup, &network, has_programs)?;
+    disable_segmentation_offload(setup, &network)?;
     let flows = Flows::open(&network, setup)?;
     let shell = Shell::open(&network, setup, boot_dir)?;
     let live = Live::open(&network, setup, boot_dir)?;
@@ -102,12 +101,12 @@ fn allow_congestion_controls() -> Result<()> {
 }
 
 /// Has the wires of hosts carry packets as links do, none larger than the MTU.
-fn disable_segmentation_offload(setup: &Setup, network: &Network, has_programs: bool) -> Result<()> {
+fn disable_segmentation_offload(setup: &Setup, network: &Network) -> Result<()> {
     for (i, link) in setup.links.iter().enumerate().filter(|(_, l)| l.kind == LinkKind::Wire) {
         for node in [link.a, link.b].into_iter().filter(|&n| setup.hosts.iter().any(|h| h.node == n)) {
             network.inside(node, || {
                 netns::disable_segmentation_offload(&interface_name(i))?;
-                if has_programs {
+                if setup.has_programs() {
                     netns::disable_datagram_offload(&interface_name(i))?;
                 }
                 Ok(())

@@ -222,9 +222,8 @@ fn instant(cell: &AtomicI64) -> Option<i64> {
 /// Has the kernel not copy what transfers send, unless somebody may look at it: captures into files, programs, a
 /// shell, the user's modules.
 pub fn prepare_payload(setup: &Setup) -> Result<()> {
-    let has_programs = setup.flows.iter().any(|f| f.program.is_some());
     let has_visitors = setup.shell.is_some() || setup.live.is_some();
-    let is_seen = setup.observe.pcap != Pcap::None || has_programs || has_visitors || !setup.modules.is_empty();
+    let is_seen = setup.observe.pcap != Pcap::None || setup.has_programs() || has_visitors || !setup.modules.is_empty();
     leolink::set_payload(if is_seen { &[] } else { &ZEROS })
 }
 

@@ -3,8 +3,8 @@
 
 use super::socket::{self, Plain};
 use crate::error::{Error, Result};
+use crate::leolink;
 use std::fs::File;
-use std::io::ErrorKind;
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 
@@ -174,11 +174,7 @@ impl Infos {
     /// Opens /proc/leolink/sockets, if the kernel has it.
     pub fn open() -> Result<Self> {
         let path = "/proc/leolink/sockets";
-        let file = match File::options().read(true).write(true).open(path) {
-            Ok(file) => Some(file),
-            Err(e) if e.kind() == ErrorKind::NotFound => None,
-            Err(source) => return Err(Error::Kernel { attempt: format!("open {path}"), source }),
-        };
+        let file = leolink::open(path, File::options().read(true).write(true))?;
         Ok(Self { file, told: Vec::new(), buffer: Vec::new() })
     }
 

@@ -147,6 +147,11 @@ impl Setup {
         Ok(setup)
     }
 
+    /// Whether some flow is a program of the user's.
+    pub fn has_programs(&self) -> bool {
+        self.flows.iter().any(|f| f.program.is_some())
+    }
+
     /// What a direction (`2 * link`, + 1 for b>a) has of its own.
     pub fn direction(&self, direction: usize) -> &Direction {
         &self.links[direction / 2].directions[direction % 2]

@@ -126,6 +126,11 @@ impl Link {
     pub fn is_modelled(&self) -> bool {
         self.kind != LinkKind::Wire || self.discipline == Some(Discipline::Jitter)
     }
+
+    /// Its queueing discipline is netem, alone or below a tbf.
+    pub fn is_by_netem(&self) -> bool {
+        matches!(self.discipline, Some(Discipline::Netem | Discipline::Jitter))
+    }
 }
 
 /// What a link is.
