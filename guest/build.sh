@@ -7,7 +7,8 @@
 # nanosecond), qdisc/leolink_*.c (the link model), cc/bbr_handover.c and cc/cubic_handover.c (congestion controls),
 # ulp/delack.c (delayed ACKs), tcp/loss_*.c (ways to find losses), draws/ (random numbers), netns/routers.c (namespaces of
 # nodes that only pass packets on), tap/taps.c (what passes hosts' interfaces), tcp/payload.c (what bulk transfers send is
-# not copied), tcp/sockets.c (samples of sockets); and irqs/irqflags.h in place of the kernel's own (interrupts masked without a call).
+# not copied), tcp/sockets.c (samples of sockets); and two headers: irqs/irqflags.h in place of the kernel's own (interrupts
+# masked without a call), and skbs/kept.h before net/core/skbuff.c (freed packets are kept for the next).
 #
 #	guest/build.sh [--leave-out] SOURCE BUILD OUT
 #
@@ -65,10 +66,11 @@ drawing="fs/binfmt_elf.o net/core/flow_dissector.o net/core/neighbour.o net/core
 	net/sched/sch_netem.o net/sched/sch_pie.o net/sched/sch_red.o net/sched/sch_sfq.o"
 drawing_of_connection="net/ipv4/tcp_bbr.o net/ipv4/tcp_cdg.o net/ipv4/tcp_nv.o"
 irqflags=""
+kept=""
 kernel_make() {
 	make -C "$source" ARCH=um O="$build" KBUILD_KCONFIG="$here/Kconfig.top" KCFLAGS="$flags" \
-		CFLAGS_KERNEL="$irqflags \$(if \$(filter $hot,\$@),,-O1) \$(if \$(filter $drawing,\$@),-include $build/draws.h) \
-			\$(if \$(filter $drawing_of_connection,\$@),-DDRAWS_OF=sk)" \
+		CFLAGS_KERNEL="$irqflags \$(if \$(filter net/core/skbuff.o,\$@),$kept) \$(if \$(filter $hot,\$@),,-O1) \
+			\$(if \$(filter $drawing,\$@),-include $build/draws.h) \$(if \$(filter $drawing_of_connection,\$@),-DDRAWS_OF=sk)" \
 		CFLAGS_MODULE=-mcmodel=large -j"$jobs" "$@"
 }
 
@@ -112,6 +114,8 @@ if [ $leave_out = no ]; then
 	# Only if it is another one, as below
 	cmp -s "$here/irqs/irqflags.h" "$build/irqflags.h" || cp "$here/irqs/irqflags.h" "$build/irqflags.h"
 	irqflags="-include $build/irqflags.h"
+	cmp -s "$here/skbs/kept.h" "$build/kept.h" || cp "$here/skbs/kept.h" "$build/kept.h"
+	kept="-include $build/kept.h"
 fi
 
 echo "leowarp: our objects"
