@@ -38,6 +38,8 @@
 #define CHUNK_BYTES	(256u << 10)
 #define CHUNKS		32u
 #define URGENT_CHUNKS	24u
+/* What the agent asks for where no payload is wanted: of this length without a call */
+#define HEADERS_BYTES	64u
 
 extern struct list_head time_travel_irqs;
 void __real_time_travel_sleep(void);
@@ -68,8 +70,12 @@ struct tap {
 static LIST_HEAD(taps);		/* under RTNL */
 static bool is_open;
 static u8 *chunks;
-/* A chunk is filled, those before it are full, `full` of them */
-static u32 filled_bytes[CHUNKS], filling, full;
+static u32 filled_bytes[CHUNKS];
+/*
+ * Numbers of chunks: `full` that are full, in the order in which they were filled; the one that is being filled; those that
+ * are free, the last read first, as what has just been read is still in the processor's cache.
+ */
+static u32 order[CHUNKS], full;
 static u64 lost;
 static bool is_ready;
 static DECLARE_WAIT_QUEUE_HEAD(reader);
@@ -84,27 +90,28 @@ static void make_ready(void)
 static void record(const struct tap *tap, const struct sk_buff *skb, int offset, bool is_outgoing)
 {
 	u32 frame_bytes = skb->len - offset, kept_bytes = min(frame_bytes, tap->snap_bytes);
-	u32 bytes = ALIGN(sizeof(struct tap_record) + kept_bytes, 8);
+	u32 bytes = ALIGN(sizeof(struct tap_record) + kept_bytes, 8), filling;
 	struct tap_record *r;
 
-	if (filled_bytes[filling] + bytes > CHUNK_BYTES) {
+	if (filled_bytes[order[full]] + bytes > CHUNK_BYTES) {
 		if (full == CHUNKS - 1) {
 			lost++;
 			return;
 		}
-		full++;
-		filling = (filling + 1) % CHUNKS;
-		filled_bytes[filling] = 0;
+		filled_bytes[order[++full]] = 0;
 		if (full >= URGENT_CHUNKS)
 			make_ready();
 	}
+	filling = order[full];
 	r = (struct tap_record *)(chunks + filling * CHUNK_BYTES + filled_bytes[filling]);
 	r->real_ns = ktime_get_real_ns();
 	r->frame_bytes = frame_bytes;
 	r->kept_bytes = kept_bytes;
 	r->number = tap->number;
 	r->is_outgoing = is_outgoing;
-	if (skb_copy_bits(skb, offset, r + 1, kept_bytes))
+	if (kept_bytes == HEADERS_BYTES && skb_headlen(skb) >= HEADERS_BYTES + offset)
+		memcpy(r + 1, skb->data + offset, HEADERS_BYTES);
+	else if (skb_copy_bits(skb, offset, r + 1, kept_bytes))
 		lost++;
 	filled_bytes[filling] += bytes;
 }
@@ -147,26 +154,30 @@ static __poll_t taps_poll(struct file *f, poll_table *wait)
 
 static ssize_t taps_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
-	u32 chunk;
+	u32 chunk, last;
 
 	if (size < CHUNK_BYTES)
 		return -EINVAL;
 	if (lost)
 		return -EOVERFLOW;
 	local_bh_disable();
-	chunk = (filling + CHUNKS - full) % CHUNKS;
-	if (full) {
-		full--;
-	} else if (*pos && filled_bytes[filling]) {
-		filling = (filling + 1) % CHUNKS;
-		filled_bytes[filling] = 0;
-	} else {
+	chunk = order[0];
+	if (!full && (!*pos || !filled_bytes[chunk])) {
 		is_ready = false;
 		local_bh_enable();
 		return 0;
 	}
+	/* It is the first of those that are free now; the next is being filled, which is empty if no chunk was full */
+	last = full ? full : 1;
+	memmove(order, order + 1, last * sizeof(*order));
+	order[last] = chunk;
+	if (full)
+		full--;
+	else
+		filled_bytes[order[0]] = 0;
+	is_ready = full;
 	local_bh_enable();
-	/* nobody fills it before the filling has gone round, and no packet passes meanwhile */
+	/* nobody fills it before the one that is being filled is full, and no packet passes meanwhile */
 	return copy_to_user(to, chunks + chunk * CHUNK_BYTES, filled_bytes[chunk]) ? -EFAULT : filled_bytes[chunk];
 }
 
@@ -226,7 +237,9 @@ static int taps_open(struct inode *inode, struct file *f)
 	if (!chunks)
 		return -ENOMEM;
 	memset(filled_bytes, 0, sizeof(filled_bytes));
-	filling = full = 0;
+	for (full = 0; full < CHUNKS; full++)
+		order[full] = full;
+	full = 0;
 	lost = 0;
 	is_ready = false;
 	is_open = true;

@@ -297,7 +297,8 @@ impl Capture {
             // SAFETY: the descriptors live through the call.
             check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as u64, -1) }, "wait for captured packets")?;
             let over = fds.last().is_some_and(|f| f.revents != 0);
-            while self.read_wires(over)? {
+            // In between, poll tells at once if there is more.
+            while self.read_wires(over)? && over {
                 self.conclude()?;
             }
             self.conclude()?;
