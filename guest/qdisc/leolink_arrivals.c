@@ -43,9 +43,8 @@ static bool before(const struct arrival *a, const struct arrival *b)
  * Links and packets have left the cache since they were last touched: some ten lines for each hop, and one load from
  * memory takes longer than all of a hop's work in the cache. So what an arrival touches is asked for while those
  * before it are delivered, a step further into it each time (design/direct.md): link and packet when it comes to stand
- * just below the earliest; the packet's data and the packet after it one arrival before its turn (prefetch_next); by
- * then the IP header is there, and names the next link (leolink_direct_forward). What comes last is for the link's
- * next turn.
+ * just below the earliest; the packet's headers and the packet after it one arrival before its turn (prefetch_next); by
+ * then the IP header is there, and names the next link (leolink_direct_forward).
  */
 static void prefetch_arrival(const struct arrival *a)
 {
@@ -69,7 +68,7 @@ static void prefetch_next(void)
 	leolink_prefetch(heap[least].q->ways);
 	skb = qdisc_from_priv(heap[least].q)->q.head;
 	if (skb) {
-		leolink_prefetch(skb->data);
+		leolink_prefetch_headers(skb);
 		leolink_prefetch_packet(skb->next);
 	}
 }
@@ -159,12 +158,10 @@ static void fire(struct time_travel_event *event)
 	u64 now = now_ns();
 
 	for (;;) {
-		struct leolink_sched *q = NULL;
-
 		while (heap_count && heap[1].at_ns <= now) {
+			struct leolink_sched *q = heap[1].q;
 			u64 next_ns;
 
-			q = heap[1].q;
 			prefetch_next();
 			next_ns = deliver(q, now);
 			if (next_ns == U64_MAX)
@@ -175,8 +172,6 @@ static void fire(struct time_travel_event *event)
 		is_forwarding = true;
 		forward(heap_count ? heap[1].q : NULL);
 		is_forwarding = false;
-		if (q && q->sch->q.head)
-			leolink_prefetch(q->sch->q.head->data);
 		if (!heap_count || !is_next(heap[1].at_ns))
 			break;
 		time_travel_time = now = heap[1].at_ns;
