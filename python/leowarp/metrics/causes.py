@@ -85,6 +85,8 @@ def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
     dict of flow to dict of name to packets
         Without the flows that have no row, as their packets were not recorded: they have `NO_CAUSE_SCALARS`.
     """
+    if len(caused) == 0:
+        return {}
     of_all = caused.groupby("flow")[_TOTALS].sum()
     of_changes = caused[caused["change"].notna()].groupby("flow")[list(CAUSED)].sum().rename(columns=CAUSED)
     rows = of_all.join(of_changes.reindex(of_all.index, fill_value=0))

@@ -54,11 +54,14 @@ def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
 
 
 def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
-    mine = tables.routes.iloc[tables.rows_of_pairs.get(pair, [])].sort_values("t_ns", kind="stable")
+    at = tables.rows_of_pairs.get(pair, np.empty(0, dtype=np.intp))
+    t_ns = integers(tables.routes["t_ns"].iloc[at])
+    order = np.argsort(t_ns, kind="stable")
+    mine = {name: tables.routes[name].array.take(at[order]) for name in ("path", "path_id", "change_id")}
     # Tuples, which can be compared and counted as a whole; Parquet gives arrays, which compare by element.
     paths = [None if path is None or len(path) == 0 else tuple(path) for path in mine["path"]]
     numbers = {name: mine[name].to_numpy() for name in ("path_id", "change_id")}
-    return pd.DataFrame({"t_ns": integers(mine["t_ns"]), "path": pd.Series(paths, dtype=object), **numbers})
+    return pd.DataFrame({"t_ns": t_ns[order], "path": pd.Series(paths, dtype=object), **numbers})
 
 
 @functools.cache

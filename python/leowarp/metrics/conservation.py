@@ -57,12 +57,14 @@ def link_balances(tables: Tables) -> list[Balance]:
     list of Balance
         Two a direction, packets and bytes, by number of the direction.
     """
-    totals = tables.linktotals.sort_values("direction")
-    directions = totals["direction"].to_numpy().tolist()
+    totals = tables.linktotals
+    numbers = totals["direction"].to_numpy()
+    order = np.argsort(numbers, kind="stable")
+    directions = numbers[order].tolist()
     sums = ("offered", "delivered", *(f"dropped_{stem}" for stem in DROP_STEMS), "held")
     # Lists, not cells of a data frame: a large network has 20,000 directions.
     rows = {
-        unit: totals[[f"{name}_{unit}" for name in sums]].to_numpy(dtype="float64", na_value=np.nan).tolist()
+        unit: np.column_stack([floats(totals[f"{name}_{unit}"]) for name in sums])[order].tolist()
         for unit in ("pkts", "bytes")
     }
     return [

@@ -257,9 +257,7 @@ def host_counters(tables: Tables, station: str) -> dict[str, float]:
     counters were read.
     """
     host = tables.host_number(station)
-    mine = tables.counters[tables.counters["host"].to_numpy() == host] if host is not None else tables.counters[:0]
-    # In order of time: the last of a name is what stood there at the end.
-    return dict(zip(mine["counter"], mine["value"], strict=True))
+    return {} if host is None else tables.last_counters.get(host, {})
 
 
 def _tcp_scalars(tables: Tables, number: int, over_ns: int | None, end_ns: int) -> dict[str, Any]:

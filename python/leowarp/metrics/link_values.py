@@ -15,7 +15,7 @@ import pandas as pd
 
 from leowarp.metrics.channels import Channels, Pair, Steps
 from leowarp.metrics.series import step_at
-from leowarp.metrics.tables import Tables, floats, rows_by
+from leowarp.metrics.tables import Tables, floats, rows_by, rows_of_event
 
 
 def link_values(tables: Tables) -> LinkValues:
@@ -131,9 +131,9 @@ def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, Steps]
     """(a, b) to the step function that a column of the events of one kind is."""
     if len(timeline) == 0:
         return {}
-    mine = timeline[(timeline["event"] == event).to_numpy(dtype=bool)]
-    t_ns, values = mine["t_ns"].to_numpy(dtype="int64"), floats(mine[column])
-    (senders, a), (receivers, b) = pd.factorize(mine["a"]), pd.factorize(mine["b"])
+    *ends, instants, held = rows_of_event(timeline, event, "a", "b", "t_ns", column)
+    t_ns, values = instants.to_numpy(dtype="int64"), floats(held)
+    (senders, a), (receivers, b) = map(pd.factorize, ends)
     # One sort of all events in place of one for each of up to thousands of directions. Stable: of events of one instant
     # the last one written holds.
     order = np.argsort(t_ns, kind="stable")

@@ -205,8 +205,8 @@ class Tables:
         """(node, destination host) to the next node, as the timeline leaves it; empty: it has no routing tables."""
         if "next_hop" not in self.timeline:
             return {}
-        routes = self.timeline[(self.timeline["event"] == "route").to_numpy(dtype=bool)]
-        names = zip(routes["node"], routes["destination"], routes["next_hop"], strict=True)
+        nodes, destinations, afters = rows_of_event(self.timeline, "route", "node", "destination", "next_hop")
+        names = zip(nodes, destinations, afters, strict=True)
         return {(node, destination): after for node, destination, after in names if isinstance(after, str)}
 
     @cached_property
@@ -221,10 +221,10 @@ class Tables:
     @cached_property
     def rows_of_pairs(self) -> dict[tuple[str, str], np.ndarray]:
         """Places in `routes` of the updates of each ordered pair of stations, in the table's order."""
-        ends = self.routes[["source", "destination"]]
-        names = pd.unique(ends.to_numpy().ravel())
-        numbers = {name: number for number, name in enumerate(names)}
-        codes = ends["source"].map(numbers).to_numpy() * len(names) + ends["destination"].map(numbers).to_numpy()
+        ends = [self.routes[name].to_numpy(dtype=object) for name in ("source", "destination")]
+        numbers, names = pd.factorize(np.concatenate(ends))
+        sources, destinations = np.split(numbers, 2)
+        codes = sources * len(names) + destinations
         return {(names[code // len(names)], names[code % len(names)]): at for code, at in rows_by(codes).items()}
 
     @cached_property
@@ -245,9 +245,19 @@ class Tables:
     @cached_property
     def link_overheads_bytes(self) -> dict[frozenset[str], float]:
         """Bytes a packet on top of its IP length, of each link that the timeline makes; nan: it does not say."""
-        made = self.timeline[(self.timeline["event"] == "link").to_numpy(dtype=bool)]
-        values = floats(made["overhead_bytes"])
-        return {frozenset(ends): value for *ends, value in zip(made["a"], made["b"], values, strict=True)}
+        a, b, values = rows_of_event(self.timeline, "link", "a", "b", "overhead_bytes")
+        return {frozenset(ends): value for *ends, value in zip(a, b, floats(values), strict=True)}
+
+    @cached_property
+    def last_counters(self) -> dict[int, dict[str, float]]:
+        """What each counter stood at when it was last read, by its name, of each host, by its number."""
+        names = self.counters["counter"].to_numpy(dtype=object)
+        values = self.counters["value"].to_numpy()
+        # In order of time: the last of a name is what stood there at the end.
+        return {
+            host: dict(zip(names[at].tolist(), values[at].tolist(), strict=True))
+            for host, at in rows_by(self.counters["host"].to_numpy()).items()
+        }
 
     @cached_property
     def _numbers(self) -> Mapping[tuple[str, str], int]:
@@ -329,7 +339,8 @@ def tables_of(
         # What was planned for after the end did not happen.
         over_ns = names.get("virtual_ns")
         # A run that ends with its flows ends early, and its timeline was made for the whole duration.
-        frames[name] = frame if over_ns is None else frame[frame["t_ns"].to_numpy() < over_ns]
+        happened = np.full(len(frame), True) if over_ns is None else frame["t_ns"].to_numpy() < over_ns
+        frames[name] = frame if happened.all() else frame[happened]
     directions = names.get("directions")
     if directions is None and len(frames["links"]):
         raise TraceError(f"cannot read {where}: no table names the `directions`, so link numbers mean nothing")
@@ -344,6 +355,15 @@ def tables_of(
         connections=tuple(names.get("connections") or ()),
         channels=channels,
     )
+
+
+def rows_of_event(timeline: pd.DataFrame, event: str, *columns: str) -> list[pd.api.extensions.ExtensionArray]:
+    """Columns of a timeline's events of one kind, in its order.
+
+    Not the rows of the whole table, which has thirty columns.
+    """
+    mine = np.flatnonzero((timeline["event"] == event).to_numpy(dtype=bool))
+    return [timeline[column].array.take(mine) for column in columns]
 
 
 def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
@@ -439,10 +459,11 @@ def _empty(name: str) -> pd.DataFrame:
 
 def _check_columns(table: pa.Table, columns: tuple[str, ...], where: str, schema: pa.Schema) -> None:
     """Raises TraceError if a column is lacking, or one that is there has not the type of the schema."""
-    lacking = [column for column in columns if column not in table.column_names]
+    names = table.column_names
+    lacking = [column for column in columns if column not in names]
     if lacking:
         raise TraceError(
-            f"cannot read {where}: it has no column {', '.join(lacking)}; it has {', '.join(table.column_names)}",
+            f"cannot read {where}: it has no column {', '.join(lacking)}; it has {', '.join(names)}",
             hint="another version of leowarp wrote it; make the run again",
         )
     check_types(table, schema, where)

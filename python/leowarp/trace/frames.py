@@ -8,6 +8,9 @@ from collections.abc import Mapping
 import pandas as pd
 import pyarrow as pa
 
+_TEXT = pd.Series(dtype="str").dtype
+"""The type of text columns: pandas 2 has objects, pandas 3 a type of its own."""
+
 
 def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
     """A table as pandas: types depend on the schema, not on the data.
@@ -36,7 +39,10 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
         elif pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
             columns[field.name] = column.to_numpy()
         elif field.nullable and pa.types.is_boolean(field.type):
-            columns[field.name] = column.to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
+            columns[field.name] = pd.BooleanDtype().__from_arrow__(column)
+        elif pa.types.is_string(field.type) and isinstance(_TEXT, pd.StringDtype):
+            # What `to_pandas` ends in, too, by a way that takes three times as long.
+            columns[field.name] = _TEXT.__from_arrow__(column)
         else:
             columns[field.name] = column.to_pandas()
     frame = pd.DataFrame(columns)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -121,7 +122,11 @@ class TableSchema:
             "doc": self.doc,
         }
         entries.update(encode_metadata(metadata or {}))
-        return pa.schema([column.field() for column in self.columns], metadata=entries)
+        return pa.schema(self._fields, metadata=entries)
+
+    @cached_property
+    def _fields(self) -> list[pa.Field]:
+        return [column.field() for column in self.columns]
 
 
 def _key(name: str, kind: Kind, unit: str, doc: str, words: Mapping[int, str] | None = None) -> Column:
