@@ -89,8 +89,8 @@ pub struct Entry {
     loss_direction: u32,
     place: u32,
     extent_pkts: u32,
-    /// Number of the packet sent before it with the same IP identification.
-    same_id_before: u32,
+    /// Number of the packet sent before it in the same place of [`LastWithId`].
+    same_place_before: u32,
 }
 
 const _: () = assert!(size_of::<Entry>() == 64);
@@ -151,7 +151,7 @@ pub struct Stream {
     entries: VecDeque<Entry>,
     /// Number of the first entry.
     first: u32,
-    /// The last packet sent with each IP identification.
+    /// The last packet sent, by IP identification.
     last_with_id: LastWithId,
     /// Number and offset of the furthest seen, to unwrap by.
     seq_reference: Option<(u32, i64)>,
@@ -176,25 +176,46 @@ pub struct Stream {
 
 const NONE: u32 = u32::MAX;
 
-/// By IP identification, in pages that are made when first used: a run may have thousands of short connections.
+/// The number of the last packet by the low bits of its IP identification: as many places as there may be packets in flight,
+/// a power of two, of 4 bytes. A connection counts its packets up, so that few meet in one place. With one for each
+/// identification every stream would walk through 256 KiB: memory that is touched for the first time, 40 us a page, and that
+/// takes the place of what the guest has in the processor's cache.
 #[derive(Debug)]
-struct LastWithId(Vec<Option<Box<[u32; 256]>>>);
+struct LastWithId(Vec<u32>);
 
 impl Default for LastWithId {
     fn default() -> Self {
-        Self(vec![None; 256])
+        Self(vec![NONE; 64])
     }
 }
 
 impl LastWithId {
+    const MOST: usize = 1 << u16::BITS;
+
+    fn place(&self, id: u16) -> usize {
+        usize::from(id) & (self.0.len() - 1)
+    }
+
     fn get(&self, id: u16) -> u32 {
-        self.0[usize::from(id >> 8)].as_ref().map_or(NONE, |page| page[usize::from(id & 255)])
+        self.0[self.place(id)]
     }
 
     /// What stood there before.
     fn replace(&mut self, id: u16, number: u32) -> u32 {
-        let page = self.0[usize::from(id >> 8)].get_or_insert_with(|| Box::new([NONE; 256]));
-        std::mem::replace(&mut page[usize::from(id & 255)], number)
+        let place = self.place(id);
+        std::mem::replace(&mut self.0[place], number)
+    }
+
+    /// Whether so many packets want more places.
+    fn is_small_for(&self, packets: usize) -> bool {
+        packets >= self.0.len() && self.0.len() < Self::MOST
+    }
+
+    /// Twice the places, with nothing in them.
+    fn double(&mut self) {
+        let places = 2 * self.0.len();
+        self.0.clear();
+        self.0.resize(places, NONE);
     }
 }
 
@@ -224,6 +245,9 @@ impl Stream {
 
     /// A packet left its host; its place among the first transmissions, if it is one.
     pub fn sent(&mut self, seen: Seen) -> Option<u32> {
+        if self.last_with_id.is_small_for(self.entries.len()) {
+            self.make_places();
+        }
         let number = self.first + self.entries.len() as u32;
         let seq = self.unwrap_seq(&seen);
         let mut ack = 0;
@@ -254,7 +278,7 @@ impl Stream {
             loss_direction: NONE,
             place: place.unwrap_or(NONE),
             extent_pkts: NONE,
-            same_id_before: self.last_with_id.replace(seen.ip_id, number),
+            same_place_before: self.last_with_id.replace(seen.ip_id, number),
         });
         place
     }
@@ -358,6 +382,14 @@ impl Stream {
         each(&packet);
     }
 
+    /// Of all packets that are not handed on, in the order of sending.
+    fn make_places(&mut self) {
+        self.last_with_id.double();
+        for (entry, number) in self.entries.iter_mut().zip(self.first..) {
+            entry.same_place_before = self.last_with_id.replace(entry.ip_id, number);
+        }
+    }
+
     fn bits(&self) -> u32 {
         match self.numbers {
             Numbers::Tcp | Numbers::Order => 32,
@@ -394,7 +426,7 @@ impl Stream {
             if entry.is(seen) && !entry.is_settled() {
                 found = Some(number);
             }
-            number = entry.same_id_before;
+            number = entry.same_place_before;
         }
         found
     }

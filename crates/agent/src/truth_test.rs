@@ -125,6 +125,33 @@ fn an_ip_identification_may_come_again_while_older_packets_are_unsettled() {
     assert_eq!(times, [Some(6), Some(7), Some(5)]);
 }
 
+#[test]
+fn packets_are_found_however_many_are_in_flight() {
+    let mut stream = Stream::new(Numbers::Packets(32), None);
+    let packet = |t_ns: i64, i: u32| seen(t_ns, i as u16, i, 100);
+    for i in 0..70_000 {
+        stream.sent(packet(0, i));
+    }
+    for i in (0..70_000).rev() {
+        assert_eq!(stream.received(&packet(1, i)).map(|p| p.seq), Some(i64::from(i)));
+    }
+    assert_eq!(stream.last_with_id.0.len(), LastWithId::MOST);
+}
+
+#[test]
+fn places_are_as_many_as_packets_in_flight_and_not_as_all_that_were_sent() {
+    let mut stream = Stream::new(Numbers::Packets(32), None);
+    let packet = |t_ns: u32| seen(i64::from(t_ns), t_ns as u16, t_ns, 100);
+    for i in 0..200_000 {
+        stream.sent(packet(i));
+        if i >= 100 {
+            assert!(stream.received(&packet(i - 100)).is_some());
+        }
+        stream.settle(i64::MIN, CAUSE_UNKNOWN, |_| {});
+    }
+    assert_eq!(stream.last_with_id.0.len(), 128);
+}
+
 /// What a run of packets does: each sends bytes `seq..seq + len` and arrives after `delay`, or is lost.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
