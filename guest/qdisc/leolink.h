@@ -414,6 +414,7 @@ struct leolink_waiting *leolink_waiting_replace(struct leolink_sched *q, struct 
 
 /* leolink_drops.c */
 void leolink_record_drop(struct leolink_sched *q, struct sk_buff *skb, enum leolink_cause cause, u64 now);
+bool leolink_drops_wait(void);
 ssize_t leolink_drops_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 int leolink_drops_register(void);
 

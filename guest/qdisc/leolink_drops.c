@@ -33,6 +33,12 @@ void leolink_record_drop(struct leolink_sched *q, struct sk_buff *skb, enum leol
 	d->captured = length > 0 && !leolink_order_spares(skb) && !skb_copy_bits(skb, offset, d->data, length) ? length : 0;
 }
 
+/* Whether there is anything to read. */
+bool leolink_drops_wait(void)
+{
+	return drops_count || drops_overrun;
+}
+
 /* What has been read is gone; a full ring is an error of the reader's, said once it reads. */
 ssize_t leolink_drops_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {

@@ -13,7 +13,8 @@
  *
  *	open		one at a time; taps go with it, or with their interfaces
  *	write		struct tap_wanted: an interface of the writer's namespace
- *	poll, read	struct tap_record and the frame's first bytes, a multiple of 8 bytes each; a read returns what one
+ *	poll		POLLIN: a chunk is full; POLLPRI with it: links have dropped packets since /proc/leolink/drops was read
+ *	read		struct tap_record and the frame's first bytes, a multiple of 8 bytes each; a read returns what one
  *			chunk holds, and takes a buffer of a chunk's size; 0 = nothing for now. At offset 0 only chunks that
  *			are full, so that what the reader gets at once hangs on the packets alone; elsewhere the last, too
  *
@@ -34,6 +35,7 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 #include <linux/wait.h>
+#include "leolink.h"
 
 #define CHUNK_BYTES	(256u << 10)
 #define CHUNKS		32u
@@ -146,10 +148,18 @@ void __wrap_time_travel_sleep(void)
 	__real_time_travel_sleep();
 }
 
+/* Of a kernel without leolink, as one of the user's own may be: nobody knows. */
+bool __weak leolink_drops_wait(void)
+{
+	return true;
+}
+
 static __poll_t taps_poll(struct file *f, poll_table *wait)
 {
 	poll_wait(f, &reader, wait);
-	return is_ready ? EPOLLIN | EPOLLRDNORM : 0;
+	if (!is_ready)
+		return 0;
+	return EPOLLIN | EPOLLRDNORM | (leolink_drops_wait() ? EPOLLPRI : 0);
 }
 
 static ssize_t taps_read(struct file *f, char __user *to, size_t size, loff_t *pos)

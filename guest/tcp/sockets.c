@@ -4,12 +4,16 @@
  *
  * Before working on this file read do_tcp_getsockopt of net/ipv4/tcp.c: each socket is asked as it would be there. A system
  * call of User Mode Linux takes two switches between host processes, as much as TCP's work on ten packets, and a
- * run samples both ends of each flow 20 times a second.
+ * run samples both ends of each flow 20 times a second. A sampler sleeps, looks at the sockets, looks at the queues: that is
+ * one call, too.
  *
  *	write	s32 each, descriptors of the writer's: those that reads tell of from now on, in this order
- *	read	for each a struct answer. The buffer has to hold all; each takes the same part of what was read
+ *	read	at offset 0 for each a struct answer. The buffer has to hold all; each takes the same part of what was read.
+ *		Elsewhere it sleeps until the monotonic clock shows so many ns, as clock_nanosleep would have it; a u64, how
+ *		many bytes of answers follow; the answers; what /proc/leolink/links has
  */
 #include <linux/fs.h>
+#include <linux/hrtimer.h>
 #include <linux/init.h>
 #include <linux/inet_diag.h>
 #include <linux/net.h>
@@ -20,6 +24,7 @@
 #include <net/inet_connection_sock.h>
 #include <net/sock.h>
 #include <net/tcp.h>
+#include "leolink.h"
 
 /* A descriptor has 20 bits in most systems; an agent has two a flow */
 #define MOST_SOCKETS	(1u << 20)
@@ -59,9 +64,14 @@ static int answer(s32 fd, struct answer *a)
 	return err;
 }
 
-static ssize_t sockets_read(struct file *f, char __user *to, size_t size, loff_t *pos)
+/* Of a kernel without leolink, as one of the user's own may be. */
+ssize_t __weak leolink_links_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
-	const struct asked *asked = f->private_data;
+	return 0;
+}
+
+static ssize_t answers(const struct asked *asked, char __user *to, size_t size)
+{
 	u32 count = asked ? asked->count : 0, i;
 	struct answer a;
 
@@ -76,6 +86,34 @@ static ssize_t sockets_read(struct file *f, char __user *to, size_t size, loff_t
 			return -EFAULT;
 	}
 	return count * sizeof(a);
+}
+
+static ssize_t sockets_read(struct file *f, char __user *to, size_t size, loff_t *pos)
+{
+	ktime_t until = *pos;
+	ssize_t told, links;
+	loff_t first = 0;
+	u64 told_bytes;
+
+	if (!*pos)
+		return answers(f->private_data, to, size);
+	if (size < sizeof(told_bytes))
+		return -EINVAL;
+	set_current_state(TASK_INTERRUPTIBLE);
+	if (schedule_hrtimeout_range(&until, current->timer_slack_ns, HRTIMER_MODE_ABS))
+		return -EINTR;
+	to += sizeof(told_bytes);
+	size -= sizeof(told_bytes);
+	told = answers(f->private_data, to, size);
+	if (told < 0)
+		return told;
+	links = leolink_links_read(f, to + told, size - told, &first);
+	if (links < 0)
+		return links;
+	told_bytes = told;
+	if (copy_to_user(to - sizeof(told_bytes), &told_bytes, sizeof(told_bytes)))
+		return -EFAULT;
+	return sizeof(told_bytes) + told + links;
 }
 
 static ssize_t sockets_write(struct file *f, const char __user *from, size_t size, loff_t *pos)

@@ -14,15 +14,19 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/reboot.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BYTES 1024
 #define INFO_AT 32
 #define CC_AT 8
+/* How many bytes of answers follow, where a read sleeps */
+#define LENGTH_BYTES 8
 
 /* What nobody looks at is in the middle: what lies beside it is copied */
 static unsigned char memory[3][BYTES], got[2 * BYTES];
@@ -79,11 +83,22 @@ static int connected(int fds[2])
 	return fds[1] >= 0 && write(fds[0], got, 100) == 100 && read(fds[1], got, 100) == 100;
 }
 
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
 int main(void)
 {
 	int fds[2], wrong[2], cut, mixed, beside, after, told = 0, bbr_bytes = 0, short_errno, kind_errno, closed_errno, file;
+	int told_asleep = 0, links_bytes = -1, short_asleep_errno;
 	unsigned char answers[2048];
-	char end[400];
+	int64_t until_ns, late_ns;
+	uint64_t length = 0;
+	char end[600];
 	ssize_t n;
 
 	mkdir("/host", 0755);
@@ -112,6 +127,16 @@ int main(void)
 		memcpy(&bbr_bytes, answers + 4, sizeof(bbr_bytes));
 	}
 	short_errno = read(file, answers, n - 1) < 0 ? errno : 0;
+	prctl(PR_SET_TIMERSLACK, 1);
+	until_ns = now_ns() + 5000000;
+	n = pread(file, answers, sizeof(answers), until_ns);
+	late_ns = now_ns() - until_ns;
+	if (n > LENGTH_BYTES) {
+		memcpy(&length, answers, sizeof(length));
+		told_asleep = is_told(answers + LENGTH_BYTES, fds[0]) + is_told(answers + LENGTH_BYTES + length / 2, fds[1]);
+		links_bytes = n - LENGTH_BYTES - length;
+	}
+	short_asleep_errno = pread(file, answers, LENGTH_BYTES - 1, until_ns) < 0 ? errno : 0;
 	wrong[0] = fds[0];
 	wrong[1] = pair[0];
 	kind_errno = write(file, wrong, sizeof(wrong)) < 0 || read(file, answers, sizeof(answers)) < 0 ? errno : 0;
@@ -120,8 +145,10 @@ int main(void)
 
 	snprintf(end, sizeof(end),
 		 "{\"ok\": true, \"virtual_ns\": 0, \"warnings\": [], \"cut\": %d, \"mixed\": %d, \"beside\": %d, \"after\": %d, "
-		 "\"told\": %d, \"bbr_bytes\": %d, \"short\": %d, \"kind\": %d, \"closed\": %d}\n",
-		 cut, mixed, beside, after, told, bbr_bytes, short_errno, kind_errno, closed_errno);
+		 "\"told\": %d, \"bbr_bytes\": %d, \"short\": %d, \"kind\": %d, \"closed\": %d, "
+		 "\"late_ns\": %lld, \"told_asleep\": %d, \"links_bytes\": %d, \"short_asleep\": %d}\n",
+		 cut, mixed, beside, after, told, bbr_bytes, short_errno, kind_errno, closed_errno, (long long)late_ns, told_asleep,
+		 links_bytes, short_asleep_errno);
 	file = open("/host/out/end.json", O_CREAT | O_WRONLY | O_TRUNC, 0644);
 	if (file < 0 || write(file, end, strlen(end)) < 0 || close(file))
 		return 4;

@@ -40,5 +40,12 @@ def test_each_socket_is_told_of_as_getsockopt_does(found):
     assert found["bbr_bytes"] == 20
 
 
+def test_a_read_that_sleeps_ends_when_it_should_and_tells_the_same(found):
+    # The clock is read once more, which takes 256 ns.
+    assert 0 <= found["late_ns"] <= 2 * 256
+    # There are no links in this guest.
+    assert (found["told_asleep"], found["links_bytes"], found["short_asleep"]) == (2, 0, errno.EINVAL)
+
+
 def test_a_buffer_that_is_too_short_and_what_is_no_socket_are_refused(found):
     assert (found["short"], found["kind"], found["closed"]) == (errno.EINVAL, errno.EINVAL, errno.EBADF)

@@ -291,17 +291,18 @@ impl Capture {
     }
 
     fn run(mut self, event: i32, held: &Mutex<Held>) -> Result<Outcome> {
-        let poll = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let poll = |fd| libc::pollfd { fd, events: libc::POLLIN | libc::POLLPRI, revents: 0 };
         let mut fds: Vec<libc::pollfd> = self.wires.raw().into_iter().chain([event]).map(poll).collect();
         loop {
             // SAFETY: the descriptors live through the call.
             check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as u64, -1) }, "wait for captured packets")?;
             let over = fds.last().is_some_and(|f| f.revents != 0);
+            let has_drops = over || !self.wires.tell_of_drops() || fds.iter().any(|f| f.revents & libc::POLLPRI != 0);
             // In between, poll tells at once if there is more.
             while self.read_wires(over)? && over {
-                self.conclude()?;
+                self.conclude(has_drops)?;
             }
-            self.conclude()?;
+            self.conclude(has_drops)?;
             if over {
                 let held = *held.lock().unwrap_or_else(PoisonError::into_inner);
                 return self.finish(held);
@@ -310,8 +311,10 @@ impl Capture {
     }
 
     /// What follows from all that has been read.
-    fn conclude(&mut self) -> Result<()> {
-        self.read_drops()?;
+    fn conclude(&mut self, has_drops: bool) -> Result<()> {
+        if has_drops {
+            self.read_drops()?;
+        }
         let latest_ns = self.hosts.iter().map(|h| h.read_until_ns).max().unwrap_or(i64::MIN);
         let until = |h: &Host| h.read_until_ns.max(latest_ns.saturating_sub(LAG_NS));
         let until_ns = self.hosts.iter().map(until).min().unwrap_or(i64::MIN);

@@ -54,8 +54,13 @@ impl Clock {
     }
 
     /// A run time on the monotonic clock.
+    pub fn monotonic_ns(&self, t_ns: i64) -> i64 {
+        self.start_ns + t_ns
+    }
+
+    /// The same in parts.
     pub fn monotonic(&self, t_ns: i64) -> libc::timespec {
-        let at = self.start_ns + t_ns;
+        let at = self.monotonic_ns(t_ns);
         libc::timespec { tv_sec: at / 1_000_000_000, tv_nsec: at % 1_000_000_000 }
     }
 

@@ -133,7 +133,7 @@ impl<'a> Player<'a> {
                 break;
             }
             if t_ns > now_ns {
-                if !self.sleep_until(t_ns, rung)? {
+                if !self.sleep_until(t_ns, what, rung)? {
                     rung = self.context.ending.rung();
                     self.note_ends(&mut agenda);
                     continue;
@@ -184,12 +184,25 @@ impl<'a> Player<'a> {
         agenda
     }
 
-    /// False = a flow has come to its end before.
-    fn sleep_until(&self, t_ns: i64, rung: u32) -> Result<bool> {
-        if self.awaited.is_empty() {
-            return self.context.clock.sleep_until(t_ns).map(|_| true);
+    /// Until something is due; false = a flow has come to its end before.
+    fn sleep_until(&mut self, t_ns: i64, what: Due, rung: u32) -> Result<bool> {
+        self.infos.forget();
+        if !self.awaited.is_empty() {
+            return self.context.ending.sleep_until(self.context.clock, t_ns, rung);
         }
-        self.context.ending.sleep_until(self.context.clock, t_ns, rung)
+        let clock = self.context.clock;
+        let sockets_ns = self.context.setup.observe.sockets_ns;
+        let are_both_sampled = what == Due::Queues && sockets_ns.is_some_and(|period_ns| t_ns % period_ns == 0);
+        if let Some(links_bytes) = self.queues.links_bytes().filter(|_| are_both_sampled) {
+            let transfers = &self.flows.transfers;
+            // If they are others by then, these are asked once more.
+            let looked_at = (0..transfers.len()).filter(|&i| self.is_looked_at(t_ns, i)).map(|i| &transfers[i]);
+            let looked_at: Vec<&Transfer> = looked_at.collect();
+            if sample::sleep_until(&mut self.infos, clock.monotonic_ns(t_ns), &looked_at, links_bytes)? {
+                return Ok(true);
+            }
+        }
+        clock.sleep_until(t_ns).map(|_| true)
     }
 
     /// Once all flows that the run's end waits for have come to theirs: what is still to be done by the run's.
@@ -231,7 +244,7 @@ impl<'a> Player<'a> {
     /// Does what is due and says when it is due next.
     fn carry_out(&mut self, t_ns: i64, what: Due) -> Result<Option<(i64, Due)>> {
         match what {
-            Due::Queues => self.queues.sample(&mut self.queue_rows, &self.network, t_ns)?,
+            Due::Queues => self.queues.sample(&mut self.queue_rows, &self.network, t_ns, self.infos.links())?,
             Due::Counters => self.counters.sample(&mut self.counter_rows, t_ns)?,
             Due::Sockets => self.sample_sockets(t_ns)?,
             Due::Progress => {
@@ -331,12 +344,16 @@ impl<'a> Player<'a> {
     }
 
     /// A transfer is looked at from its start until it is stopped, or once more after it has ended by itself.
+    fn is_looked_at(&self, t_ns: i64, i: usize) -> bool {
+        let transfer = &self.flows.transfers[i];
+        t_ns > self.context.setup.flows[transfer.flow].start_ns && !transfer.is_stopped() && !self.looked_last[i]
+    }
+
     fn sample_transfers(&mut self, t_ns: i64, which: Range<usize>) -> Result<()> {
         let mut looked_at = Vec::new();
         for i in which {
-            let transfer = &self.flows.transfers[i];
-            if t_ns > self.context.setup.flows[transfer.flow].start_ns && !transfer.is_stopped() && !self.looked_last[i]
-            {
+            if self.is_looked_at(t_ns, i) {
+                let transfer = &self.flows.transfers[i];
                 self.looked_last[i] = transfer.has_ended();
                 looked_at.push(transfer);
             }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::leolink;
 use crate::netlink::{attributes, RTM_GETQDISC};
 use crate::network::{is_modelled, Network};
-use crate::sample::read_all;
+use crate::sample::{read_all, too_many};
 use crate::table::Rows;
 use leowarp_timeline::record::{LinkTotal, Missing, Queue};
 use leowarp_timeline::setup::Setup;
@@ -60,8 +60,14 @@ impl Queues {
         })
     }
 
-    /// Adds those that changed since the last sample.
-    pub fn sample(&mut self, rows: &mut Rows<Queue>, network: &Network, t_ns: i64) -> Result<()> {
+    /// Room for what /proc/leolink/links has; more than that shows as an error. None: there is no such file.
+    pub fn links_bytes(&self) -> Option<usize> {
+        self.leolink.as_ref().map(|_| self.buffer.len())
+    }
+
+    /// Adds those that changed since the last sample. `links`: what /proc/leolink/links has at this instant, if somebody
+    /// has read it.
+    pub fn sample(&mut self, rows: &mut Rows<Queue>, network: &Network, t_ns: i64, links: Option<&[u8]>) -> Result<()> {
         for (direction, s) in self.netem_statistics(network)? {
             let now = (s.held_pkts, u64::from(s.held_bytes), u32::MISSING);
             let before = std::mem::replace(&mut self.last[direction], now);
@@ -76,9 +82,18 @@ impl Queues {
             }
         }
         let Some(file) = &self.leolink else { return Ok(()) };
-        let n = read_all(file, &mut self.buffer)?;
-        whole_records(n)?;
-        for record in self.buffer[..n].chunks_exact(LINK_RECORD_BYTES) {
+        let records = match links {
+            Some(links) if links.len() + LINK_RECORD_BYTES > self.buffer.len() => {
+                return Err(too_many(self.buffer.len()))
+            }
+            Some(links) => links,
+            None => {
+                let n = read_all(file, &mut self.buffer)?;
+                &self.buffer[..n]
+            }
+        };
+        whole_records(records.len())?;
+        for record in records.chunks_exact(LINK_RECORD_BYTES) {
             let (id, pkts, bytes, max) = (word(record, 0), word(record, 4), long(record, 8), word(record, 16));
             let now = (pkts, bytes, max);
             let last = self.last.get_mut(id as usize).ok_or_else(|| unknown(id))?;

@@ -43,14 +43,30 @@ pub fn is_held_back(transfer: &Transfer) -> Result<bool> {
     Ok(s.is_established() && s.tcpi_notsent_bytes > 0 && nothing_leaves)
 }
 
+/// Sender and receiver, which is missing before the connection is accepted.
+type Ends = (i32, Option<i32>);
+
+fn ends(transfer: &Transfer) -> Ends {
+    (transfer.sender(), transfer.receiver())
+}
+
+fn sockets(ends: &[Ends]) -> Vec<i32> {
+    ends.iter().flat_map(|&(sender, receiver)| [Some(sender), receiver]).flatten().collect()
+}
+
+/// Sleeps until an instant of the monotonic clock at which some transfers and all links are sampled, and reads what is
+/// needed for that as the sleep ends. False: it may not have slept.
+pub fn sleep_until(infos: &mut Infos, monotonic_ns: i64, transfers: &[&Transfer], links_bytes: usize) -> Result<bool> {
+    let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
+    infos.sleep_until(monotonic_ns, &sockets(&ends), links_bytes)
+}
+
 /// Adds a sample of each of some transfers.
 pub fn sample_sockets(rows: &mut Rows<Socket>, infos: &mut Infos, t_ns: i64, transfers: &[&Transfer]) -> Result<()> {
-    // A receiver is missing before the connection is accepted.
-    let ends: Vec<[Option<i32>; 2]> = transfers.iter().map(|t| [Some(t.sender()), t.receiver()]).collect();
-    let fds: Vec<i32> = ends.iter().flatten().flatten().copied().collect();
-    let mut answers = infos.read(&fds)?.into_iter();
+    let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
+    let mut answers = infos.read(&sockets(&ends))?.into_iter();
     let mut next = || answers.next().ok_or_else(|| Error::Broken("fewer sockets were told of than were asked".into()));
-    for (transfer, [_, receiver]) in transfers.iter().zip(ends) {
+    for (transfer, (_, receiver)) in transfers.iter().zip(ends) {
         let (s, bbr) = next()?;
         let r = receiver.map(|_| next()).transpose()?;
         rows.push(&socket_row(t_ns, transfer.flow, &s, r.map(|(r, _)| r).as_ref(), bbr))?;
@@ -233,7 +249,12 @@ pub fn read_all(file: &File, buffer: &mut [u8]) -> Result<usize> {
     let n =
         file.read_at(buffer, 0).map_err(|source| Error::Kernel { attempt: "read a file of /proc".into(), source })?;
     if n == buffer.len() {
-        return Err(Error::Broken(format!("a file of /proc has more than the {n} bytes that were expected")));
+        return Err(too_many(n));
     }
     Ok(n)
+}
+
+/// A file of /proc has more than the room that there was for it.
+pub fn too_many(bytes: usize) -> Error {
+    Error::Broken(format!("a file of /proc has more than the {bytes} bytes that were expected"))
 }

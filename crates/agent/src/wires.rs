@@ -54,6 +54,11 @@ impl Wires {
         matches!(self, Self::Taps(_))
     }
 
+    /// Whether poll(2) says POLLPRI if links have dropped packets that nobody has read of yet.
+    pub fn tell_of_drops(&self) -> bool {
+        matches!(self, Self::Taps(_))
+    }
+
     /// Works through what has been handed over, or, of taps, a part of it, or, at the end, what is left: the wire's number
     /// and the frame, those of a wire in the order of time. Whether there may be more.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {

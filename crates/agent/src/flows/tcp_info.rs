@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::leolink;
 use std::fs::File;
 use std::mem::offset_of;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 /// `struct tcp_info` of Linux 6.12, include/uapi/linux/tcp.h, under the kernel's own names (libc's leaves out the byte of
@@ -163,43 +164,93 @@ pub struct Infos {
     /// The sockets that the kernel was told to tell of.
     told: Vec<i32>,
     buffer: Vec<u8>,
+    /// Where in `buffer` answers and links stand that were read as a sleep ended, until the next one.
+    of_this_instant: Option<(Range<usize>, Range<usize>)>,
 }
 
 /// `struct answer` of guest/tcp/sockets.c: where the two begin, and the most that it has.
 const CC_AT: usize = 8;
 const INFO_AT: usize = 32;
 const ANSWER_MOST_BYTES: usize = INFO_AT + 2 * size_of::<TcpInfo>();
+/// How many bytes of answers follow, before them.
+const LENGTH_BYTES: usize = 8;
 
 impl Infos {
     /// Opens /proc/leolink/sockets, if the kernel has it.
     pub fn open() -> Result<Self> {
         let path = "/proc/leolink/sockets";
         let file = leolink::open(path, File::options().read(true).write(true))?;
-        Ok(Self { file, told: Vec::new(), buffer: Vec::new() })
+        Ok(Self { file, told: Vec::new(), buffer: Vec::new(), of_this_instant: None })
     }
 
     /// Of each socket, in this order.
     pub fn read(&mut self, fds: &[i32]) -> Result<Vec<(TcpInfo, Option<BbrInfo>)>> {
-        let Some(file) = &self.file else {
+        if let Some((answers, _)) = self.of_this_instant.clone().filter(|_| fds == self.told) {
+            return answers_of(fds, &self.buffer[answers]);
+        }
+        if !self.tell(fds, 0)? {
             return fds.iter().map(|&fd| Ok((TcpInfo::read(fd)?, BbrInfo::read(fd)?))).collect();
-        };
-        let failed = |source| Error::Kernel { attempt: "read TCP_INFO of all sockets".into(), source };
+        }
+        let Some(file) = self.file.as_ref().filter(|_| !fds.is_empty()) else { return Ok(Vec::new()) };
+        let n = file.read_at(&mut self.buffer, 0).map_err(failed)?;
+        answers_of(fds, &self.buffer[..n])
+    }
+
+    /// Sleeps until an instant of the monotonic clock and reads, in the same system call, of these sockets, and of all
+    /// links what `links` gives then. False: it may not have slept.
+    pub fn sleep_until(&mut self, monotonic_ns: i64, fds: &[i32], links_bytes: usize) -> Result<bool> {
+        if !self.tell(fds, links_bytes)? {
+            return Ok(false);
+        }
+        let Some(file) = &self.file else { return Ok(false) };
+        // A signal, or a socket that was closed meanwhile: who sleeps and reads by two calls learns the same.
+        let Ok(n) = file.read_at(&mut self.buffer, monotonic_ns as u64) else { return Ok(false) };
+        let length = self.buffer[..n].first_chunk().map(|&first| u64::from_ne_bytes(first) as usize);
+        let links_at = length.map(|length| LENGTH_BYTES + length).filter(|&at| at <= n);
+        let links_at = links_at.ok_or_else(|| Error::Broken(format!("{n} bytes of sockets and links")))?;
+        self.of_this_instant = Some((LENGTH_BYTES..links_at, links_at..n));
+        Ok(true)
+    }
+
+    /// What /proc/leolink/links had when the last sleep ended; none: nobody has looked.
+    pub fn links(&self) -> Option<&[u8]> {
+        self.of_this_instant.as_ref().map(|(_, links)| &self.buffer[links.clone()])
+    }
+
+    /// Time goes on.
+    pub fn forget(&mut self) {
+        self.of_this_instant = None;
+    }
+
+    /// Names the sockets to tell of, and has room for that and so much more. False: this kernel does not know of it.
+    fn tell(&mut self, fds: &[i32], more_bytes: usize) -> Result<bool> {
+        self.forget();
+        let Some(file) = &self.file else { return Ok(false) };
         if fds != self.told {
             let words: Vec<u8> = fds.iter().flat_map(|fd| fd.to_ne_bytes()).collect();
             file.write_at(&words, 0).map_err(failed)?;
             self.told = fds.to_vec();
-            self.buffer.resize(fds.len() * ANSWER_MOST_BYTES, 0);
         }
-        if fds.is_empty() {
-            return Ok(Vec::new());
-        }
-        let n = file.read_at(&mut self.buffer, 0).map_err(failed)?;
-        let answer_bytes = n / fds.len();
-        if answer_bytes < INFO_AT {
-            return Err(too_little(0));
-        }
-        self.buffer[..n].chunks_exact(answer_bytes).map(answer).collect()
+        let room = LENGTH_BYTES + fds.len() * ANSWER_MOST_BYTES + more_bytes;
+        self.buffer.resize(room.max(self.buffer.len()), 0);
+        Ok(true)
     }
+}
+
+fn failed(source: std::io::Error) -> Error {
+    Error::Kernel { attempt: "read TCP_INFO of all sockets".into(), source }
+}
+
+/// Each takes the same part of `bytes`.
+fn answers_of(fds: &[i32], bytes: &[u8]) -> Result<Vec<(TcpInfo, Option<BbrInfo>)>> {
+    if fds.is_empty() {
+        return Ok(Vec::new());
+    }
+    let answer_bytes = bytes.len() / fds.len();
+    if answer_bytes < INFO_AT {
+        return Err(too_little(0));
+    }
+    bytes.chunks_exact(answer_bytes).map(answer).collect()
 }
 
 fn answer(bytes: &[u8]) -> Result<(TcpInfo, Option<BbrInfo>)> {
