@@ -297,7 +297,7 @@ impl Capture {
             // SAFETY: the descriptors live through the call.
             check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as u64, -1) }, "wait for captured packets")?;
             let over = fds.last().is_some_and(|f| f.revents != 0);
-            let has_drops = over || !self.wires.tell_of_drops() || fds.iter().any(|f| f.revents & libc::POLLPRI != 0);
+            let has_drops = over || !self.wires.are_by_taps() || fds.iter().any(|f| f.revents & libc::POLLPRI != 0);
             // In between, poll tells at once if there is more.
             while self.read_wires(over)? && over {
                 self.conclude(has_drops)?;
@@ -335,7 +335,7 @@ impl Capture {
             }
             host.see(t_ns, frame, books, *own_flows, programs, end_ns)
         })?;
-        if wires.are_read_together() {
+        if wires.are_by_taps() {
             let latest_ns = hosts.iter().map(|h| h.read_until_ns).max().unwrap_or(i64::MIN);
             hosts.iter_mut().for_each(|h| h.read_until_ns = latest_ns);
         }

@@ -49,13 +49,9 @@ impl Wires {
         }
     }
 
-    /// Whether all wires are read up to the same time.
-    pub fn are_read_together(&self) -> bool {
-        matches!(self, Self::Taps(_))
-    }
-
-    /// Whether poll(2) says POLLPRI if links have dropped packets that nobody has read of yet.
-    pub fn tell_of_drops(&self) -> bool {
+    /// Whether by taps: all wires are read up to the same time, and poll(2) says POLLPRI if links have dropped packets
+    /// that nobody has read of yet.
+    pub fn are_by_taps(&self) -> bool {
         matches!(self, Self::Taps(_))
     }
 

@@ -203,8 +203,11 @@ impl Infos {
             return Ok(false);
         }
         let Some(file) = &self.file else { return Ok(false) };
-        // A signal, or a socket that was closed meanwhile: who sleeps and reads by two calls learns the same.
-        let Ok(n) = file.read_at(&mut self.buffer, monotonic_ns as u64) else { return Ok(false) };
+        let n = match file.read_at(&mut self.buffer, monotonic_ns as u64) {
+            // A signal, or a socket that was closed meanwhile: who sleeps and reads by two calls learns the same.
+            Err(e) if matches!(e.raw_os_error(), Some(libc::EINTR | libc::EBADF)) => return Ok(false),
+            read => read.map_err(failed)?,
+        };
         let length = self.buffer[..n].first_chunk().map(|&first| u64::from_ne_bytes(first) as usize);
         let links_at = length.map(|length| LENGTH_BYTES + length).filter(|&at| at <= n);
         let links_at = links_at.ok_or_else(|| Error::Broken(format!("{n} bytes of sockets and links")))?;
