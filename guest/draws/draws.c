@@ -2,15 +2,21 @@
 /*
  * draws: the streams of draws.h, and the kernel's own functions of the same purpose for all files that do not include it.
  *
+ * /proc/leolink/seed: a u64 that is written there is the seed of what is drawn from now on, and all streams begin anew. A
+ * run begins with it: what an earlier run of this guest drew, and the seed that the guest was started with, do not count.
+ *
  * Linked with --wrap for each of drivers/char/random.c's functions that others call (guest/build.sh): drivers, mm, and
  * modules draw from one stream, in the order in which they ask. The pool itself goes on as it was, and nobody asks it.
  */
 #define DRAWS_WITHOUT_FILE
 #include "draws.h"
 #include "draws_arithmetic.h"
+#include <linux/init.h>
 #include <linux/kernel.h>
+#include <linux/proc_fs.h>
 #include <linux/random.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 #include <net/inet_sock.h>
 #include <net/tcp.h>
 
@@ -26,15 +32,25 @@ void __wrap_get_random_bytes(void *buffer, size_t length);
 
 static struct draws others = { .name = "others" };
 
+static u64 seed_of_run;
+/* 2: no run has begun yet, the seed is that of the boot */
+u32 draws_beginnings = 2;
+
+static u64 seed(void)
+{
+	return draws_beginnings > 2 ? seed_of_run : leowarp_seed();
+}
+
 static u64 draws_next_of_file(struct draws *draws)
 {
 	bool runs = system_state >= SYSTEM_RUNNING;
+	u32 beginning = runs ? draws_beginnings : 1;
 
-	if (!draws->begun[runs]) {
-		draws->state[runs] = draws_state_of_file(leowarp_seed(), draws->name, strlen(draws->name), runs);
-		draws->begun[runs] = true;
+	if (draws->beginning != beginning) {
+		draws->state = draws_state_of_file(seed(), draws->name, strlen(draws->name), runs);
+		draws->beginning = beginning;
 	}
-	return draws_step(&draws->state[runs]);
+	return draws_step(&draws->state);
 }
 
 /*
@@ -42,12 +58,13 @@ static u64 draws_next_of_file(struct draws *draws)
  * drawn since it delivered that many: no other connection's draws change it. A congestion control draws in one go, as it
  * answers an ACK or a timeout, so that to remember the last who drew is enough to count.
  */
+static u64 last;
+static u32 times;
+
 static u64 draws_next_of_connection(const struct sock *sk)
 {
-	static u64 last;
-	static u32 times;
 	const struct inet_sock *inet = inet_sk(sk);
-	u64 state = draws_state_of_connection(leowarp_seed(), ntohl(inet->inet_saddr), ntohl(inet->inet_daddr),
+	u64 state = draws_state_of_connection(seed(), ntohl(inet->inet_saddr), ntohl(inet->inet_daddr),
 					      ntohs(inet->inet_sport), ntohs(inet->inet_dport), tcp_sk(sk)->delivered);
 
 	times = state == last ? times + 1 : 0;
@@ -114,3 +131,26 @@ void __wrap_get_random_bytes(void *buffer, size_t length)
 {
 	draws_fill(&others, NULL, buffer, length);
 }
+
+static ssize_t seed_write(struct file *f, const char __user *from, size_t size, loff_t *pos)
+{
+	u64 wanted;
+
+	if (size != sizeof(wanted))
+		return -EINVAL;
+	if (copy_from_user(&wanted, from, size))
+		return -EFAULT;
+	seed_of_run = wanted;
+	draws_beginnings++;
+	last = times = 0;
+	return size;
+}
+
+static const struct proc_ops seed_ops = { .proc_write = seed_write };
+
+/* After leolink has made its directory */
+static int __init draws_register(void)
+{
+	return proc_create("leolink/seed", 0200, NULL, &seed_ops) ? 0 : -ENOMEM;
+}
+late_initcall(draws_register);

@@ -14,14 +14,17 @@
 struct sock;
 
 /*
- * A stream. What is drawn before the first process runs is counted by itself: a driver that is built in or left out draws
- * then, and moves nothing later.
+ * A stream. It begins anew with the first process, and with each run (draws.c), so that nothing moves a run that was drawn
+ * before it: by a driver that is built in or left out, or by a run that had this guest before.
  */
 struct draws {
 	const char *name;
-	u64 state[2];	/* before the first process, and after */
-	bool begun[2];
+	u64 state;
+	u32 beginning;	/* which it has begun with; 0: none yet */
 };
+
+/* How often streams have begun anew (draws.c) */
+extern u32 draws_beginnings;
 
 u64 draws_next(struct draws *draws, const struct sock *connection);
 u32 draws_below(struct draws *draws, const struct sock *connection, u32 ceil);
@@ -71,6 +74,26 @@ static inline void draws_bytes(void *buffer, size_t length)
 #define get_random_u64 draws_u64
 #define __get_random_u32_below draws_u32_below
 #define get_random_bytes draws_bytes
+
+/*
+ * Keys of hashes, of sequence numbers: what linux/once.h has drawn once a boot is drawn once a run. In place of that header,
+ * which must not be included before the file says what its messages begin with (pr_fmt); the rest of it nobody here needs.
+ */
+#define _LINUX_ONCE_H
+#undef get_random_once
+#undef get_random_sleepable_once
+#define get_random_once(buffer, length)					\
+	({								\
+		static u32 draws_known;					\
+		bool draws_now = draws_known != draws_beginnings;	\
+									\
+		if (unlikely(draws_now)) {				\
+			draws_known = draws_beginnings;			\
+			draws_bytes(buffer, length);			\
+		}							\
+		draws_now;						\
+	})
+#define get_random_sleepable_once get_random_once
 
 #ifdef DRAWS_OF
 

@@ -14,7 +14,7 @@ use crate::play::Player;
 use crate::queue::with_maxima_of;
 use crate::sample::LostBetweenLinks;
 use crate::shell::Shell;
-use crate::{cures, modules, netns};
+use crate::{cures, leolink, modules, netns};
 use leowarp_timeline::record::LinkTotal;
 use leowarp_timeline::setup::{Discipline, LinkKind, Setup};
 use std::path::Path;
@@ -25,6 +25,7 @@ pub fn run(boot_dir: &Path, input_dir: &Path, output_dir: &Path) -> Result<()> {
         .map_err(|source| Error::Output { file: output_dir.display().to_string(), source })?;
     let input = Input::read(input_dir)?;
     let setup = &input.setup;
+    leolink::begin_draws(setup.seed)?;
     // They count from the boot on: runs before this one may have had some.
     let lost_before = LostBetweenLinks::since_boot()?;
     modules::prepare(setup, boot_dir)?;

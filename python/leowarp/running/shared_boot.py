@@ -22,16 +22,10 @@ if TYPE_CHECKING:
     from leowarp.guest import GuestImage, GuestResult
     from leowarp.scenario import Plan
 
-WITHOUT_RANDOM_NUMBERS = frozenset((
-    "reno", "cubic", "cubic_handover", "bic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "scalable",
-    "vegas", "veno", "westwood", "yeah",
-))  # fmt: skip
-"""Congestion controls of 6.12 and of our own that draw no random numbers of the kernel's; bbr (tcp_bbr.c, the phase
-of its gain cycle), bbr_handover with it, and cdg (tcp_cdg.c, its backoff) do."""
-
-QUEUES_WITHOUT_RANDOM_NUMBERS = frozenset(("fifo", "codel"))
-"""Queue disciplines that draw nothing either: pie and red draw a random number for each packet, and fq_codel, fq_pie
-and cake tell flows apart by hashes that begin with a random number (flow_dissector.c, sk_txhash)."""
+QUEUES_OF_EACH_RUN = frozenset(("fifo", "codel"))
+"""Queue disciplines of which nothing is older than the run: fq_codel, fq_pie and cake tell flows apart by a key that is
+drawn once a boot (flow_dissector.c, net_get_random_once), and the timers of pie and red begin when they are made, at
+another instant before the run's start in each place of a boot."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +53,9 @@ class Made:
 
 
 def shareable(plan: Plan) -> bool:
-    """Whether a plan's run may share a boot: nothing in it draws random numbers of the kernel's, whose streams go on
-    from run to run and have the seed of the boot, and the kernel is ours, whose clock does not tell how long ago it was
-    booted. What a module of one's own draws nobody knows.
+    """Whether a plan's run may share a boot: nothing that it meets is older than the run, and the kernel is ours, whose
+    clock does not tell how long ago it was booted, and whose random numbers begin anew with each run
+    (guest/draws/draws.c). What a module of one's own keeps nobody knows.
 
     With a clock of coarser steps than one ns the second run of a boot differed from the same run alone, by 14 ns in the
     first packet that was dropped and by whole windows in the end (design/clock.md).
@@ -69,18 +63,17 @@ def shareable(plan: Plan) -> bool:
     from leowarp import media
 
     is_ours = plan.guest.kernel == "default" and not plan.guest.cc_modules
-    controls = {flow.congestion_control for flow in plan.flows if flow.kind == "tcp"}
-    # sch_fq, too, hashes what belongs to no socket.
+    # sch_fq, too, hashes what belongs to no socket by a key of the boot.
     paced = any(host.pacing == "fq" for host in plan.hosts)
-    # Programs get random numbers for whatever they like.
+    # Programs leave what they like behind: processes, files, keys of the boot that their sockets are the first to need.
     runs_programs = any(flow.kind == "program" for flow in plan.flows)
     return (
         is_ours
         and not runs_programs
-        # Neighbours that are resolved draw how long they stay reachable (neigh_rand_reach_time, net/core/neighbour.c).
+        # How long neighbours that are resolved stay reachable is drawn again from time to time (neigh_periodic_work,
+        # net/core/neighbour.c), counted from the boot.
         and plan.network.neighbours == "static"
-        and controls <= WITHOUT_RANDOM_NUMBERS
-        and media.planned(plan).queue_disciplines() <= QUEUES_WITHOUT_RANDOM_NUMBERS
+        and media.planned(plan).queue_disciplines() <= QUEUES_OF_EACH_RUN
         and not paced
     )
 

@@ -29,7 +29,8 @@ def plan_of(folder: Path, *settings: str) -> Plan:
     [
         ((), True),
         (("flows.0.congestion_control=cubic_handover",), True),
-        (("flows.0.congestion_control=bbr_handover",), False),
+        (("flows.0.congestion_control=bbr_handover",), True),
+        (("flows.0.congestion_control=cdg",), True),
         (("chain.queue_discipline=codel", "chain.ecn=true"), True),
         (("chain.queue_discipline=fq_codel",), False),
         (("chain.queue_discipline=fq_pie",), False),
@@ -41,11 +42,11 @@ def plan_of(folder: Path, *settings: str) -> Plan:
         (("modules.tcp_cubic.hystart=0",), True),
     ],
 )
-def test_what_draws_from_the_random_pool_has_a_boot_of_its_own(tmp_path, settings, is_shareable):
+def test_what_is_older_than_a_run_keeps_it_from_sharing_a_boot(tmp_path, settings, is_shareable):
     assert shareable(plan_of(tmp_path, *settings)) == is_shareable
 
 
-def test_a_module_of_ones_own_may_draw(tmp_path):
+def test_nobody_knows_what_a_module_of_ones_own_keeps(tmp_path):
     assert not shareable(plan_of(tmp_path, f'guest.cc_modules=["{tmp_path / "my_cc.c"}"]'))
 
 
