@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several runs in one boot: each as if it were alone, and none the worse for another's failure."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,20 @@ def test_random_numbers_of_the_kernel_begin_anew_with_each_run(tmp_path):
     waits = scenario.resolve(scenario.load(MOBILE, settings))
     first, *others = records([waits] * 3, tmp_path / "waits")
     assert others == [first, first]
+
+
+def test_keys_that_the_kernel_draws_once_are_drawn_once_a_run(tmp_path):
+    def first_time_stamp(run: dict[str, bytes]) -> int:
+        # Of the SYN (RFC 7323, 3.2: kind, length, TSval, no TSecr yet): ms since the boot, and an offset by a key.
+        return int.from_bytes(re.search(rb"\x08\x0a(.{4})\0{4}", run["source.pcapng"], re.DOTALL)[1])
+
+    one, two = (plan_of(tmp_path, LOSSY_CHAIN, run__seed=seed, observe__pcap="source") for seed in (1, 2))
+    alone, (first, second) = records([two], tmp_path / "alone")[0], records([one, two], tmp_path / "together")
+    # Its start is later by whole times 4.096 s; by no key of another run would the rest be the same.
+    later = (first_time_stamp(second) - first_time_stamp(alone)) % 2**32
+    assert later % 4096 == 0
+    assert 0 < later < 100_000
+    assert (first_time_stamp(first) - first_time_stamp(alone)) % 4096 != 0
 
 
 def test_what_is_older_than_a_run_keeps_it_from_sharing_a_boot(tmp_path):
