@@ -84,8 +84,8 @@ def run_batch(
     culprit = -1
     spent = Spent(0, 0.0, 0.0, 0)
     try:
-        # One boot has one random pool, seeded by the first run. Runs that draw from it are never batched (bbr, red,
-        # pie, fq, ...: design/interfaces.md, section 11), so the other seeds are not missed.
+        # What the kernel draws before a run begins; each run begins its random numbers anew, by its own seed
+        # (design/draws.md).
         spent = watched.run(first.run.seed, first.guest.memory_bytes)
     except GuestError as error:
         broken = error

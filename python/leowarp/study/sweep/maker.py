@@ -83,7 +83,7 @@ class GuestMaker:
         return shared_boot.make(plans, scratch, out=list(out) if any(out) else None)
 
     def shareable(self, plan: Plan) -> bool:
-        """See `Maker`: nothing in the run draws from the kernel's random pool."""
+        """See `Maker`: nothing that the run meets is older than the run."""
         from leowarp.running import shared_boot
 
         return shared_boot.shareable(plan)
