@@ -24,7 +24,7 @@ scenario = "jittered-transfer"
 
 [parameters]
 "jittered.jitter" = ["0 ms", "0.5 ms", "1 ms"]
-"flows.0.congestion_control" = { values = ["bic", "bbr"], label = "cc" }
+"tcp.pacing" = { values = ["internal", "fq"], label = "pacing" }
 """
 
 
@@ -85,6 +85,8 @@ def test_a_study_killed_in_the_middle_goes_on_and_its_runs_can_be_made_again(tmp
     assert frame["status"].tolist() == ["ok"] * 6
     assert before.items() <= dict(zip(frame["run_id"], frame.index, strict=True)).items()
     assert set(frame["flow0_bytes"]) == {1_000_000}
+    # What is paced by sch_fq boots alone; the others share a boot.
+    assert set(frame.loc[frame["pacing"] == "fq", "batch_runs"]) == {1}
     # 1 MB, slow start from 10 segments, 100 ms there: 0.9 s at least.
     assert frame["flow0_completion_ns"].between(800_000_000, 3_000_000_000).all()
 
@@ -97,7 +99,7 @@ def test_a_study_killed_in_the_middle_goes_on_and_its_runs_can_be_made_again(tmp
         assert again.returncode == 0, words
         assert (tmp_path / f"again-{number}" / "manifest.json").exists()
     # A row that says something else is found.
-    (path,) = (tmp_path / "out" / "results" / "cc=bic").glob("*.parquet")
+    (path,) = (tmp_path / "out" / "results" / "pacing=internal").glob("*.parquet")
     table = pq.ParquetFile(path).read()
     place = table.column_names.index("flow0_completion_ns")
     later = pc.add(table["flow0_completion_ns"], 1)
