@@ -122,6 +122,6 @@ class PlannedMedium(ABC, Generic[SectionT]):
         -------
         disciplines : frozenset of str
             Of fifo, codel, fq_codel, pie, fq_pie, cake and red. Which of them a run has decides whether it may share a
-            boot with others: some have timers, or keys of hashes, that are older than the run.
+            boot with others: some have timers that are older than the run's start.
         """
         return frozenset((self.section.queue_discipline,)) if isinstance(self.section, QueueKeys) else frozenset()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many small runs, several in one boot, of which only the summary stays: what a study of thousands is made of.
 
-A run gives the same in a batch as alone (design/interfaces.md, section 11), so any of them can be made again as a
-whole run directory: `leowarp.run(plan)`.
+A run gives the same in each place of a batch (design/interfaces.md, section 11), and any of them can be made again as a
+whole run directory: `leowarp.run(plan)`. What that may give otherwise stands in docs/limitations.md.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 QUEUES_OF_EACH_RUN = frozenset(("fifo", "codel"))
-"""Queue disciplines of which nothing is older than the run: fq_codel, fq_pie and cake tell flows apart by a key that is
-drawn once a boot (flow_dissector.c, net_get_random_once), and the timers of pie and red begin when they are made, at
-another instant before the run's start in each place of a boot."""
+"""Queue disciplines of which nothing is older than the run's start: timers of pie, fq_pie and red begin when they are
+made, before it by another time in each place of a boot. fq_codel and cake are not known to be free of such things: the
+key of their hashes is drawn once a run (guest/draws/draws.h), what else they keep was not looked at."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ def shareable(plan: Plan) -> bool:
     from leowarp import media
 
     is_ours = plan.guest.kernel == "default" and not plan.guest.cc_modules
-    # sch_fq, too, hashes what belongs to no socket by a key of the boot.
+    # As little is known of sch_fq.
     paced = any(host.pacing == "fq" for host in plan.hosts)
-    # Programs leave what they like behind: processes, files, keys of the boot that their sockets are the first to need.
+    # Programs leave what they like behind.
     runs_programs = any(flow.kind == "program" for flow in plan.flows)
     return (
         is_ours
