@@ -9,7 +9,6 @@
  */
 #include <linux/delay.h>
 #include <linux/err.h>
-#include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/time-internal.h>
 #include <linux/uaccess.h>
@@ -17,6 +16,9 @@
 #include <asm/unistd.h>
 #include <sysdep/ptrace.h>
 #include <sysdep/syscalls.h>
+
+/* draws.c */
+bool current_is_agent(void);
 
 void __real_handle_syscall(struct uml_pt_regs *regs);
 void __wrap_handle_syscall(struct uml_pt_regs *regs);
@@ -53,7 +55,7 @@ static bool asks_without_waiting(struct uml_pt_regs *regs)
 void __wrap_handle_syscall(struct uml_pt_regs *regs)
 {
 	/* Before the call: select writes into its timeout */
-	bool polls = time_travel_mode == TT_MODE_INFCPU && !is_global_init(current) && asks_without_waiting(regs);
+	bool polls = time_travel_mode == TT_MODE_INFCPU && !current_is_agent() && asks_without_waiting(regs);
 
 	__real_handle_syscall(regs);
 	/* A call that failed has taken its 1 us */

@@ -15,6 +15,8 @@
 #include <linux/kernel.h>
 #include <linux/proc_fs.h>
 #include <linux/random.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <net/inet_sock.h>
@@ -33,8 +35,16 @@ void __wrap_get_random_bytes(void *buffer, size_t length);
 static struct draws others = { .name = "others" };
 
 static u64 seed_of_run;
+/* The process that has begun the run */
+static pid_t beginner;
 /* 2: no run has begun yet, the seed is that of the boot */
 u32 draws_beginnings = 2;
+
+/* The agent: the guest's first process, and the one of its own in which it makes a run */
+bool current_is_agent(void)
+{
+	return is_global_init(current) || task_tgid_nr(current) == beginner;
+}
 
 static u64 seed(void)
 {
@@ -58,8 +68,8 @@ static u64 draws_next_of_file(struct draws *draws)
  * drawn since it delivered that many: no other connection's draws change it. A congestion control draws in one go, as it
  * answers an ACK or a timeout, so that to remember the last who drew is enough to count.
  */
-static u64 last;
-static u32 times;
+static u64 last_state;
+static u32 draws_of_last_state;
 
 static u64 draws_next_of_connection(const struct sock *sk)
 {
@@ -67,9 +77,9 @@ static u64 draws_next_of_connection(const struct sock *sk)
 	u64 state = draws_state_of_connection(seed(), ntohl(inet->inet_saddr), ntohl(inet->inet_daddr),
 					      ntohs(inet->inet_sport), ntohs(inet->inet_dport), tcp_sk(sk)->delivered);
 
-	times = state == last ? times + 1 : 0;
-	last = state;
-	state += times * DRAWS_GOLDEN;
+	draws_of_last_state = state == last_state ? draws_of_last_state + 1 : 0;
+	last_state = state;
+	state += draws_of_last_state * DRAWS_GOLDEN;
 	return draws_step(&state);
 }
 
@@ -141,8 +151,10 @@ static ssize_t seed_write(struct file *f, const char __user *from, size_t size, 
 	if (copy_from_user(&wanted, from, size))
 		return -EFAULT;
 	seed_of_run = wanted;
+	beginner = task_tgid_nr(current);
 	draws_beginnings++;
-	last = times = 0;
+	last_state = 0;
+	draws_of_last_state = 0;
 	return size;
 }
 

@@ -23,9 +23,10 @@ struct draws {
 	u32 beginning;	/* which it has begun with; 0: none yet */
 };
 
-/* How often streams have begun anew (draws.c) */
+/* What streams now begin with: 1 before the first process, 2 until a run begins, one more with each run (draws.c) */
 extern u32 draws_beginnings;
 
+bool current_is_agent(void);
 u64 draws_next(struct draws *draws, const struct sock *connection);
 u32 draws_below(struct draws *draws, const struct sock *connection, u32 ceil);
 void draws_fill(struct draws *draws, const struct sock *connection, void *buffer, size_t length);

@@ -9,7 +9,6 @@
 #include "draws.h"
 #include <linux/fs.h>
 #include <linux/random.h>
-#include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
@@ -28,7 +27,7 @@ static ssize_t getrandom_fill(struct iov_iter *to)
 	while ((length = min(iov_iter_count(to), sizeof(block)))) {
 		size_t copied;
 
-		draws_fill(is_global_init(current) ? &agent : &programs, NULL, block, length);
+		draws_fill(current_is_agent() ? &agent : &programs, NULL, block, length);
 		copied = copy_to_iter(block, length, to);
 		filled += copied;
 		if (copied != length)

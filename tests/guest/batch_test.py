@@ -39,7 +39,7 @@ congestion_control = "cubic"
 """
 
 
-MOBILE = Path(__file__).parents[2] / "examples" / "mobile-tcp.toml"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def plan_of(folder: Path, text: str, **settings):
@@ -69,6 +69,19 @@ def test_a_run_gives_the_same_bytes_wherever_in_a_batch_it_stands(tmp_path):
     assert together[2]["packets.rec"] != alone[0]["packets.rec"]
 
 
+@pytest.mark.parametrize(("example", "duration"), [("one-change", "40 s"), ("starlink-new-york-london", "6 s")])
+def test_a_run_by_itself_is_the_run_of_a_batch(tmp_path, example, duration):
+    # Where threads of the agent wake at one instant: as the route changes a ping leaves, or a call is due.
+    plan = scenario.resolve(scenario.load(EXAMPLES / f"{example}.toml", {"run.duration": duration}))
+    timeline = media.timeline_of(plan, ephemeris.ephemeris_of(plan))
+    (tmp_path / "alone").mkdir()
+    result = guest.run(guest.guest_image("default"), plan, timeline, tmp_path / "alone")
+    alone = {path.name: path.read_bytes() for path in result.out_dir.iterdir()}
+    (in_batch,) = records([plan], tmp_path / "batch")
+    assert len(alone["bins.rec"]) > 10_000
+    assert [name for name, content in alone.items() if content != in_batch[name]] == []
+
+
 def test_a_run_that_fails_takes_no_other_with_it(tmp_path):
     good = plan_of(tmp_path, JITTERED)
     bad = plan_of(tmp_path, JITTERED, tcp__sysctl={"net.ipv4.tcp_no_such_thing": "1"})
@@ -79,6 +92,18 @@ def test_a_run_that_fails_takes_no_other_with_it(tmp_path):
     assert "tcp_no_such_thing" in str(made[1].error)
     first, last = ({**made[i].summary, "cpu_s": 0, "wall_s": 0} for i in (0, 2))
     assert first == last
+
+
+def test_a_run_that_runs_out_of_memory_says_what_to_type_by_itself_and_in_a_batch(tmp_path):
+    # 4,408 satellites need some 600 MiB; the kernel ends the process of the run, not the guest's first.
+    settings = {"run.duration": "1 s", "network.instantiate": "all", "guest.memory": "128 MiB"}
+    plan = scenario.resolve(scenario.load(EXAMPLES / "starlink-gen1.toml", settings))
+    timeline = media.timeline_of(plan, ephemeris.ephemeris_of(plan))
+    (tmp_path / "alone").mkdir()
+    with pytest.raises(GuestError, match="ended by signal 9") as alone:
+        guest.run(guest.guest_image("default"), plan, timeline, tmp_path / "alone")
+    (in_batch,) = guest.run_batch(guest.guest_image("default"), [(plan, timeline)], tmp_path / "batch")
+    assert [alone.value.hint, in_batch.hint] == ["the guest is out of memory; raise guest.memory"] * 2
 
 
 def test_a_batch_and_a_run_directory_come_to_the_same_numbers(tmp_path):
@@ -102,7 +127,7 @@ def test_random_numbers_of_the_kernel_begin_anew_with_each_run(tmp_path):
     # A writer that finds no memory waits by chance (sk_stream_wait_memory, net/core/stream.c): Reno's of this seed does
     # at once, and the second run of a boot went on with the numbers of the first.
     settings = {"run.seed": 1, "run.duration": "3 s", "mobile.snr": "11 dB"}
-    waits = scenario.resolve(scenario.load(MOBILE, settings))
+    waits = scenario.resolve(scenario.load(EXAMPLES / "mobile-tcp.toml", settings))
     first, *others = records([waits] * 3, tmp_path / "waits")
     assert others == [first, first]
 

@@ -21,6 +21,9 @@ pub enum Error {
     /// The host directory could not be written.
     #[error("write {file}: {source}")]
     Output { file: String, source: io::Error },
+    /// The kernel ended the process of a run.
+    #[error("the process of the run was ended by signal {signal}")]
+    Killed { signal: i32 },
     /// The run contradicts itself.
     #[error("{0}")]
     Broken(String),
@@ -55,7 +58,8 @@ impl Error {
             Self::Kernel { source, .. } if matches!(source.raw_os_error(), Some(libc::ENOMEM | libc::ENOBUFS)) => {
                 "the guest is out of memory; raise guest.memory".into()
             }
-            Self::Kernel { .. } | Self::Broken(_) => {
+            Self::Killed { signal: libc::SIGKILL } => "the guest is out of memory; raise guest.memory".into(),
+            Self::Kernel { .. } | Self::Killed { .. } | Self::Broken(_) => {
                 "this should not happen: please report it with the plan of this run".into()
             }
         }

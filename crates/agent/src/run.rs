@@ -19,11 +19,11 @@ use leowarp_timeline::record::LinkTotal;
 use leowarp_timeline::setup::{Discipline, LinkKind, Setup};
 use std::path::Path;
 
-/// All of it, from its input directory, in that of the boot, into its output directory, which becomes the working one.
-pub fn run(boot_dir: &Path, input_dir: &Path, output_dir: &Path) -> Result<()> {
+/// All of it, from its input, which lies in the boot's directory or in one of its own there, into its output directory, which
+/// becomes the working one.
+pub fn run(boot_dir: &Path, input: &Input, output_dir: &Path) -> Result<()> {
     std::env::set_current_dir(output_dir)
         .map_err(|source| Error::Output { file: output_dir.display().to_string(), source })?;
-    let input = Input::read(input_dir)?;
     let setup = &input.setup;
     leolink::begin_draws(setup.seed)?;
     // They count from the boot on: runs before this one may have had some.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many small runs, several in one boot, of which only the summary stays: what a study of thousands is made of.
 
-A run gives the same in each place of a batch (design/interfaces.md, section 11), and any of them can be made again as a
-whole run directory: `leowarp.run(plan)`. What that may give otherwise stands in docs/limitations.md.
+A run gives the same in each place of a batch and by itself (design/interfaces.md, section 11): any of them can be made
+again as a whole run directory, `leowarp.run(plan)`.
 """
 
 from __future__ import annotations
