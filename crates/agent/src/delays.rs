@@ -24,7 +24,7 @@ const WIDEST_BITS: u32 = 13;
 const PAGE: usize = 1024;
 /// Places that are set aside from the start, by histogram and by queue. What is not used of them costs nothing, while
 /// pieces that are made one by one come to lie behind the large buffers of the allocator and keep these from growing in
-/// place: the first touch of a page of memory costs 40 us, as much as 2,000 packets counted.
+/// place: the first touch of four pages of memory costs 40 us, as much as 2,000 packets counted.
 const PAGES: usize = 32;
 const WAITING: usize = 4096;
 /// `Histogram::numbers` of a page that is not there.

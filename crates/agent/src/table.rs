@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Write;
 use std::marker::PhantomData;
 
-/// As much as is worth it: a write costs 10 us, the first touch of the 16 pages of a buffer 640 us.
+/// As much as is worth it: a write costs 10 us, the first touch of the 16 pages of a buffer 160 us.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// A file that is written from its beginning to its end.

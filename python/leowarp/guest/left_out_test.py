@@ -48,6 +48,7 @@ KNOWN_BY = {
     "draws": "__wrap_get_random_u32",
     "getrandom": "__wrap_sys_getrandom",
     "polling": "__wrap_handle_syscall",
+    "ahead": "__wrap_segv_handler",
     "routers": "__wrap_netdev_register_kobject",
     "taps": "__wrap_time_travel_sleep",
     "payload": "__wrap__copy_from_iter",
