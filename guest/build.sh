@@ -7,9 +7,9 @@
 # nanosecond), qdisc/leolink_*.c (the link model), cc/bbr_handover.c and cc/cubic_handover.c (congestion controls),
 # ulp/delack.c (delayed ACKs), tcp/loss_*.c (ways to find losses), draws/ (random numbers), netns/routers.c (namespaces of
 # nodes that only pass packets on), tap/taps.c (what passes hosts' interfaces), tcp/payload.c (what bulk transfers send is
-# not copied), tcp/sockets.c (samples of sockets), pages/ahead.c (a process gets its memory four pages at a time); and two
-# headers: irqs/irqflags.h in place of the kernel's own (interrupts masked without a call), and skbs/kept.h before
-# net/core/skbuff.c (freed packets are kept for the next).
+# not copied), tcp/sockets.c (samples of sockets), pages/ahead.c (a process gets its memory four pages at a time),
+# sched/lag.c (a run begins with a scheduler that owes nobody); and two headers: irqs/irqflags.h in place of the kernel's own
+# (interrupts masked without a call), and skbs/kept.h before net/core/skbuff.c (freed packets are kept for the next).
 #
 #	guest/build.sh [--leave-out] SOURCE BUILD OUT
 #
@@ -132,7 +132,7 @@ cp "$here/Kbuild" "$here"/*/*.[ch] "$build/leowarp/"
 ours="clock:clock_register leolink:leolink_register bbr_handover:bbr_handover_main
 	cubic_handover:cubic_handover_ssthresh delack:delack_register loss_detection:__wrap_tcp_rack_mark_lost
 	draws:__wrap_get_random_u32 getrandom:__wrap_sys_getrandom polling:__wrap_handle_syscall
-	ahead:__wrap_segv_handler
+	ahead:__wrap_segv_handler lag:lag_register
 	routers:__wrap_netdev_register_kobject taps:__wrap_time_travel_sleep payload:__wrap__copy_from_iter
 	sockets:leowarp_sockets_register"
 # What of the kernel's own loss_detection stands before (tcp/loss_hooks.c)

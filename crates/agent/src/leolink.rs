@@ -46,6 +46,7 @@ const FORWARDING: &str = "/proc/leolink/forwarding";
 const NAMESPACES: &str = "/proc/leolink/namespaces";
 const PAYLOAD: &str = "/proc/leolink/payload";
 const SEED: &str = "/proc/leolink/seed";
+const LAG: &str = "/proc/leolink/lag";
 
 /// An attribute's length has 16 bits.
 const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
@@ -85,6 +86,12 @@ pub fn set_payload(nobody_looks_at: &'static [u8]) -> error::Result<()> {
 pub fn begin_draws(seed: u64) -> error::Result<()> {
     // false: a kernel of the user's own, whose runs have a boot of their own each
     tell(SEED, seed.to_ne_bytes()).map(|_| ())
+}
+
+/// Has the scheduler owe no sleeping task anything from now on, whatever ran in this boot before (guest/sched/lag.c).
+pub fn forget_lag() -> error::Result<()> {
+    // false: as above, or a kernel of another version
+    tell(LAG, "0").map(|_| ())
 }
 
 /// Opens a file of the guest kernel's. None: it has no such file.

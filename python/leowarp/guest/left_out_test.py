@@ -49,6 +49,7 @@ KNOWN_BY = {
     "getrandom": "__wrap_sys_getrandom",
     "polling": "__wrap_handle_syscall",
     "ahead": "__wrap_segv_handler",
+    "lag": "lag_register",
     "routers": "__wrap_netdev_register_kobject",
     "taps": "__wrap_time_travel_sleep",
     "payload": "__wrap__copy_from_iter",
