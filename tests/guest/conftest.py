@@ -4,6 +4,7 @@
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,17 @@ def image_with(built_kernel: Kernel, tmp_path_factory: pytest.TempPathFactory) -
         warnings = ["-Wall", "-Wextra", "-Werror"]
         subprocess.run(["gcc", "-O1", "-static", *flags, *warnings, "-o", program, source], check=True)
         return GuestImage(built_kernel.program, program, built_kernel.symbols)
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def end_of(image_with: Callable[..., GuestImage]) -> Callable[..., dict[str, Any]]:
+    """What a C program of this directory, in the agent's place, wrote into `end.json`: by name, directory, flags."""
+
+    def made(init: str, directory: Path, *flags: str, duration_ns: int = 1_000_000_000) -> dict[str, Any]:
+        image, console = image_with(init, *flags), directory / "console.txt"
+        return drive(image, directory, console, duration_ns=duration_ns, seed=1, memory_bytes=96 * MIB).end
 
     return made
 

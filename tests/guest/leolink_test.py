@@ -5,8 +5,6 @@ import errno
 
 import pytest
 
-from leowarp.guest import drive
-
 pytestmark = pytest.mark.guest
 
 FRAME_BYTES = 100 + 8 + 20 + 14
@@ -14,19 +12,12 @@ NEEDS_A_LIMIT = "leolink: packets that overtake need a limit of 1 to 65536 packe
 
 
 @pytest.fixture(scope="module")
-def said(image_with, tmp_path_factory):
+def said(end_of, tmp_path_factory):
     """What the kernel said to each change, or counted: a list by the name of the step."""
     directory = tmp_path_factory.mktemp("leolink")
     for name in ("in", "out"):
         (directory / name).mkdir()
-    end = drive(
-        image_with("leolink_init"),
-        directory,
-        directory / "console.txt",
-        duration_ns=10_000_000_000,
-        seed=1,
-        memory_bytes=96 << 20,
-    ).end
+    end = end_of("leolink_init", directory, duration_ns=10_000_000_000)
     return {what: rest for what, *rest in end["said"]}
 
 

@@ -8,7 +8,6 @@
  * `copies`: whether a parent keeps its bytes when a child writes to the page and to those beside it.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

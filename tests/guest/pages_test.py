@@ -3,20 +3,11 @@
 
 import pytest
 
-from leowarp.guest import drive
-
 pytestmark = pytest.mark.guest
 
 
-def test_a_first_write_gives_the_block_of_its_page_and_nothing_else(image_with, guest_directory):
-    end = drive(
-        image_with("pages_init"),
-        guest_directory,
-        guest_directory / "console.txt",
-        duration_ns=1_000_000_000,
-        seed=1,
-        memory_bytes=96 << 20,
-    ).end
+def test_a_first_write_gives_the_block_of_its_page_and_nothing_else(end_of, guest_directory):
+    end = end_of("pages_init", guest_directory)
     # Page 9 lies in the block of pages 8 to 11.
     assert end["there"] == "0" * 8 + "1" * 4 + "0" * 20
     assert end["are_zero"]

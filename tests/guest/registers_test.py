@@ -8,20 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from leowarp.guest import drive
-
 pytestmark = pytest.mark.guest
 
 
-def test_every_process_and_thread_keeps_its_vector_registers(image_with, guest_directory):
-    end = drive(
-        image_with("registers_init", "-pthread"),
-        guest_directory,
-        guest_directory / "console.txt",
-        duration_ns=1_000_000_000,
-        seed=1,
-        memory_bytes=96 << 20,
-    ).end
+def test_every_process_and_thread_keeps_its_vector_registers(end_of, guest_directory):
+    end = end_of("registers_init", guest_directory, "-pthread")
     flags = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")).split()
     assert end["width_bytes"] == (64 if {"avx512f", "avx512bw"} <= set(flags) else 32 if "avx" in flags else 16)
     assert end["kept"] == 4

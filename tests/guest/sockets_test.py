@@ -7,25 +7,15 @@ import errno
 
 import pytest
 
-from leowarp.guest import drive
-
 pytestmark = pytest.mark.guest
 
 BYTES = 1024
 
 
 @pytest.fixture(scope="module")
-def found(image_with, tmp_path_factory):
+def found(end_of, tmp_path_factory):
     """What sockets_init.c found."""
-    directory = tmp_path_factory.mktemp("sockets")
-    return drive(
-        image_with("sockets_init"),
-        directory,
-        directory / "console.txt",
-        duration_ns=1_000_000_000,
-        seed=1,
-        memory_bytes=96 << 20,
-    ).end
+    return end_of("sockets_init", tmp_path_factory.mktemp("sockets"))
 
 
 def test_the_range_that_nobody_looks_at_is_not_copied_and_all_else_is(found):
