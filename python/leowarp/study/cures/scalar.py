@@ -85,8 +85,8 @@ def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def jittered(rows: pd.DataFrame) -> pd.DataFrame:
-    """Transfers of `torres2020`: `numbers_of`, with `tcp, congestion_control, distribution, jitter_ns` and "
-    "`lost_ratio`."""
+    """Transfers of `torres2020`: `numbers_of`, with `tcp, congestion_control, distribution, jitter_ns` and
+    `lost_ratio`."""
     rows = rows[rows["status"] == "ok"].reset_index(drop=True)
     frame = numbers_of(rows)
     profiles = zip(rows["tcp_profile"], rows["tcp_sysctl"], strict=True)
