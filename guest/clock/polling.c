@@ -16,9 +16,8 @@
 #include <asm/unistd.h>
 #include <sysdep/ptrace.h>
 #include <sysdep/syscalls.h>
-
-/* draws.c */
-bool current_is_agent(void);
+#define DRAWS_WITHOUT_FILE
+#include "draws.h"
 
 void __real_handle_syscall(struct uml_pt_regs *regs);
 void __wrap_handle_syscall(struct uml_pt_regs *regs);

@@ -43,6 +43,14 @@ impl Error {
         Self::Kernel { attempt: attempt.into(), source: io::Error::from_raw_os_error(errno) }
     }
 
+    fn lacks_memory(&self) -> bool {
+        match self {
+            Self::Kernel { source, .. } => matches!(source.raw_os_error(), Some(libc::ENOMEM | libc::ENOBUFS)),
+            Self::Killed { signal } => *signal == libc::SIGKILL,
+            _ => false,
+        }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
@@ -55,10 +63,7 @@ impl Error {
                 "the disk of the run directory is full; free some space and run again".into()
             }
             Self::Output { .. } => "check the run directory's permissions".into(),
-            Self::Kernel { source, .. } if matches!(source.raw_os_error(), Some(libc::ENOMEM | libc::ENOBUFS)) => {
-                "the guest is out of memory; raise guest.memory".into()
-            }
-            Self::Killed { signal: libc::SIGKILL } => "the guest is out of memory; raise guest.memory".into(),
+            _ if self.lacks_memory() => "the guest is out of memory; raise guest.memory".into(),
             Self::Kernel { .. } | Self::Killed { .. } | Self::Broken(_) => {
                 "this should not happen: please report it with the plan of this run".into()
             }
