@@ -158,6 +158,17 @@ def test_the_scheduler_owes_nobody_for_what_ran_before(tmp_path):
     assert records([first, second], tmp_path / "together")[1] == alone
 
 
+def test_memory_of_sockets_that_a_run_left_uncounted_is_none_of_the_next(tmp_path):
+    # Up to 1 MiB either way (guest/tcp/memory.c), here a third of what TCP may have: the second run met that later.
+    limited = {"guest.sysctl": {"net.ipv4.tcp_mem": "300 500 700"}, "chain.loss": "0.02 %", "chain.delay": "30 ms"}
+    first, second = (
+        plan_of(tmp_path, LOSSY_CHAIN.replace("cubic", congestion_control), **{"run.seed": seed, **limited})
+        for seed, congestion_control in ((1, "cubic"), (2, "reno"))
+    )
+    (alone,) = records([second], tmp_path / "alone")
+    assert records([first, second], tmp_path / "together")[1] == alone
+
+
 def test_what_is_older_than_a_run_keeps_it_from_sharing_a_boot(tmp_path):
     assert shared_boot.shareable(plan_of(tmp_path, JITTERED))
     assert not shared_boot.shareable(plan_of(tmp_path, LOSSY_CHAIN, network__neighbours="arp"))

@@ -47,6 +47,7 @@ const NAMESPACES: &str = "/proc/leolink/namespaces";
 const PAYLOAD: &str = "/proc/leolink/payload";
 const SEED: &str = "/proc/leolink/seed";
 const LAG: &str = "/proc/leolink/lag";
+const MEMORY: &str = "/proc/leolink/memory";
 
 /// An attribute's length has 16 bits.
 const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
@@ -88,10 +89,12 @@ pub fn begin_draws(seed: u64) -> error::Result<()> {
     tell(SEED, seed.to_ne_bytes()).map(|_| ())
 }
 
-/// Has the scheduler owe no sleeping task anything from now on, whatever ran in this boot before (guest/sched/lag.c).
-pub fn forget_lag() -> error::Result<()> {
+/// Has nothing that runs of this boot left behind count from now on: what the scheduler owes sleeping tasks
+/// (guest/sched/lag.c), and memory of sockets that is not accounted for yet (guest/tcp/memory.c).
+pub fn forget_earlier_runs() -> error::Result<()> {
     // false: as above, or a kernel of another version
-    tell(LAG, "0").map(|_| ())
+    tell(LAG, "0")?;
+    tell(MEMORY, "0").map(|_| ())
 }
 
 /// Opens a file of the guest kernel's. None: it has no such file.

@@ -45,7 +45,7 @@ pub fn run(boot_dir: &Path, input: &Input, output_dir: &Path) -> Result<()> {
     network.begin(clock.start_ns)?;
     modules::set_origin(clock.start_ns)?;
     clock.sleep_until(-LEAD_NS)?;
-    leolink::forget_lag()?;
+    leolink::forget_earlier_runs()?;
     let context = Context::new(setup, &input.events, clock);
     let capture = setup.observe.truth.then(|| Capture::open(&context, &network)).transpose()?;
     let mut player = Player::open(&context, network, flows)?;
