@@ -23,6 +23,9 @@ prepare modules_prepare modules: ;
 arch/um/kernel/time.o:
 	mkdir -p $(O)/arch/um/kernel
 	gcc -c -o $(O)/$@ time.c
+kernel/time/timer.o:
+	mkdir -p $(O)/kernel/time
+	gcc -c -o $(O)/$@ timer.c
 arch/um/os-Linux/signal.o:
 	mkdir -p $(O)/arch/um/os-Linux
 	gcc -c -o $(O)/$@ pending.c
@@ -48,11 +51,13 @@ KNOWN_BY = {
     "draws": "__wrap_get_random_u32",
     "getrandom": "__wrap_sys_getrandom",
     "polling": "__wrap_handle_syscall",
+    "wheel": "__wrap_update_process_times",
     "ahead": "__wrap_segv_handler",
     "lag": "lag_register",
     "routers": "__wrap_netdev_register_kobject",
     "taps": "__wrap_time_travel_sleep",
     "payload": "__wrap__copy_from_iter",
+    "memory": "memory_register",
     "sockets": "leowarp_sockets_register",
 }
 # Linked into 6.12 alone: what it is in place of stays, under another name
@@ -68,6 +73,7 @@ def tree(tmp_path) -> Path:
     (top / "Makefile").write_text(MAKEFILE)
     (top / "Kconfig").write_text("config NET\n\tbool\n\nmenuconfig PREEMPT_NONE\n\tbool\n")
     (top / "time.c").write_text(TIME)
+    (top / "timer.c").write_text("static long timer_bases; long any_timer(void) { return timer_bases; }\n")
     (top / "pending.c").write_text("static unsigned int signals_pending; int any(void) { return signals_pending; }\n")
     (top / "signal.c").write_text("void setup_signal_stack_si(void) {}\n")
     (top / "ours" / "owed.c").write_text(OWED)
