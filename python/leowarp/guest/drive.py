@@ -273,13 +273,14 @@ class Watched:
         with self._consoles, self._boot(seed, memory_bytes) as child, closing(Console(self._console_file)) as console:
             self._consoles.attach()
             usage = self._wait(child, console, began)
+            left_s = usage.left_s()
             rusage = child.reap()
             self._hear(console)
             self._console_text = console.text()
         self._consoles.check()
         assert child.returncode is not None
-        # The kernel program to the last tick from wait4, its processes as last seen.
-        cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s) + sum(usage.children_s.values())
+        # The kernel program to the last tick from wait4, and with it what it has waited for; the rest as last seen.
+        cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s + usage.reaped_s) + left_s
         return Spent(child.returncode, cpu_s, time.monotonic() - began, rusage.ru_maxrss * 1024)
 
     def _boot(self, seed: int, memory_bytes: int) -> Child:

@@ -31,11 +31,13 @@ POLL_S = 0.02
 class Look:
     """One process, as /proc/PID/stat has it: its parent, its processor time, whether any of its threads is awake.
 
-    `has_ended` says that nothing of it runs any more, whether or not its parent knows.
+    `has_ended` says that nothing of it runs any more, whether or not its parent knows; `reaped_s` is the processor time
+    of its children that have ended and that it has waited for.
     """
 
     parent: int
     cpu_s: float
+    reaped_s: float
     is_awake: bool
     has_ended: bool
 
@@ -48,10 +50,10 @@ def look_at(pid: int) -> Look | None:
         is_awake = state in AWAKE or (threads > 1 and _any_awake(pid))
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # proc(5): utime and stime are the fields 14 and 15, counted from 1 with pid and name before ours
-    cpu_s = (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+    # proc(5): utime, stime, cutime and cstime are the fields 14 to 17, counted from 1 with pid and name before ours
+    own, reaped = (sum(map(int, fields[at : at + 2])) / TICKS_PER_S for at in (11, 13))
     # A main thread may end before the others.
-    return Look(int(fields[1]), cpu_s, is_awake, state in "ZX" and threads <= 1)
+    return Look(int(fields[1]), own, reaped, is_awake, state in "ZX" and threads <= 1)
 
 
 def _fields(path: str) -> list[str]:

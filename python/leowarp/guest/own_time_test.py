@@ -14,7 +14,7 @@ BURNS = [sys.executable, "-S", "-c", "while True: pass"]
 
 
 def look(cpu_s=0.0, parent=1, *, is_awake=False, has_ended=False):
-    return Look(parent, cpu_s, is_awake, has_ended)
+    return Look(parent, cpu_s, reaped_s=0.0, is_awake=is_awake, has_ended=has_ended)
 
 
 def stopped(process):

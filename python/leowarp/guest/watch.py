@@ -85,31 +85,52 @@ class GuestMemory:
 class Usage:
     """Processor time of the guest and of its processes, from /proc, and how long all of them slept.
 
-    The guest's processes are children that the kernel program never reaps, so `wait4` alone would miss them.
+    A guest's processes are children of the kernel program, which waits for those that end before it and leaves the
+    others: what it has waited for is in what `wait4` tells of it, the others are not.
+
+    Attributes
+    ----------
+    main_s, reaped_s : float
+        Of the kernel program, and of its processes that it has waited for, at the last sample.
+    children_s : dict of int to float
+        Of each of the others, by process id.
     """
 
     pid: int
     children_s: dict[int, float] = field(default_factory=dict)
     main_s: float = 0.0
+    reaped_s: float = 0.0
 
     def __post_init__(self) -> None:
         self._own = OwnTime([self.pid])
 
     def sample(self) -> float:
         """Read anew; returns the total so far in CPU seconds."""
-        looks = {pid: look for pid in [self.pid, *_children(self.pid)] if (look := look_at(pid))}
-        for pid, look in looks.items():
-            if pid == self.pid:
-                self.main_s = look.cpu_s
-            else:
-                self.children_s[pid] = look.cpu_s
-        self._own.look(looks)
+        before, looks = None, {}
+        # One that the kernel program waits for between two readings would be missed, or counted twice. Once the program
+        # has ended they are no longer its children.
+        while (main := look_at(self.pid)) and not main.has_ended:
+            if before and main.reaped_s == before.reaped_s:
+                self.main_s, self.reaped_s = main.cpu_s, main.reaped_s
+                self.children_s = {pid: look.cpu_s for pid, look in looks.items()}
+                self._own.look({self.pid: main, **looks})
+                break
+            before, looks = main, {pid: look for pid in _children(self.pid) if (look := look_at(pid))}
         return self.total_s
 
     @property
     def total_s(self) -> float:
         """CPU seconds at the last sample: the kernel program and each process it ever had."""
-        return self.main_s + sum(self.children_s.values())
+        return self.main_s + self.reaped_s + sum(self.children_s.values())
+
+    def left_s(self) -> float:
+        """What `wait4` does not count of a kernel program: processes that it did not wait for, as last seen.
+
+        The program must have ended and not been reaped.
+        """
+        main = look_at(self.pid)
+        waited_for_s = main.reaped_s - self.reaped_s if main else 0.0
+        return max(0.0, sum(self.children_s.values()) - waited_for_s)
 
     @property
     def asleep_s(self) -> float:

@@ -7,7 +7,7 @@ from subprocess import PIPE
 import pytest
 
 from leowarp.guest.drive import Patience, _Standstill
-from leowarp.guest.own_time import TICKS_PER_S
+from leowarp.guest.own_time import TICKS_PER_S, look_at
 from leowarp.guest.watch import CONSOLE_KEPT_BYTES, Console, GuestMemory, Usage, members_of_session
 from support.waiting import wait_until, wait_until_gone
 
@@ -88,6 +88,56 @@ def test_usage_counts_a_process_and_its_children(spawn):
     wait_until_gone(lambda: members_of_session(process.pid))
     before = usage.total_s
     assert usage.sample() == before
+
+
+# Burns in a process that it waits for, then in one that it leaves.
+LEAVES_THE_SECOND = """
+import os, signal, sys, time
+for waits in (True, False):
+    sys.stdin.readline()
+    if not (child := os.fork()):
+        while time.process_time() < 0.3: pass
+        os.write(1, f"{time.process_time()}\\n".encode())
+        signal.pause()
+    sys.stdin.readline()
+    if waits:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        os.write(1, b"ended\\n")
+"""
+
+
+def test_a_process_that_was_waited_for_is_counted_once(spawn):
+    process = spawn([sys.executable, "-S", "-c", LEAVES_THE_SECOND], stdin=PIPE, stdout=PIPE, start_new_session=True)
+    usage, tick_s = Usage(process.pid), 1 / TICKS_PER_S
+
+    def go_on() -> None:
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+
+    go_on()
+    first_s = float(process.stdout.readline())
+    seen_s = usage.sample()
+    assert first_s - 2 * tick_s <= seen_s
+    go_on()
+    assert process.stdout.readline() == b"ended\n"
+    # Counted twice it would be twice as much.
+    assert seen_s <= usage.sample() < seen_s + first_s / 2
+    assert usage.reaped_s >= first_s - 2 * tick_s
+    go_on()
+    second_s = float(process.stdout.readline())
+    both_s = usage.sample()
+    assert first_s + second_s - 4 * tick_s <= both_s < seen_s + 1.5 * second_s
+    go_on()
+    wait_until(lambda: look_at(process.pid).has_ended, process)
+    left_s = usage.left_s()
+    assert second_s - 2 * tick_s <= left_s < 1.5 * second_s
+    assert usage.sample() == both_s
+    # What the host's kernel tells of a process has in it what it waited for, and not the others.
+    _, _, rusage = os.wait4(process.pid, 0)
+    assert abs(rusage.ru_utime + rusage.ru_stime + left_s - both_s) < first_s / 2
+    os.killpg(process.pid, signal.SIGKILL)
+    wait_until_gone(lambda: members_of_session(process.pid))
 
 
 @pytest.mark.slow
