@@ -15,7 +15,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,7 +50,7 @@ class Measured:
     all_cpu_s: float
 
 
-def measure(scenario: str | Path, changes: dict[str, str], directory: Path) -> Measured:
+def measure(scenario: str | Path, changes: Mapping[str, str | bool], directory: Path) -> Measured:
     """Run a scenario (a path, or a name in examples/) without its report; the run directory is left in `directory`."""
     began_s = time.process_time()
     run = lw.run(ROOT / "examples" / scenario, changes, directory, force=True, report=False, progress=False)

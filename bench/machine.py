@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import statistics
+import subprocess
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
@@ -15,6 +18,16 @@ def machine() -> str:
                if line.startswith("model name"))  # fmt: skip
     load = Path("/proc/loadavg").read_text().split()[0]
     return f"{cpu}, load {load} at the start"
+
+
+def load_ns(regions_kib: Sequence[int]) -> dict[int, float]:
+    """What a load costs that hangs on the one before it, ns, by the KiB of memory that the loads visit at random."""
+    source = Path(__file__).with_name("load_latency.c")
+    with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as directory:
+        program = Path(directory) / "load_latency"
+        subprocess.run(["gcc", "-O2", "-o", program, source], check=True)
+        said = subprocess.run([program, *map(str, regions_kib)], check=True, capture_output=True, text=True).stdout
+    return {int(kib): float(ns) for kib, ns in (line.split() for line in said.splitlines())}
 
 
 def spread(values: list[float], form: str) -> str:

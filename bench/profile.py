@@ -2,7 +2,8 @@
 """Where the processor time of a run goes, by part of the guest: the profile of docs/performance.md.
 
     guest/build.sh SOURCE BUILD OUT      keeps BUILD/linux with its symbols
-    python bench/profile.py BUILD/linux [SECONDS]
+    python bench/profile.py BUILD/linux [SECONDS]    shares of Madrid-Tokyo
+    python bench/profile.py BUILD/linux --flows      what a packet costs by part, of one flow and of 90 (bench/size.py)
 
 Needs `perf` (Debian: linux-perf). Functions of the guest kernel are put under the part whose pattern matches first.
 """
@@ -16,6 +17,10 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
+from size import BASE, CASES, Case, sent
+from size import scenario as flows_file
+
+FREQUENCY_HZ = 4000
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "madrid-tokyo.toml"
 # A name tells no file: taps.c has a `receive` too, which counts as leolink's.
 PARTS = (
@@ -32,25 +37,57 @@ PARTS = (
 )
 
 
-def profile(kernel: Path, seconds: int) -> dict[str, float]:
-    """Share of samples by part, of the processes of the guest."""
+def samples(kernel: Path, command: list[str]) -> dict[str, int]:
+    """Samples of the guest's processes by part, of a command that makes a run."""
     with tempfile.TemporaryDirectory(prefix="leowarp-profile-") as scratch:
-        data, out = Path(scratch) / "perf.data", Path(scratch) / "run"
-        command = [sys.executable, "-m", "leowarp", "run", str(EXAMPLE), "--out", str(out), "--no-report",
-                   "--progress", "none", "--kernel", str(kernel), "--set", f"run.duration={seconds} s"]  # fmt: skip
-        record = ["perf", "record", "-q", "-o", str(data), "-F", "2000", "-e", "cpu-clock", *command]
+        data = Path(scratch) / "perf.data"
+        record = ["perf", "record", "-q", "-o", str(data), "-F", str(FREQUENCY_HZ), "-e", "cpu-clock", *command]
         subprocess.run(record, check=True, stdout=subprocess.DEVNULL)
         report = ["perf", "report", "-i", str(data), "--no-children", "--comm", kernel.name, "--sort", "dso,sym",
-                  "--field-separator", "\t", "--fields", "overhead,dso,sym", "--stdio"]  # fmt: skip
+                  "--field-separator", "\t", "--fields", "sample,dso,sym", "--stdio"]  # fmt: skip
         text = subprocess.run(report, check=True, capture_output=True, text=True).stdout
-    shares: dict[str, float] = defaultdict(float)
+    found: dict[str, int] = defaultdict(int)
     for line in text.splitlines():
         if line.startswith("#") or line.count("\t") < 2:
             continue
-        share, program, symbol = (part.strip() for part in line.split("\t")[:3])
-        shares[part_of(program, symbol.split(" ", 1)[-1].strip(), kernel.name)] += float(share.rstrip("%"))
-    whole = sum(shares.values())
-    return {name: value / whole for name, value in sorted(shares.items(), key=lambda item: -item[1])}
+        count, program, symbol = (part.strip() for part in line.split("\t")[:3])
+        found[part_of(program, symbol.split(" ", 1)[-1].strip(), kernel.name)] += int(count)
+    return found
+
+
+def run_command(kernel: Path, scenario: str | Path, until_s: float, out: Path) -> list[str]:
+    return [sys.executable, "-m", "leowarp", "run", str(scenario), "--out", str(out), "--force", "--no-report",
+            "--progress", "none", "--kernel", str(kernel), "--set", f"run.duration={until_s} s"]  # fmt: skip
+
+
+def share_lines(kernel: Path, seconds: int) -> list[str]:
+    """Share of each part of Madrid-Tokyo."""
+    with tempfile.TemporaryDirectory(prefix="leowarp-profile-") as scratch:
+        found = samples(kernel, run_command(kernel, EXAMPLE, seconds, Path(scratch) / "run"))
+    whole = sum(found.values())
+    lines = [f"| {name} | {count / whole:.0%} |" for name, count in sorted(found.items(), key=lambda item: -item[1])]
+    return ["| part | share |", "|---|---|", *lines]
+
+
+def packet_ns(kernel: Path, case: Case, scratch: Path) -> dict[str, float]:
+    """What a packet costs by part, ns, between the two virtual seconds of a case."""
+    file = flows_file(case.pairs, scratch / "flows.toml")
+    counts, sent_pkts = [], []
+    for until_s in (case.from_s, case.to_s):
+        counts.append(samples(kernel, run_command(kernel, file, until_s, scratch / "run")))
+        sent_pkts.append(sent(scratch / "run"))
+    ns = 1e9 / FREQUENCY_HZ / (sent_pkts[1] - sent_pkts[0])
+    return {part: (counts[1][part] - counts[0][part]) * ns for part in counts[1]}
+
+
+def packet_lines(kernel: Path) -> list[str]:
+    """What a packet of one flow and of many costs by part."""
+    with tempfile.TemporaryDirectory(prefix="leowarp-profile-") as scratch:
+        one, many = (packet_ns(kernel, CASES[name], Path(scratch)) for name in (BASE, "90 flows"))
+    lines = [f"| {part} | {one.get(part, 0):,.0f} | {ns:,.0f} |"
+             for part, ns in sorted(many.items(), key=lambda item: -item[1])]  # fmt: skip
+    head = [f"| part, ns a packet | {BASE} | 90 flows |", "|---|---:|---:|"]
+    return [*head, *lines, f"| all | {sum(one.values()):,.0f} | {sum(many.values()):,.0f} |"]
 
 
 def part_of(program: str, symbol: str, kernel: str) -> str:
@@ -64,10 +101,9 @@ def part_of(program: str, symbol: str, kernel: str) -> str:
 def main() -> None:
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 200
-    print("| part | share |\n|---|---|")
-    for name, share in profile(Path(sys.argv[1]), seconds).items():
-        print(f"| {name} | {share:.0%} |")
+    kernel, rest = Path(sys.argv[1]), sys.argv[2:]
+    lines = packet_lines(kernel) if rest == ["--flows"] else share_lines(kernel, int(rest[0]) if rest else 200)
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

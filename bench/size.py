@@ -4,9 +4,11 @@
     python bench/size.py            measure, print, and write the table into docs/performance.md
     python bench/size.py --quick    shorter, one repetition, printed only
 
-CUBIC over Starlink's first shell, all links 100 Mbit/s with 500 packets of queue: one flow from Madrid to Tokyo, and
-90, each of ten cities to each. The cost of building is taken out: a long run less a short one, processor time of the
-guest by packets that links delivered.
+CUBIC over Starlink's first shell, all links 100 Mbit/s with 500 packets of queue: one flow from Madrid to Tokyo, and as
+many as a number of cities have, each to each. The cost of building is taken out: a long run less a short one, processor
+time of the guest by packets that links delivered. Further cases tell where the price comes from: a flow over two links
+(the hosts), without packet truth (its records), and with a tenth of the packets in flight at a tenth of the rate and a
+tenth of the samples, so that a packet has as many (memory). A second table has what a load from memory costs here.
 """
 
 from __future__ import annotations
@@ -15,11 +17,15 @@ import argparse
 import statistics
 import sys
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 
 from bench import measure
-from machine import machine, publish, spread
+from machine import load_ns, machine, publish, spread
+
+import leowarp as lw
 
 CITIES = ("Madrid", "Tokyo", "London", "New York", "Sydney", "Singapore", "Cape Town", "Oslo", "Paris", "Mumbai")
 HEAD = """\
@@ -35,21 +41,108 @@ queue = "500 pkts"
 [observe]
 packets = "none"
 """
+WITHOUT_TRUTH = {"observe.truth": False}
+# As long a queue in time, as many samples for each packet.
+TENTH = {"isl.rate": "10 Mbit/s", "isl.queue": "50 pkts", "ground.rate": "10 Mbit/s", "ground.queue": "50 pkts",
+         "observe.sockets": "500 ms", "observe.queues": "500 ms"}  # fmt: skip
+REGIONS_KIB = (512, 2 * 1024, 4 * 1024, 8 * 1024, 16 * 1024, 64 * 1024)
 
 
-def scenario(cities: tuple[str, ...], pairs: list[tuple[str, str]], file: Path) -> str:
+@dataclass(frozen=True)
+class Case:
+    """Cities between which flows go, the virtual seconds between which a packet-hop is measured, and what changes."""
+
+    pairs: tuple[tuple[str, str], ...]
+    from_s: int
+    to_s: int
+    changes: Mapping[str, str | bool]
+
+
+def each_to_each(cities: int) -> tuple[tuple[str, str], ...]:
+    return tuple(permutations(CITIES[:cities], 2))
+
+
+CASES = {
+    "one flow, Madrid to Paris": Case((("Madrid", "Paris"),), 5, 85, {}),
+    "one flow, Madrid to Tokyo": Case((("Madrid", "Tokyo"),), 5, 45, {}),
+    "6 flows": Case(each_to_each(3), 2, 14, {}),
+    "30 flows": Case(each_to_each(6), 1, 4, {}),
+    "90 flows": Case(each_to_each(10), 1, 5, {}),
+    "one flow, Madrid to Tokyo, without packet truth": Case((("Madrid", "Tokyo"),), 5, 45, WITHOUT_TRUTH),
+    "90 flows, without packet truth": Case(each_to_each(10), 1, 5, WITHOUT_TRUTH),
+    "one flow, Madrid to Tokyo, a tenth in flight": Case((("Madrid", "Tokyo"),), 50, 450, TENTH),
+    "90 flows, a tenth in flight": Case(each_to_each(10), 10, 30, TENTH),
+}
+BASE = "one flow, Madrid to Tokyo"
+
+
+@dataclass(frozen=True)
+class Price:
+    """What was measured between two virtual seconds: processor time of the guest, packets that links delivered (hops),
+    packets that stations sent, and directions of links that carried some."""
+
+    cpu_s: float
+    hops: int
+    sent_pkts: int
+    directions: int
+
+    @property
+    def hop_ns(self) -> float:
+        return self.cpu_s * 1e9 / self.hops
+
+    @property
+    def packet_ns(self) -> float:
+        return self.cpu_s * 1e9 / self.sent_pkts
+
+
+def scenario(pairs: tuple[tuple[str, str], ...], file: Path) -> str:
     """A file's name, of a scenario with a flow for each pair."""
+    cities = dict.fromkeys(city for pair in pairs for city in pair)
     stations = [f'[[stations]]\nname = "{city}"\n' for city in cities]
     flows = [f'[[flows]]\nsource = "{source}"\ndestination = "{destination}"\n' for source, destination in pairs]
     file.write_text(HEAD + "".join(stations + flows))
     return str(file)
 
 
-def hop_ns(file: str, short_s: int, long_s: int, scratch: Path) -> tuple[float, int]:
-    """Processor time of a packet-hop in ns, and how many there were in the time between the two durations."""
-    short, long = (measure(file, {"run.duration": f"{s} s"}, scratch / "run") for s in (short_s, long_s))
-    hops = long.packet_hops - short.packet_hops
-    return (long.guest_cpu_s - short.guest_cpu_s) * 1e9 / hops, hops
+def sent(directory: Path) -> int:
+    """Packets that stations sent in a run."""
+    totals = lw.open(directory).linktotals()
+    return int(totals[totals["from"].isin(CITIES)]["offered_pkts"].sum())
+
+
+def price(case: Case, share: float, scratch: Path) -> Price:
+    """What a case costs between its two virtual seconds, or the first `share` of the time between them."""
+    file = scenario(case.pairs, scratch / "size.toml")
+    until_s = case.from_s + (case.to_s - case.from_s) * share
+    costs: list[Price] = []
+    for virtual_s in (case.from_s, until_s):
+        made = measure(file, {"run.duration": f"{virtual_s} s", **case.changes}, scratch / "run")
+        directions = int((lw.open(scratch / "run").linktotals()["delivered_pkts"] > 0).sum())
+        costs.append(Price(made.guest_cpu_s, made.packet_hops, sent(scratch / "run"), directions))
+    short, long = costs
+    return Price(long.cpu_s - short.cpu_s, long.hops - short.hops, long.sent_pkts - short.sent_pkts, long.directions)
+
+
+def price_lines(found: dict[str, list[Price]]) -> list[str]:
+    base_ns = statistics.median(each.hop_ns for each in found[BASE])
+    lines = ["| flows | link directions | packet-hops | links a packet passes | CPU time of a packet-hop "
+             "| against one flow | CPU time of a packet |", "|---|---:|---:|---:|---:|---:|---:|"]  # fmt: skip
+    for name, prices in found.items():
+        first, hops_ns = prices[0], [each.hop_ns for each in prices]
+        lines.append(
+            f"| {name} | {first.directions} | {first.hops:,} | {first.hops / first.sent_pkts:.1f} "
+            f"| {spread(hops_ns, '.0f')} ns | {statistics.median(hops_ns) / base_ns:.2f} "
+            f"| {spread([each.packet_ns for each in prices], ',.0f')} ns |"
+        )
+    return lines
+
+
+def load_lines(repeats: int) -> list[str]:
+    found = [load_ns(REGIONS_KIB) for _ in range(repeats)]
+    sizes = " | ".join(f"{kib / 1024:g}" for kib in REGIONS_KIB)
+    costs = " | ".join(spread([each[kib] for each in found], ".0f") for kib in REGIONS_KIB)
+    return ["", f"| a chain of loads through so many MiB | {sizes} |", "|---|" + "---:|" * len(REGIONS_KIB),
+            f"| ns a load | {costs} |"]  # fmt: skip
 
 
 def main() -> None:
@@ -57,20 +150,14 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="shorter and once; the page stays as it is")
     quick = parser.parse_args().quick
     where, repeats = machine(), 1 if quick else 3
-    found: dict[str, list[tuple[float, int]]] = {"one flow": [], "90 flows": []}
+    found: dict[str, list[Price]] = {name: [] for name in CASES}
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as directory:
-        scratch = Path(directory)
-        one = scenario(CITIES[:2], [CITIES[:2]], scratch / "one.toml")
-        many = scenario(CITIES, list(permutations(CITIES, 2)), scratch / "many.toml")
         for _ in range(repeats):
-            found["one flow"].append(hop_ns(one, 5, 15 if quick else 45, scratch))
-            found["90 flows"].append(hop_ns(many, 1, 2 if quick else 3, scratch))
-            print({name: values[-1] for name, values in found.items()}, file=sys.stderr, flush=True)
-    middle = {name: statistics.median(ns for ns, _ in values) for name, values in found.items()}
-    lines = [f"Measured on: {where}. Median of {repeats} (smallest to largest).", "",
-             "| flows | packet-hops | CPU time of one | against one flow |", "|---|---:|---:|---:|",
-             *(f"| {name} | {values[0][1]:,} | {spread([ns for ns, _ in values], '.0f')} ns "
-               f"| {middle[name] / middle['one flow']:.2f} |" for name, values in found.items())]  # fmt: skip
+            for name, case in CASES.items():
+                found[name].append(price(case, 0.25 if quick else 1.0, Path(directory)))
+                print(f"{name}: {found[name][-1].hop_ns:.0f} ns", file=sys.stderr, flush=True)
+    head = f"Measured on: {where}. Median of {repeats} (smallest to largest)."
+    lines = [head, "", *price_lines(found), *load_lines(repeats)]
     publish("bench size", lines, quick=quick)
 
 

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a load from memory costs that hangs on the one before it: each word of a region holds the address of another one,
+// so that all cache lines are visited once a round, in random order. Prints a region's size in KiB and ns a load, a line
+// for each size that is named.
+//
+//     load_latency KIB [KIB ...]
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#define LINE_BYTES 64
+#define LOADS (8 * 1000 * 1000)
+
+// So that no two runs differ in the order of visits. xorshift64 (Marsaglia, 2003).
+static uint64_t drawn(void)
+{
+	static uint64_t state = 88172645463325252ULL;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+// Sattolo's shuffle makes one cycle of all lines, which no shorter one would be.
+static void chain(char *region, size_t lines, uint32_t *order)
+{
+	for (size_t line = 0; line < lines; line++)
+		order[line] = line;
+	for (size_t line = lines - 1; line > 0; line--) {
+		size_t other = drawn() % line;
+		uint32_t kept = order[line];
+
+		order[line] = order[other];
+		order[other] = kept;
+	}
+	for (size_t line = 0; line < lines; line++)
+		*(void **)(region + LINE_BYTES * line) = region + LINE_BYTES * (size_t)order[line];
+}
+
+static double processor_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return now.tv_sec * 1e9 + now.tv_nsec;
+}
+
+static int measure(size_t kib)
+{
+	size_t bytes = kib * 1024, lines = bytes / LINE_BYTES;
+	char *region = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t *order = malloc(lines * sizeof(*order));
+	void **at = (void **)region;
+	double began_ns;
+
+	if (region == MAP_FAILED || !order) {
+		perror("load_latency");
+		return 1;
+	}
+	// As the guest's memory: small pages.
+	madvise(region, bytes, MADV_NOHUGEPAGE);
+	chain(region, lines, order);
+	for (size_t load = 0; load < lines; load++)
+		at = *at;
+	began_ns = processor_ns();
+	for (size_t load = 0; load < LOADS; load++)
+		at = *at;
+	printf("%zu %.2f\n", kib, (processor_ns() - began_ns) / LOADS);
+	// The chain's end is used, or a compiler may leave the chain out.
+	if (!at)
+		return 1;
+	free(order);
+	munmap(region, bytes);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	for (int place = 1; place < argc; place++) {
+		char *rest;
+		size_t kib = strtoul(argv[place], &rest, 10);
+
+		if (*rest || kib == 0 || kib > 4 * 1024 * 1024) {
+			fprintf(stderr, "load_latency: %s: write KiB, 1 to 4194304\n", argv[place]);
+			return 2;
+		}
+		if (measure(kib))
+			return 1;
+	}
+	return 0;
+}
