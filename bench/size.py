@@ -125,7 +125,7 @@ def price(case: Case, share: float, scratch: Path) -> Price:
 
 def price_lines(found: dict[str, list[Price]]) -> list[str]:
     base_ns = statistics.median(each.hop_ns for each in found[BASE])
-    lines = ["| flows | link directions | packet-hops | links a packet passes | CPU time of a packet-hop "
+    lines = ["| flows | link directions in use | packet-hops | links a packet passes | CPU time of a packet-hop "
              "| against one flow | CPU time of a packet |", "|---|---:|---:|---:|---:|---:|---:|"]  # fmt: skip
     for name, prices in found.items():
         first, hops_ns = prices[0], [each.hop_ns for each in prices]

@@ -50,7 +50,7 @@ scenario, out, *changes = sys.argv[1:]
 changes = dict(each.split("=", 1) for each in changes)
 counted(lambda: leowarp.run(scenario, changes, out, force=True, report=False, progress=False))
 """
-# As many in a boot as a study has (`LARGEST_BATCH` of study/sweep/outstanding.py), of all its algorithms and distributions.
+# As many in a boot as a study has (`LARGEST_BATCH` of study/sweep/outstanding.py), of all algorithms and distributions.
 # The first use of what is loaded late is taken out: a study of 16,740 has it once.
 TRANSFERS = """
 import sys, tempfile
