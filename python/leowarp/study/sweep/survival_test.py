@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from leowarp.study.sweep import disk, engine
@@ -79,12 +79,29 @@ class Study:
 @pytest.mark.slow
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(kills=KILLS, flush_rows=st.sampled_from([2, 5, 1000]), exchange=st.booleans())
+@example(kills=[(12, "before"), (35, "interrupt")], flush_rows=1000, exchange=True)
 def test_any_kills_and_restarts_give_each_run_once(kills, flush_rows, exchange, make, study_file, tmp_path_factory):
     out = tmp_path_factory.mktemp("study") / "out"
     study = Study(make, study_file(), out, flush_rows=flush_rows, exchange=exchange)
     for at, when in kills:
         study.start(at, when)
     study.end()
+
+
+def test_the_rest_of_an_interrupted_row_does_not_stand_behind_the_next(tmp_path, monkeypatch):
+    path = tmp_path / "journal"
+    file = disk.AppendedFile(path)
+    file.append(b"first\n")
+    with monkeypatch.context() as patch:
+        # The second call that changes something: all is written, and the row is not added.
+        patch.setattr(disk, "os", Disk(2, "interrupt"))
+        with pytest.raises(KeyboardInterrupt):
+            file.append(b"a longer one\n")
+    assert path.read_bytes() == b"first\na longer one\n"
+    file.append(b"short\n")
+    file.append(b"last\n")
+    file.close()
+    assert path.read_bytes() == b"first\nshort\nlast\n"
 
 
 @pytest.mark.slow
