@@ -146,7 +146,8 @@ def _complete_stations(draft: Draft, document: Node, problems: Problems) -> None
 
     One coordinate that is written and one that is not is a mistake even for a known place: half a place is no place.
     """
-    if not draft.stations:
+    # Traffic brings its own; where it brings none, what is wrong with it has been said.
+    if not draft.stations and "traffic" not in draft.sections:
         node = document.get("stations")
         origin = document.origin if node is None else node.origin
         problems.add(origin, "stations", "are missing", 'write [[stations]] and below it name = "Madrid"')

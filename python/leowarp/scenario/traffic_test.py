@@ -123,6 +123,8 @@ def test_own_stations_and_flows_stay_beside_it(tmp_path: Path) -> None:
     [
         (['traffic.cities=["Tokyo", "Madird"]'], 'traffic.cities: "Madird" is not in the list of cities'),
         (['traffic.cities=["Tokyo"]'], "flows need two cities at least"),
+        (["traffic.cities=[]"], "flows need two cities at least"),
+        (['traffic.cities=["Atlantis"]'], 'traffic.cities: "Atlantis" is not in the list of cities'),
         (["traffic.largest=5"], "traffic.cities: are given, and largest too"),
         (["traffic.arrival_rate=10000 flows/s"], "1000000 flows are expected, and at most 20000 are possible"),
         (
@@ -139,7 +141,10 @@ def test_own_stations_and_flows_stay_beside_it(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_built(tmp_path: Path, overrides: list[str], message: str) -> None:
-    assert message in refusal(tmp_path, *overrides)
+    said = refusal(tmp_path, *overrides)
+    assert message in said
+    # Its cities are the stations: none are to be written because of a mistake in it.
+    assert "stations" not in said
 
 
 def test_a_medium_with_two_stations_has_no_cities(tmp_path: Path) -> None:
