@@ -145,7 +145,6 @@ class AppendedFile:
         # Kept here and not asked with O_APPEND: after a failed write the next one begins where the last whole piece
         # ended.
         self._end = os.fstat(self._descriptor).st_size
-        self._may_be_torn = False
         sync_directory(path.parent)
 
     def append(self, content: bytes) -> None:
@@ -154,10 +153,9 @@ class AppendedFile:
         What a Ctrl-C interrupts may stand there until the next piece takes its place.
         """
         try:
-            if self._may_be_torn:
+            if os.fstat(self._descriptor).st_size > self._end:
                 # The rest of a longer piece must not stand behind this one.
                 os.ftruncate(self._descriptor, self._end)
-            self._may_be_torn = True
             os.lseek(self._descriptor, self._end, os.SEEK_SET)
             _write_all(self._descriptor, content)
             # fdatasync, not fsync: the size that a reader needs is written with it, the time of change is not.
@@ -167,7 +165,6 @@ class AppendedFile:
             os.ftruncate(self._descriptor, self._end)
             raise
         self._end += len(content)
-        self._may_be_torn = False
 
     def empty(self) -> None:
         """Takes everything out."""
