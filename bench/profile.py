@@ -17,8 +17,10 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from size import BASE, CASES, Case, sent
+from size import BASE, CASES, Case, sent_pkts
 from size import scenario as flows_file
+
+import leowarp as lw
 
 FREQUENCY_HZ = 4000
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "madrid-tokyo.toml"
@@ -70,13 +72,13 @@ def share_lines(kernel: Path, seconds: int) -> list[str]:
 
 
 def packet_ns(kernel: Path, case: Case, scratch: Path) -> dict[str, float]:
-    """What a packet costs by part, ns, between the two virtual seconds of a case."""
+    """What a packet costs by part, ns, between the two virtual seconds of a case that changes nothing else."""
     file = flows_file(case.pairs, scratch / "flows.toml")
-    counts, sent_pkts = [], []
+    counts, pkts = [], []
     for until_s in (case.from_s, case.to_s):
         counts.append(samples(kernel, run_command(kernel, file, until_s, scratch / "run")))
-        sent_pkts.append(sent(scratch / "run"))
-    ns = 1e9 / FREQUENCY_HZ / (sent_pkts[1] - sent_pkts[0])
+        pkts.append(sent_pkts(lw.open(scratch / "run").linktotals()))
+    ns = 1e9 / FREQUENCY_HZ / (pkts[1] - pkts[0])
     return {part: (counts[1][part] - counts[0][part]) * ns for part in counts[1]}
 
 

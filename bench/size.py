@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 
+import pandas as pd
 from bench import measure
 from machine import load_ns, machine, publish, spread
 
@@ -104,9 +105,8 @@ def scenario(pairs: tuple[tuple[str, str], ...], file: Path) -> str:
     return str(file)
 
 
-def sent(directory: Path) -> int:
-    """Packets that stations sent in a run."""
-    totals = lw.open(directory).linktotals()
+def sent_pkts(totals: pd.DataFrame) -> int:
+    """Packets that stations sent in a run, by its `linktotals`."""
     return int(totals[totals["from"].isin(CITIES)]["offered_pkts"].sum())
 
 
@@ -117,8 +117,9 @@ def price(case: Case, share: float, scratch: Path) -> Price:
     costs: list[Price] = []
     for virtual_s in (case.from_s, until_s):
         made = measure(file, {"run.duration": f"{virtual_s} s", **case.changes}, scratch / "run")
-        directions = int((lw.open(scratch / "run").linktotals()["delivered_pkts"] > 0).sum())
-        costs.append(Price(made.guest_cpu_s, made.packet_hops, sent(scratch / "run"), directions))
+        totals = lw.open(scratch / "run").linktotals()
+        directions = int((totals["delivered_pkts"] > 0).sum())
+        costs.append(Price(made.guest_cpu_s, made.packet_hops, sent_pkts(totals), directions))
     short, long = costs
     return Price(long.cpu_s - short.cpu_s, long.hops - short.hops, long.sent_pkts - short.sent_pkts, long.directions)
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench/: the cases are what their rows call them, and what is asked of the machine beside them is answered."""
 
-import importlib
 import shutil
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from leowarp import scenario
+from support.beside import modules_beside
 
 BENCH = Path(__file__).parents[2] / "bench"
 FILE = BENCH / "thousand-flows.toml"
@@ -18,12 +18,9 @@ PARTS = ("machine", "bench", "size", "versions")
 
 @pytest.fixture(scope="module")
 def parts():
-    """The modules of bench/, which find each other by being in one directory."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(BENCH)
-        yield {name: importlib.import_module(name) for name in PARTS}
-        for name in PARTS:
-            del sys.modules[name]
+    """The modules of bench/."""
+    with modules_beside(BENCH, PARTS) as modules:
+        yield modules
 
 
 def test_the_large_case_is_a_thousand_flows_of_a_gigabit_a_second_over_4408_satellites():
@@ -75,7 +72,7 @@ def test_loads_are_measured_for_each_size_of_memory(parts, tmp_path):
 
 
 LEAVES_ONE = """
-import sys, time
+import time
 
 def made():
     # Its child is left to whoever adopts it, and both burn.

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench/ns3: the path that ns-3 is given, the ns-3 that is found, and the page of what was measured. No ns-3 here."""
 
-import importlib
 import json
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import pytest
 from leowarp import scenario
 from leowarp.errors import HostError, LeowarpError, ScenarioError
 from leowarp.running.street import prepared
+from support.beside import modules_beside
 
 BENCH = Path(__file__).parents[2] / "bench" / "ns3"
 PARTS = ("page", "path_text", "installed", "sides", "wall_clock")
@@ -19,12 +19,9 @@ PARTS = ("page", "path_text", "installed", "sides", "wall_clock")
 
 @pytest.fixture(scope="module")
 def parts():
-    """The modules of bench/ns3, which find each other by being in one directory."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(BENCH)
-        yield {name: importlib.import_module(name) for name in PARTS}
-        for name in PARTS:
-            del sys.modules[name]
+    """The modules of bench/ns3."""
+    with modules_beside(BENCH, PARTS) as modules:
+        yield modules
 
 
 def timeline_of(file, **changes):
