@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,95 +13,125 @@ from numpy.typing import NDArray
 from leowarp.ephemeris import EcefMetres
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Grid:
-    """Planes and slots of a Walker pattern, linked.
+    """Planes of slots, linked.
 
     In its plane a satellite links to the slots before and behind it. In the next plane it links to the slot that is
-    nearest in phase: its own, or the one behind when F/P is above one half. From the last plane of a *delta* the next
-    one is plane 0, F slots on, so that the phase goes on evenly. From the last plane of a *star* the next one is plane
-    0 too, but there satellites fly the other way: across this seam slot s links to slot (k - s) mod S, one to one, and
-    k is that which makes the mean distance least at each instant (of equal ones the smallest).
+    nearest in phase, of two equally near ones to the one ahead. A slot without a satellite has no links. Where two
+    planes have different numbers of slots, each slot of the plane with fewer has one partner.
+
+    Across the seam of a star satellites fly the other way: slot s of the last plane links to slot (k - s) mod S of the
+    first, one to one, and k is that which makes the mean distance least at each instant (of equal ones the smallest).
 
     Attributes
     ----------
-    seam : bool
-        Of a star: whether the seam is crossed.
+    slots : sequence of int arrays
+        For each plane the satellite in each slot, in the order of flight; -1: empty. Slots are evenly spaced.
+    beside : sequence of (int, int, float)
+        Planes that are linked: a plane, the next one, and how far slot 0 of the next one is ahead of slot 0 of the
+        first in phase, in slots of the next one.
+    seams : sequence of (int, int)
+        The last and the first plane of each star whose seam is crossed.
     polar_cutoff_deg : float or None
         A link between planes exists only while both ends are at or below this geocentric latitude.
-
-    The satellites are numbered plane by plane: slot s of plane p is p S + s. The phase of slot s of plane p + 1 is F /
-    P of a slot ahead of slot s of plane p (`ephemeris.walker`), which is what "nearest in phase" goes by.
     """
 
-    planes: int
-    satellites_per_plane: int
-    phasing: int
-    pattern: str
-    seam: bool
+    slots: Sequence[NDArray[np.intp]]
+    beside: Sequence[tuple[int, int, float]]
+    seams: Sequence[tuple[int, int]]
     polar_cutoff_deg: float | None
+
+    @classmethod
+    def walker(
+        cls,
+        *,
+        planes: int,
+        satellites_per_plane: int,
+        phasing: int,
+        pattern: str,
+        seam: bool,
+        polar_cutoff_deg: float | None,
+    ) -> Grid:
+        """The grid of a Walker pattern; slot s of plane p is satellite p S + s.
+
+        The phase of slot s of plane p + 1 is F / P of a slot ahead of slot s of plane p (`ephemeris.walker`). From the
+        last plane of a *delta* the next one is plane 0, F slots on, so that the phase goes on evenly. From the last
+        plane of a *star* the next one is plane 0, too, across the seam.
+        """
+        ahead = [(p, p + 1, phasing / planes) for p in range(planes - 1)]
+        # Plane P would be plane 0 with its slots F further on: u(P, s) = 360 (s + F)/S.
+        around = [(planes - 1, 0, phasing / planes - phasing)] if pattern != "star" and planes > 1 else []
+        return cls(
+            slots=list(np.arange(planes * satellites_per_plane).reshape(planes, satellites_per_plane)),
+            beside=ahead + around,
+            seams=[(planes - 1, 0)] if pattern == "star" and seam and planes > 1 else [],
+            polar_cutoff_deg=polar_cutoff_deg,
+        )
 
     def pairs(self, satellites_m: EcefMetres) -> NDArray[np.intp]:
         """All links at an instant, shape (m, 2), the smaller index first, sorted."""
-        between = self._between_planes
-        if self.pattern == "star" and self.seam and self.planes > 1:
-            between = np.concatenate([between, self._across_seam(satellites_m)])
-        between = between[self.below_cutoff(satellites_m, between)]
-        # The seam's links come with those between planes, so that the cut-off at the poles holds for them, too.
-        links = np.concatenate([self._in_planes, between])
+        across = [self._across_seam(satellites_m, last, first) for last, first in self.seams]
+        between = np.concatenate([self._between_planes, *across])
+        # The seams' links come with those between planes, so that the cut-off at the poles holds for them, too.
+        links = np.concatenate([self._in_planes, between[self.below_cutoff(satellites_m, between)]])
         # As single numbers: two planes of a delta, or two slots, link the same pair from both sides.
-        satellites = self.planes * self.satellites_per_plane
-        once = np.unique(links.min(axis=1) * satellites + links.max(axis=1))
-        return np.column_stack(np.divmod(once, satellites))
+        once = np.unique(links.min(axis=1) * len(satellites_m) + links.max(axis=1))
+        return np.column_stack(np.divmod(once, len(satellites_m)))
 
     def below_cutoff(self, satellites_m: EcefMetres, pairs: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Whether the polar cut-off lets links be; always for those within a plane."""
-        within = pairs[:, 0] // self.satellites_per_plane == pairs[:, 1] // self.satellites_per_plane
         if self.polar_cutoff_deg is None:
             return np.ones(len(pairs), dtype=bool)
+        plane = np.full(len(satellites_m), -1)
+        for number, satellites in enumerate(self.slots):
+            plane[satellites[satellites >= 0]] = number
         latitude_deg = np.degrees(np.arcsin(np.abs(satellites_m[:, 2]) / np.linalg.norm(satellites_m, axis=1)))
         # Iridium's rule, as ns-2 has it: near the poles, where planes cross, links between them are off.
+        within = plane[pairs[:, 0]] == plane[pairs[:, 1]]
         return within | (latitude_deg[pairs] <= self.polar_cutoff_deg).all(axis=1)
 
     @cached_property
     def _in_planes(self) -> NDArray[np.intp]:
-        """Each slot and the one before it, shape (P S, 2); of two slots the same link twice, of one none."""
-        if self.satellites_per_plane < 2:
-            return np.empty((0, 2), dtype=np.intp)
-        plane, slot = np.divmod(np.arange(self.planes * self.satellites_per_plane), self.satellites_per_plane)
-        return np.column_stack([self._index(plane, slot), self._index(plane, slot + 1)])
+        """Each slot and the one after it, shape (m, 2); of two slots the same link twice, of one none."""
+        rings = [_of_both(satellites, np.roll(satellites, -1)) for satellites in self.slots if len(satellites) > 1]
+        return np.concatenate([np.empty((0, 2), dtype=np.intp), *rings])
 
     @cached_property
     def _between_planes(self) -> NDArray[np.intp]:
-        """Each slot and its partner in the next plane, shape (P S, 2); of a star without those from its last plane."""
-        plane, slot = np.divmod(np.arange(self.planes * self.satellites_per_plane), self.satellites_per_plane)
-        # Phase of slot s of plane p+1 against slot s of plane p: F/P slots ahead.
-        behind = 1 if 2 * (self.phasing % self.planes) > self.planes else 0
-        shift = np.full_like(slot, self.phasing // self.planes + behind)
-        last = plane == self.planes - 1
-        # Plane P would be plane 0 with its slots F further on: u(P, s) = 360 (s + F)/S.
-        shift[last] -= self.phasing
-        pairs = np.column_stack([self._index(plane, slot), self._index((plane + 1) % self.planes, slot - shift)])
-        if self.pattern == "star" or self.planes == 1:
-            return pairs[~last]
-        return pairs
+        """Each slot and its partner in the next plane, shape (m, 2); without those across seams."""
+        links = [np.empty((0, 2), dtype=np.intp)]
+        for plane, following, ahead in self.beside:
+            a, b = self.slots[plane], self.slots[following]
+            # From the plane with fewer slots: its partners are at least a slot apart, so that none has two.
+            if len(a) <= len(b):
+                s = np.arange(len(a))
+                t = np.floor(s * len(b) / len(a) - ahead + 0.5).astype(np.intp)
+            else:
+                t = np.arange(len(b))
+                s = np.floor((t + ahead) * len(a) / len(b) + 0.5).astype(np.intp)
+            links.append(_of_both(a[s % len(a)], b[t % len(b)]))
+        return np.concatenate(links)
 
-    def _across_seam(self, satellites_m: EcefMetres) -> NDArray[np.intp]:
-        """Links between the last and the first plane of a star, shape (S, 2), as they are nearest now.
+    def _across_seam(self, satellites_m: EcefMetres, last: int, first: int) -> NDArray[np.intp]:
+        """Links between the last and the first plane of a star, shape (m, 2), as they are nearest now.
 
         They fly against each other there, so that no pairing lasts; k moves by one for each half slot that the
         satellites fly.
         """
-        s = self.satellites_per_plane
-        slot = np.arange(s)
-        last_m, first_m = satellites_m[-s:], satellites_m[:s]
-        distance_m = np.linalg.norm(last_m[:, None, :] - first_m[None, :, :], axis=-1)
-        partner = (slot[:, None] - slot[None, :]) % s  # row k: partners (k - s) mod S
-        mean_m = distance_m[slot[None, :], partner].mean(axis=1)
+        # From the plane with fewer slots, as between all planes.
+        a, b = sorted((self.slots[last], self.slots[first]), key=len)
+        s, k = np.arange(len(a)), np.arange(len(b))
+        partner = np.floor(k[:, None] - s * len(b) / len(a) + 0.5).astype(np.intp) % len(b)  # row k
+        both = (a >= 0) & (b[partner] >= 0)
+        distance_m = np.linalg.norm(satellites_m[a][:, None, :] - satellites_m[b][None, :, :], axis=-1)
+        some = np.maximum(both.sum(axis=1), 1)
+        mean_m = np.where(both, distance_m[s, partner], 0.0).sum(axis=1) / some
         # To the millimetre, so that rounding does not choose between equal k.
-        k = int(np.argmin(np.rint(mean_m * 1e3)))
-        return np.column_stack([self._index(self.planes - 1, slot), self._index(0, k - slot)])
+        best = int(np.argmin(np.where(both.any(axis=1), np.rint(mean_m * 1e3), np.inf)))
+        return _of_both(a, b[partner[best]])
 
-    def _index(self, plane: NDArray[np.intp] | int, slot: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Number of the satellite in a slot of a plane; slots count modulo S."""
-        return np.asarray(plane * self.satellites_per_plane + slot % self.satellites_per_plane)
+
+def _of_both(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Pairs of satellites in slots that belong together, shape (m, 2), without those with an empty slot."""
+    return np.column_stack([a, b])[(a >= 0) & (b >= 0)]

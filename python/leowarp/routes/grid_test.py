@@ -23,7 +23,7 @@ def walker(planes: int, slots: int, phasing: int, pattern: str) -> Walker:
 
 def grid(planes: int, slots: int, phasing: int = 0, pattern: str = "delta", **changes: object) -> Grid:
     given = {"seam": True, "polar_cutoff_deg": None, **changes}
-    return Grid(planes=planes, satellites_per_plane=slots, phasing=phasing, pattern=pattern, **given)  # type: ignore[arg-type]
+    return Grid.walker(planes=planes, satellites_per_plane=slots, phasing=phasing, pattern=pattern, **given)  # type: ignore[arg-type]
 
 
 def degrees(pairs: np.ndarray, satellites: int) -> np.ndarray:

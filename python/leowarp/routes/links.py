@@ -272,7 +272,7 @@ def isl_rule(plan: Plan) -> IslRule:
 
 def _grid(isl: Isl, shell: Shell, sight: Sight | None) -> GridRule:
     """The +Grid of one Walker pattern."""
-    grid = Grid(
+    grid = Grid.walker(
         planes=shell.planes,
         satellites_per_plane=shell.satellites_per_plane,
         phasing=shell.phasing,
