@@ -13,6 +13,7 @@ import json
 import math
 import re
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -39,7 +40,8 @@ def elements_of(path: Path) -> tuple[list[str], list[Element]]:
     Parameters
     ----------
     path : Path
-        TLE, 3LE, or OMM as JSON, XML or CSV; told apart by how the text begins, not by the file's name.
+        TLE, 3LE, or OMM as JSON, XML or CSV; told apart by how the text begins, not by the file's name. A first line of
+        two numbers, as Hypatia writes it, is `header_of` the file.
 
     Returns
     -------
@@ -48,16 +50,7 @@ def elements_of(path: Path) -> tuple[list[str], list[Element]]:
     elements : list of Element
         In the file's order.
     """
-    try:
-        text = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True).decode("utf-8-sig")
-    except OSError as error:
-        raise ScenarioError(
-            f"reading constellation.tle: {path}: {error.strerror}", "give the path of a TLE, 3LE or OMM file"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise ScenarioError(
-            f"reading constellation.tle: {path} is not a text file (byte {error.start})", _FORMATS
-        ) from error
+    text = _text_of(path)
     start = text.lstrip()[:1]
     if not start:
         raise ScenarioError(f"{path} is empty: constellation.tle needs at least one satellite", _FORMATS)
@@ -69,10 +62,43 @@ def elements_of(path: Path) -> tuple[list[str], list[Element]]:
     elif "NORAD_CAT_ID" in text.split("\n", 1)[0]:
         elements = list(_from_csv(path, text))
     else:
-        elements = list(_from_tle(path, text))
+        header = _HEADER.match(text)
+        elements = list(_from_tle(path, text, 0 if header is None else 1))
+        if header is not None and len(elements) != int(header[1]) * int(header[2]):
+            raise ScenarioError(
+                f"{path}:1: the first line says {header[1]} x {header[2]} satellites, there are {len(elements)}",
+                "correct the first line, or take it out",
+            )
     if not elements:
         raise ScenarioError(f"{path} holds no satellite: constellation.tle needs at least one", _FORMATS)
     return _named(path, elements), elements
+
+
+def header_of(path: Path) -> tuple[int, int] | None:
+    """Numbers of planes and of satellites per plane that stand in the first line of a file of TLE; None: they do not.
+
+    Hypatia's ``tles.txt`` begins so (satgenpy, `generate_tles_from_scratch.py`); its satellites come plane by plane.
+
+    Raises
+    ------
+    ScenarioError
+        As of `elements_of`, if the file cannot be read.
+    """
+    found = _HEADER.match(_text_of(path))
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True).decode("utf-8-sig")
+    except OSError as error:
+        raise ScenarioError(
+            f"reading constellation.tle: {path}: {error.strerror}", "give the path of a TLE, 3LE or OMM file"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ScenarioError(
+            f"reading constellation.tle: {path} is not a text file (byte {error.start})", _FORMATS
+        ) from error
 
 
 def _named(path: Path, elements: list[Element]) -> list[str]:
@@ -88,16 +114,16 @@ def _named(path: Path, elements: list[Element]) -> list[str]:
         lines[element.catalogue_number] = element.line
     plain = [re.sub(r"\s+", "_", element.name.strip()) for element in elements]
     # Names need not be unique; catalogue numbers are, that was checked above.
-    twice = {name for name in plain if plain.count(name) > 1} if len(set(plain)) < len(plain) else set()
+    twice = {name for name, number in Counter(plain).items() if number > 1}
     return [
         f"{name or 'sat'}-{element.catalogue_number}" if name in twice or not name else name
         for name, element in zip(plain, elements, strict=True)
     ]
 
 
-def _from_tle(path: Path, text: str) -> Iterator[Element]:
-    """Elements of pairs of lines, each with a name before it or none."""
-    lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), 1)]
+def _from_tle(path: Path, text: str, header: int) -> Iterator[Element]:
+    """Elements of pairs of lines, each with a name before it or none, below so many lines of a header."""
+    lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), 1)][header:]
     lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
     name, at = "", 0
     while at < len(lines):
@@ -247,6 +273,8 @@ def _line_of(text: str, mark: str, occurrence: int) -> int:
 _FORMATS = "formats: TLE or 3LE (CelesTrak: FORMAT=tle), OMM as JSON, XML or CSV (FORMAT=json, xml, csv)"
 _TLE = "the columns of a TLE are at celestrak.org/NORAD/documentation/tle-fmt.php"
 _TLE_LENGTH = 69
+# Before the name of a satellite: above line 1 of a TLE two numbers are the name.
+_HEADER = re.compile(r"[ \t]*([1-9][0-9]{0,5})[ \t]+([1-9][0-9]{0,5})[ \t]*\r?\n(?!1 )")
 # (first column, last column, meaning, pattern) of each field.
 _Layout = tuple[tuple[int, int, str, str], ...]
 # Catalogue numbers above 99999 have a letter in front (Alpha-5).

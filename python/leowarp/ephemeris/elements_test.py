@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sgp4.exporter import export_omm
 
 from leowarp.ephemeris import Sgp4Orbits, ephemeris_of
-from leowarp.ephemeris.elements import elements_of
+from leowarp.ephemeris.elements import elements_of, header_of
 from leowarp.errors import ScenarioError
 from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Constellation, Plan
@@ -58,6 +58,17 @@ def test_equal_names_are_told_apart_by_catalogue_number(tmp_path: Path) -> None:
 def test_letters_in_front_stand_for_large_catalogue_numbers(tmp_path: Path) -> None:
     _, (element,) = elements_of(written(tmp_path, "\n".join(lines_of("A4057"))))
     assert element.catalogue_number == 104_057
+
+
+def test_a_first_line_of_two_numbers_says_how_many_planes_there_are(tmp_path: Path) -> None:
+    a, b, c = (lines_of(number) for number in ("44057", "44058", "44059"))
+    path = written(tmp_path, "\n".join(["1 3", "X 0", *a, "X 1", *b, "X 2", *c]))
+    names, elements = elements_of(path)
+    assert (names, header_of(path)) == (["X_0", "X_1", "X_2"], (1, 3))
+    assert [element.line for element in elements] == [3, 6, 9]
+    # Above line 1 of a TLE two numbers are a satellite's name.
+    named = written(tmp_path, "\n".join(["3 1", *a]))
+    assert (elements_of(named)[0], header_of(named)) == (["3_1"], None)
 
 
 def omm_fields(path: Path) -> list[dict]:
@@ -146,6 +157,9 @@ MALFORMED = {
     "<ndm>": r"set\.tle:1: not XML",
     "<ndm><segment/></ndm>": "lacks metadata",
     "OBJECT_NAME,NORAD_CAT_ID\nX,5\n": r"set\.tle:2: the OMM lacks EPOCH",
+    "\n".join(
+        ["2 3", "A", *lines_of(), "B", *lines_of("44058")]
+    ): r"set\.tle:1: the first line says 2 x 3 .* there are 2",
     "NAME\n": r"set\.tle:1: 'NAME' is followed by no elements",
     "NAME\nNAME\n": r"set\.tle:2: expected line 1",
     ONE[0]: r"set\.tle:1: the file ends after line 1",
