@@ -8,18 +8,17 @@ half a slot; +Grid that joins equal slots; stations reach satellites up to the s
 
 import csv
 import math
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from leowarp.ephemeris import Sgp4Orbits
-from leowarp.ephemeris.elements import elements_of
-from leowarp.ephemeris.stations import stations_on
-from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, lengths_m
+from leowarp.ephemeris import ephemeris_of
+from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, isl_rule, lengths_m
 from leowarp.routes.paths import Graph
-from support.plans import station
+from leowarp.scenario.key import InputFile
+from leowarp.scenario.schema import Constellation, Isl, Plan
+from support.plans import plan, station
 
 PLANES = SLOTS = 34
 SATELLITES = PLANES * SLOTS
@@ -39,8 +38,9 @@ def checked(line: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def orbits(tmp_path_factory: pytest.TempPathFactory) -> Sgp4Orbits:
-    lines = []
+def kuiper(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """A plan over their ``tles.txt``, as `generate_tles_from_scratch_manual` of satgenpy writes it."""
+    lines = [f"{PLANES} {SLOTS}"]
     for satellite in range(SATELLITES):
         plane, slot = divmod(satellite, SLOTS)
         anomaly_deg = slot * 360 / SLOTS + (180 / SLOTS if plane % 2 else 0)
@@ -50,28 +50,43 @@ def orbits(tmp_path_factory: pytest.TempPathFactory) -> Sgp4Orbits:
             checked(f"1 {satellite + 1:05d}U 00000ABC 00001.00000000  .00000000  00000-0  00000+0 0    0"),
             checked(f"2 {satellite + 1:05d}  51.9000 {node_deg:8.4f} 0000001   0.0000 {anomaly_deg:8.4f} {_MOTION}"),
         ]
-    path = tmp_path_factory.mktemp("hypatia") / "kuiper.tle"
-    path.write_text("\n".join(lines))
-    names, elements = elements_of(path)
-    return Sgp4Orbits(file=str(path), names=names, elements=elements, epoch=datetime(2000, 1, 1, tzinfo=UTC))
+    path = tmp_path_factory.mktemp("hypatia") / "tles.txt"
+    path.write_text("\n".join(lines) + "\n")
+    elements = InputFile(name=path.name, sha256="0" * 64, path=path)
+    sky = Constellation(tle=elements, epoch="2000-01-01T00:00:00Z", earth="wgs84")
+    stations = tuple(station(*place) for place in STATIONS.values())
+    return plan(sky, stations, isl=Isl(rule="plus-grid"))
 
 
-def links() -> np.ndarray:
-    plane, slot = np.divmod(np.arange(SATELLITES), SLOTS)
-    ahead = np.column_stack([plane * SLOTS + slot, plane * SLOTS + (slot + 1) % SLOTS])
-    beside = np.column_stack([plane * SLOTS + slot, (plane + 1) % PLANES * SLOTS + slot])
-    return np.sort(np.concatenate([ahead, beside]), axis=1)
+def test_links_are_those_of_hypatias_plus_grid(kuiper: Plan) -> None:
+    # satgenpy's generate_plus_grid_isls.py at the same commit, with isl_shift = 0: from satellite j of plane i to
+    # j + 1 of the plane, and to j of plane i + 1, both modulo.
+    theirs = set()
+    for i in range(PLANES):
+        for j in range(SLOTS):
+            here = i * SLOTS + j
+            for other in (i * SLOTS + (j + 1) % SLOTS, (i + 1) % PLANES * SLOTS + j):
+                theirs.add((min(here, other), max(here, other)))
+    sky = ephemeris_of(kuiper)
+    assert sky is not None
+    pairs = isl_rule(kuiper, sky).pairs(sky.positions_ecef_m(0))
+    assert [tuple(pair) for pair in pairs.tolist()] == sorted(theirs)
+    assert sky.warnings == (
+        "tles.txt: +Grid of 34 planes of 34 slots at 51.9 deg, 630 km, as the first line says; links join equal slots",
+    )
 
 
-def test_paths_and_round_trip_times_are_hypatias(orbits: Sgp4Orbits) -> None:
+def test_paths_and_round_trip_times_are_hypatias(kuiper: Plan) -> None:
     text = (Path(__file__).parent / "hypatia_kuiper_630.csv").read_text()
     rows = list(csv.DictReader(line for line in text.splitlines() if not line.startswith("#")))
     ids = list(STATIONS)
-    ground = stations_on("wgs84", 6_378_137.0, [station(*place) for place in STATIONS.values()])
-    pairs = links()
+    sky = ephemeris_of(kuiper)
+    assert sky is not None
+    ground, rule = sky.stations, isl_rule(kuiper, sky)
     deviations_ns = []
     for row in rows:
-        satellites_m = orbits.positions_ecef_m(int(row["t_ns"]))
+        satellites_m = sky.positions_ecef_m(int(row["t_ns"]))
+        pairs = rule.pairs(satellites_m)
         seen = []
         for i in range(3):
             slant_m = ground.slant_ranges_m(i, satellites_m)

@@ -7,6 +7,8 @@ import pytest
 
 from leowarp import layout, scenario
 from leowarp.metrics import link_use, metrics, read_tables
+from leowarp.scenario.schema import Shell
+from support.elements import orbits_of, written
 from support.synthetic.access import write_synthetic_access
 from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
@@ -55,6 +57,19 @@ def test_links_as_json_are_the_documented_columns(leowarp_within, made):
     found = json.loads(leowarp_within("links", made / "cubic" / "seed-1", "--json").out)
     assert set(found["links"][0]) == set(LINK_COLUMNS)
     assert set(found["satellites"][0]) == set(SATELLITE_COLUMNS)
+
+
+def test_links_of_elements_say_which_planes_were_found(leowarp_within, made, tmp_path):
+    (tmp_path / "run" / layout.INPUTS).mkdir(parents=True)
+    shell = Shell(planes=8, satellites_per_plane=9, phasing=3, altitude_m=1200e3, inclination_deg=60.0)
+    written(tmp_path / "run" / layout.INPUTS / "set.tle", orbits_of(shell))
+    elements = 'tle = "set.tle"\nepoch = "2025-06-01T00:00:00Z"\n[isl]\nrule = "plus-grid"'
+    run = finished(write_synthetic_run(tmp_path / "run", PLAN_TOML.replace('preset = "oneweb-study"', elements)))
+    sentence = "set.tle: +Grid found in the elements: 8 planes of 9 slots at 60.0 deg"
+    assert sentence in leowarp_within("links", run).out
+    (said,) = json.loads(leowarp_within("links", run, "--json").out)["grid"]
+    assert said.startswith(sentence)
+    assert json.loads(leowarp_within("links", made / "cubic" / "seed-1", "--json").out)["grid"] == []
 
 
 def test_a_run_without_satellites_says_what_to_type(leowarp_within, tmp_path):

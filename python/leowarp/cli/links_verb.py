@@ -39,6 +39,7 @@ def links(
     """The network of a run: use, drops by cause and longest queues of each direction of a link and each satellite."""
     import leowarp
     from leowarp.cli.output import frame_records, print_json
+    from leowarp.ephemeris import planned_places
 
     opened = leowarp.open(run)
     of_satellites = opened.satellites()
@@ -49,12 +50,15 @@ def links(
             hint=f"its links: leowarp links {shlex.quote(str(run))}",
         )
     of_links = opened.links()
+    places = planned_places(opened.plan)
+    grid = [] if places is None else list(places.sentences)
     if json_:
         print_json(
             {
                 "run": str(opened.path),
                 "links": [] if satellites else frame_records(_sorted(of_links, by).head(top)),
                 "satellites": frame_records(_sorted(of_satellites, by).head(top)),
+                "grid": grid,
             }
         )
         return
@@ -63,6 +67,8 @@ def links(
     if len(of_satellites):
         _print_satellites(_sorted(of_satellites, by), top, by)
     say(_WORDS)
+    for sentence in grid:
+        say(sentence)
 
 
 def _why_none(run: Run) -> str:

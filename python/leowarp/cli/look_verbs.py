@@ -37,6 +37,12 @@ def plan(
         from leowarp.media import check
 
         check(resolved)
+    if resolved.constellation is not None and resolved.constellation.tle is not None:
+        from leowarp.ephemeris import planned_places
+
+        # What follows from the elements stands in no key: it is said beside the plan.
+        places = planned_places(resolved)
+        _notes(() if places is None else places.sentences)
     text = resolved.to_toml()
     if out is not None:
         # Nothing is written through a symbolic link (docs/security.md, what a plan cannot do).
@@ -84,6 +90,7 @@ def ephemeris(
     # Shape (stations, satellites), degrees; below 0 a station does not see it.
     elevations_deg = np.array([sky.stations.elevations_deg(i, ecef_m) for i in range(len(stations.names))])
     chosen = [i for i in range(len(sky.names)) if not visible or (elevations_deg[:, i] > 0).any()]
+    places = [None if sky.places is None else sky.places.name(i) for i in range(len(sky.names))]
     if json_:
         satellites = [
             {
@@ -93,6 +100,7 @@ def ephemeris(
                 "longitude_deg": longitude_deg[i],
                 "radius_m": radius_m[i],
                 "elevation_deg": dict(zip(stations.names, elevations_deg[:, i], strict=True)),
+                "place": places[i],
             }
             for i in chosen
         ]
@@ -102,13 +110,14 @@ def ephemeris(
     print_table(
         f"{resolved.name} at {t_ns / 1e9:g} s: {len(chosen)} of {len(sky.names)} satellites",
         (
-            "satellite", "x_m", "y_m", "z_m", "latitude_deg", "longitude_deg", "radius_km",
-            *(f"elevation_deg {name}" for name in stations.names),
+            "satellite", *(() if sky.places is None else ("place",)), "x_m", "y_m", "z_m", "latitude_deg",
+            "longitude_deg", "radius_km", *(f"elevation_deg {name}" for name in stations.names),
         ),
         [
             (
-                sky.names[i], *(f"{metres:.0f}" for metres in ecef_m[i]), f"{latitude_deg[i]:.3f}",
-                f"{longitude_deg[i]:.3f}", f"{radius_m[i] / 1e3:.3f}", *(f"{e:.2f}" for e in elevations_deg[:, i]),
+                sky.names[i], *(() if sky.places is None else (places[i],)), *(f"{metres:.0f}" for metres in ecef_m[i]),
+                f"{latitude_deg[i]:.3f}", f"{longitude_deg[i]:.3f}", f"{radius_m[i] / 1e3:.3f}",
+                *(f"{e:.2f}" for e in elevations_deg[:, i]),
             )
             for i in chosen
         ],

@@ -8,7 +8,9 @@ Instants are int64 ns of the run's clock; positions float64, m, in ECEF unless a
 """
 
 from leowarp.ephemeris.frames import EcefMetres, EciMetres, TemeMetres
-from leowarp.ephemeris.planned import Ephemeris, Orbits, ephemeris_of
+from leowarp.ephemeris.neighbours import FoundShell
+from leowarp.ephemeris.places import Places
+from leowarp.ephemeris.planned import Ephemeris, Orbits, ephemeris_of, planned_places
 from leowarp.ephemeris.sgp4_orbits import Sgp4Orbits
 from leowarp.ephemeris.stations import Stations
 from leowarp.ephemeris.walker import Walker
@@ -17,10 +19,13 @@ __all__ = [
     "EcefMetres",
     "EciMetres",
     "Ephemeris",
+    "FoundShell",
     "Orbits",
+    "Places",
     "Sgp4Orbits",
     "Stations",
     "TemeMetres",
     "Walker",
     "ephemeris_of",
+    "planned_places",
 ]

@@ -11,8 +11,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.ephemeris.elements import elements_of
+from leowarp.ephemeris.elements import elements_of, header_of
 from leowarp.ephemeris.frames import EcefMetres, EciMetres, TemeMetres, gmst_rad, julian_date
+from leowarp.ephemeris.places import Places, places_of
 from leowarp.ephemeris.sgp4_orbits import Sgp4Orbits
 from leowarp.ephemeris.shells import Shells
 from leowarp.ephemeris.stations import Stations, stations_on
@@ -47,13 +48,16 @@ class Ephemeris:
         ``s-K-PP-SS`` for the K-th of several.
     stations : Stations
     warnings : tuple of str
-        What to check before trusting the positions.
+        What to check before trusting the positions, and how a grid of elements was found.
+    places : Places or None
+        Planes and slots of orbital elements, if the plan's links follow them.
     """
 
     orbits: Orbits
     names: list[str]
     stations: Stations
     warnings: tuple[str, ...] = ()
+    places: Places | None = None
 
     def positions_ecef_m(self, t_ns: int | NDArray[np.int64]) -> EcefMetres:
         """Satellites in ECEF, float64, m: (n, 3) at one instant (ns of the run's clock), (k, n, 3) at k instants."""
@@ -70,7 +74,8 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
     Raises
     ------
     ScenarioError
-        If the file of elements cannot be read, is malformed, or holds a satellite that SGP4 cannot propagate.
+        If the file of elements cannot be read, is malformed, or holds a satellite that SGP4 cannot propagate; if its
+        satellites are to be linked by planes and slots, and have none.
     """
     constellation = plan.constellation
     if constellation is None:
@@ -84,13 +89,35 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
         return Ephemeris(orbits=shells, names=shells.names, stations=stations)
     names, elements = elements_of(constellation.tle.path)
     orbits = Sgp4Orbits(
-        file=str(constellation.tle.path), names=names, elements=elements, epoch=epoch, start_ns=plan.run.start_ns
+        file=str(constellation.tle.path),
+        names=names,
+        elements=elements,
+        epoch=epoch,
+        start_ns=plan.run.start_ns,
+        header=header_of(constellation.tle.path),
     )
     # Before anything is propagated: elements of the wrong year fail with their date, not with SGP4's error codes.
     warnings = orbits.age_warnings(plan.run.duration_ns)
     # An element set that fails does so early or at the end: better here than an hour into the run.
     orbits.positions_teme_m(np.array([0, plan.run.duration_ns]))
-    return Ephemeris(orbits=orbits, names=names, stations=stations, warnings=tuple(warnings))
+    places = places_of(orbits) if plan.isl.rule == "plus-grid" else None
+    if places is not None:
+        warnings += places.sentences
+    return Ephemeris(orbits=orbits, names=names, stations=stations, warnings=tuple(warnings), places=places)
+
+
+def planned_places(plan: Plan) -> Places | None:
+    """Planes and slots that a plan's links follow; None: a Walker pattern has its own, another rule needs none.
+
+    Raises
+    ------
+    ScenarioError
+        As of `ephemeris_of`.
+    """
+    if plan.constellation is None or plan.constellation.tle is None or plan.isl.rule != "plus-grid":
+        return None
+    sky = ephemeris_of(plan)
+    return None if sky is None else sky.places
 
 
 def _walker(shell: Shell, constellation: Constellation, epoch: datetime, start_ns: int) -> Walker:

@@ -18,6 +18,8 @@ OLDEST_ELEMENTS_D = 366.0
 (Vallado and Crawford, AIAA 2008-6770), so that after a year the positions mean nothing."""
 OLD_ELEMENTS_D = 14.0
 """From this age on there is a warning: by then 1 to 3 km a day have become tens of kilometres."""
+WGS72_RADIUS_M = 6_378_135.0
+"""SGP4's unit of length (Vallado and others, AIAA 2006-6753, table 1)."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,25 @@ class Element:
     satrec: Satrec
 
 
+@dataclass(frozen=True, eq=False)
+class MeanElements:
+    """Orbits at one instant without the terms of SGP4 that repeat within a revolution; each of shape (n,).
+
+    Attributes
+    ----------
+    inclination_deg, node_deg, phase_deg : float64 array, deg
+        `node_deg` is the right ascension of the ascending node, `phase_deg` the mean argument of latitude (argument of
+        perigee and mean anomaly together), both 0 to 360.
+    altitude_m : float64 array, m
+        Semi-major axis less the Earth's equatorial radius.
+    """
+
+    inclination_deg: NDArray[np.float64]
+    altitude_m: NDArray[np.float64]
+    node_deg: NDArray[np.float64]
+    phase_deg: NDArray[np.float64]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Sgp4Orbits:
     """Satellites that SGP4 propagates, in the order of their file.
@@ -57,6 +78,8 @@ class Sgp4Orbits:
         The instant (UTC) at which the constellation's clock is 0.
     start_ns : int
         What the constellation's clock shows when the run's clock is 0.
+    header : (int, int) or None
+        Planes and satellites per plane, where the file says so; the satellites are then in this order.
     """
 
     file: str
@@ -64,6 +87,7 @@ class Sgp4Orbits:
     elements: list[Element]
     epoch: datetime
     start_ns: int = 0
+    header: tuple[int, int] | None = None
     _satellites: SatrecArray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -93,6 +117,28 @@ class Sgp4Orbits:
         """Where the satellites are in ECEF at instants of the run's clock: (n, 3), or (k, n, 3); m."""
         teme_m = self.positions_teme_m(t_ns)
         return turned_to_ecef_m(teme_m, gmst_rad(*self._julian_date(t_ns)))
+
+    def mean_elements(self) -> MeanElements:
+        """The orbits when the run's clock is 0, wherever their epochs are; NaN of a satellite that SGP4 fails for.
+
+        SGP4's own secular rates (J2, J4, drag, and of high orbits Sun and Moon) bring them there from their epochs:
+        nodes of different heights and inclinations drift apart.
+        """
+        day, fraction = (float(part) for part in self._julian_date(0))
+        rows = np.full((len(self.elements), 4), np.nan)
+        for row, element in zip(rows, self.elements, strict=True):
+            orbit = element.satrec
+            error, _, _ = orbit.sgp4(day, fraction)
+            if error == 0:
+                # `sgp4` leaves the averaged elements of its last instant in these attributes.
+                row[:] = orbit.im, orbit.am, orbit.Om, orbit.om + orbit.mm
+        inclination, axis, node, phase = rows.T
+        return MeanElements(
+            np.degrees(inclination),
+            (axis - 1.0) * WGS72_RADIUS_M,
+            np.degrees(node) % 360.0,
+            np.degrees(phase) % 360.0,
+        )
 
     def age_warnings(self, duration_ns: int) -> list[str]:
         """What to check before trusting positions so far from the elements' epochs.

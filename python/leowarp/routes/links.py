@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Protocol
@@ -10,8 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.ephemeris import EcefMetres, Stations
-from leowarp.errors import ScenarioError
+from leowarp.ephemeris import EcefMetres, Ephemeris, FoundShell, Stations
 from leowarp.routes.grid import Grid
 from leowarp.scenario.schema import Ground, Isl, Plan, Shell
 
@@ -235,13 +235,14 @@ def _rank_at_end(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
     return rank.reshape(-1, 2)
 
 
-def isl_rule(plan: Plan) -> IslRule:
+def isl_rule(plan: Plan, ephemeris: Ephemeris) -> IslRule:
     """The rule of a plan's ``[isl]``.
 
-    Raises
-    ------
-    ScenarioError
-        If ``plus-grid`` is asked of a constellation without planes (a file of elements).
+    Parameters
+    ----------
+    plan : Plan
+    ephemeris : Ephemeris
+        Of the same plan: a file of elements has its planes and slots there.
     """
     isl, constellation = plan.isl, plan.constellation
     # A path is then one satellite that sees both stations.
@@ -254,12 +255,8 @@ def isl_rule(plan: Plan) -> IslRule:
     rule: IslRule
     if isl.rule == "range" and (isl.across_shells or not constellation.shells):
         rule = ranged
-    elif constellation.tle is not None:
-        raise ScenarioError(
-            f'isl.rule = "plus-grid" with constellation.tle = "{constellation.tle.name}": a file of elements says '
-            "nothing of planes and slots, which the grid is made of",
-            'set isl.rule = "range", perhaps with isl.terminals = 4',
-        )
+    elif ephemeris.places is not None:
+        rule = GridRule(grid=_grid_of(isl, ephemeris.places.shells), sight=sight)
     else:
         patterns = constellation.patterns
         rules = tuple(ranged if isl.rule == "range" else _grid(isl, shell, sight) for shell in patterns)
@@ -281,6 +278,18 @@ def _grid(isl: Isl, shell: Shell, sight: Sight | None) -> GridRule:
         polar_cutoff_deg=isl.polar_cutoff_deg,
     )
     return GridRule(grid=grid, sight=sight)
+
+
+def _grid_of(isl: Isl, shells: Sequence[FoundShell]) -> Grid:
+    """The +Grid within each shell of a file of elements."""
+    first = list(accumulate((len(shell.slots) for shell in shells), initial=0))
+    numbered = list(zip(shells, first, strict=False))
+    return Grid(
+        slots=[slots for shell in shells for slots in shell.slots],
+        beside=[(at + a, at + b, ahead) for shell, at in numbered for a, b, ahead in shell.beside],
+        seams=[(at + len(shell.slots) - 1, at) for shell, at in numbered if isl.seam and shell.kind == "star"],
+        polar_cutoff_deg=isl.polar_cutoff_deg,
+    )
 
 
 def in_view(ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres) -> NDArray[np.bool_]:

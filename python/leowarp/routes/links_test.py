@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from leowarp.ephemeris import EcefMetres, ephemeris_of
-from leowarp.errors import ScenarioError
 from leowarp.routes.links import FewTerminals, RangeRule, Sight, delays_ns, in_view, isl_rule, lengths_m
-from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Ground, Isl, Network
 from support.plans import plan, shell, star
 
@@ -79,7 +77,7 @@ def test_links_of_a_rule_hold_at_their_own_instant(t_ns: int) -> None:
         where = ephemeris_of(resolved)
         assert where is not None
         here_m = where.positions_ecef_m(t_ns)
-        rule = isl_rule(resolved)
+        rule = isl_rule(resolved, where)
         pairs = rule.pairs(here_m)
         assert len(pairs) > 0
         assert rule.holds(here_m, pairs).all()
@@ -89,15 +87,9 @@ def test_no_links_at_all() -> None:
     resolved = plan(isl=Isl(rule="none"))
     where = ephemeris_of(resolved)
     assert where is not None
-    rule = isl_rule(resolved)
+    rule = isl_rule(resolved, where)
     assert rule.pairs(where.positions_ecef_m(0)).shape == (0, 2)
     assert not rule.holds(where.positions_ecef_m(0), np.array([[0, 1]])).any()
-
-
-def test_a_grid_needs_planes(tmp_path) -> None:
-    file = InputFile(name="set.tle", sha256="0" * 64, path=tmp_path / "set.tle")
-    with pytest.raises(ScenarioError, match=r'"plus-grid" with constellation\.tle = "set\.tle"'):
-        isl_rule(plan(star(tle=file), isl=Isl(rule="plus-grid")))
 
 
 def test_ground_rules_see_what_they_say() -> None:

@@ -49,7 +49,8 @@ def constellation_routes(plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | N
         If a station that talks sees no satellite in the whole run, or two that talk never have a path; if there is a
         margin, and two pairs whose packets nodes could not tell apart.
     """
-    network = _Network(plan=plan, ephemeris=ephemeris, rule=isl_rule(plan), forward=_talking(plan), last_hop=last_hop)
+    rule = isl_rule(plan, ephemeris)
+    network = _Network(plan=plan, ephemeris=ephemeris, rule=rule, forward=_talking(plan), last_hop=last_hop)
     _check_margin(plan, network)
     # Route updates (L3) have a clock of their own: the study's was 30 s, that of the delays (L2) 15 s.
     t_ns = np.arange(0, plan.run.duration_ns, plan.routing.interval_ns, dtype=np.int64)

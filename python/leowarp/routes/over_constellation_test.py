@@ -330,7 +330,7 @@ def test_a_path_changes_only_when_another_is_shorter_by_more_than_a_nanosecond(
     )
     where = ephemeris_of(resolved)
     assert where is not None
-    held = isl_rule(resolved)
+    held = isl_rule(resolved, where)
     ways = constellation_routes(resolved, where)
     n = len(where.names)
     for row in ways.table.filter(pa.compute.field("is_change")).to_pylist():

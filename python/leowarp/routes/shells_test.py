@@ -20,7 +20,7 @@ def made(isl: Isl, *shells: Shell) -> tuple[IslRule, EcefMetres]:
     one = plan(Constellation(shells=shells), isl=isl)
     sky = ephemeris_of(one)
     assert sky is not None
-    return isl_rule(one), sky.positions_ecef_m(0)
+    return isl_rule(one, sky), sky.positions_ecef_m(0)
 
 
 def crosses(pairs: NDArray[np.intp]) -> NDArray[np.bool_]:

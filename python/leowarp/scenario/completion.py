@@ -245,11 +245,6 @@ def _check_network(draft: Draft, problems: Problems) -> None:
     if across and not (shells and value_of(isl, sections.Isl, "rule") == "range"):
         rule = 'has no effect: it is of rule = "range" over [[constellation.shells]]'
         problems.add(isl.where("across_shells"), "isl.across_shells", rule, "take it out")
-    # The plan's neighbours of a +Grid are known by plane and slot; a TLE has neither.
-    elements = constellation is not None and constellation.values.get("tle") is not None
-    if elements and value_of(isl, sections.Isl, "rule") == "plus-grid":
-        rule = "a grid needs planes and slots, which a file of orbital elements does not have"
-        problems.add(isl.where("rule"), "isl.rule", rule, 'write rule = "range"')
 
 
 def _check_hosts(draft: Draft, problems: Problems) -> None:

@@ -282,7 +282,7 @@ class Mobile(QueueKeys, FollowsConstellation):
         sky = sections.get("constellation")
         if sky is None:
             return defaults
-        # A file of elements has no grid.
+        # A file of elements has a grid only if its satellites stand evenly spaced.
         without = ("isl",) if sky.values.get("tle") is not None else ()
         return defaults | {name: texts for name, texts in ROUTED_DEFAULTS.items() if name not in without}
 

@@ -73,7 +73,7 @@ def test_routes_over_a_constellation_have_defaults_that_the_scenario_overrides(t
     assert (plan.routing.interval_ns, plan.routing.link_interval_ns) == (10_000_000_000, 5_000_000_000)
 
 
-def test_elements_have_no_grid_to_route_over(tmp_path):
+def test_elements_are_not_routed_over_a_grid_by_default(tmp_path):
     (tmp_path / "some.tle").write_text("1 25544U\n", encoding="utf-8")
     sky = '\n[constellation]\ntle = "some.tle"\nepoch = "2022-09-14T00:00:00Z"\n'
     plan = plan_of(tmp_path, 'delays = "constellation"' + sky)

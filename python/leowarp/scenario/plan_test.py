@@ -475,7 +475,6 @@ def test_orbital_elements_bring_sidereal_time_and_the_ellipsoid(tmp_path):
         (CHAIN + '[[stations]]\nname = "Madrid"\n', "stations.0.name"),
         (ELEMENTS.replace("[constellation]", "[constellation]\nplanes = 4"), "constellation.planes"),
         (ELEMENTS.replace("[constellation]", '[constellation]\ngreenwich = "0 deg"'), "constellation.greenwich"),
-        (ELEMENTS + '[isl]\nrule = "plus-grid"\n', "isl.rule"),
         (CHAIN.replace('"unlimited"', '"64 kB"') + '[network]\nlink_model = "netem"\n', "chain.queue"),
         (JITTERED + '[network]\nneighbours = "arp"\n', "network.neighbours"),
         (ACCESS + "[isl]\nseam = true\n", "isl.seam"),

@@ -85,7 +85,7 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
     updates_ns = np.arange(0, end_ns, plan.routing.interval_ns, dtype="int64")
     if isinstance(plan.medium, Access) or plan.isl.rule == "none" or len(updates_ns) > MOST_LINK_UPDATES:
         return None
-    rule, count = isl_rule(plan), len(orbits.names)
+    rule, count = isl_rule(plan, orbits), len(orbits.names)
     rows: list[np.ndarray] = []
     begun = np.zeros((0, 2), dtype="int64")  # number of the pair, and the update at which it came
     for update in range(len(updates_ns) + 1):

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which planes of a shell are beside each other, and how far the slots of one are ahead of those of the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.ephemeris.sgp4_orbits import MeanElements
+from leowarp.ephemeris.slots import FIT_SLOTS, Slots, aside, in_slots
+
+_NEIGHBOUR = 3.5
+"""Planes are linked over at most so many times their usual distance: two of them may be missing."""
+_SEAM = 0.4
+"""How far the distance across a star's seam may be from the others, as a share of them: Iridium's are 22 and 31.6
+deg."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FoundShell:
+    """Planes of one altitude and inclination, in the order of their ascending nodes.
+
+    Attributes
+    ----------
+    inclination_deg, altitude_m : float
+        Medians.
+    slots : tuple of int arrays
+        For each plane the satellite in each slot; -1: empty.
+    beside : tuple of (int, int, float)
+        As of `routes.grid.Grid`: planes that are neighbours, and how many slots slot 0 of the second is ahead.
+    spacing_deg : float or None
+        Median distance of neighbouring nodes; None: one plane.
+    kind : str
+        ``delta``: nodes go all around; ``star``: over half a turn, the last plane and the first fly against each other;
+        ``part``: neither.
+    phasing : int or None
+        Walker's F; None: the planes are no Walker pattern.
+    """
+
+    inclination_deg: float
+    altitude_m: float
+    slots: tuple[NDArray[np.intp], ...]
+    beside: tuple[tuple[int, int, float], ...]
+    spacing_deg: float | None
+    kind: str
+    phasing: int | None
+
+    @property
+    def satellites(self) -> NDArray[np.intp]:
+        """Those that stand in slots, plane by plane."""
+        every = np.concatenate(self.slots)
+        return every[every >= 0]
+
+
+def ordered_shell(orbits: MeanElements, planes: int, satellites_per_plane: int) -> FoundShell:
+    """The shell of a file that says how many planes it has, one after the other, and links equal slots."""
+    slots = np.arange(planes * satellites_per_plane).reshape(planes, satellites_per_plane)
+    return FoundShell(
+        inclination_deg=float(np.median(orbits.inclination_deg)),
+        altitude_m=float(np.median(orbits.altitude_m)),
+        slots=tuple(slots),
+        beside=tuple((plane, (plane + 1) % planes, 0.0) for plane in range(planes) if planes > 1),
+        spacing_deg=None,
+        kind="delta",
+        phasing=0,
+    )
+
+
+def linked(orbits: MeanElements, planes: list[NDArray[np.intp]], counts: list[int]) -> FoundShell:
+    """The shell of planes, which are put in order.
+
+    Parameters
+    ----------
+    planes : list of int arrays
+        Satellites of each, in any order.
+    counts : list of int
+        Slots of each.
+    """
+    nodes_deg = np.array([mean_node_deg(orbits, plane) for plane in planes])
+    order, gaps_deg = around(nodes_deg, np.arange(len(planes)))
+    kind, spacing_deg = _kind(gaps_deg)
+    if kind == "delta":
+        # Nothing is first in a ring of planes: the smallest node is.
+        first = int(np.argmin(nodes_deg[order]))
+        order, gaps_deg = np.roll(order, -first), np.roll(gaps_deg, -first)
+    planes = [planes[plane] for plane in order]
+    fits = [in_slots(orbits.phase_deg[plane], counts[at]) for plane, at in zip(planes, order, strict=True)]
+    beside, phasing = ([], None) if spacing_deg is None else _beside(fits, gaps_deg, spacing_deg, kind)
+    members = np.concatenate(planes)
+    return FoundShell(
+        inclination_deg=float(np.median(orbits.inclination_deg[members])),
+        altitude_m=float(np.median(orbits.altitude_m[members])),
+        slots=tuple(_filled(plane, fit) for plane, fit in zip(planes, fits, strict=True)),
+        beside=tuple(beside),
+        spacing_deg=spacing_deg,
+        kind=kind,
+        phasing=phasing,
+    )
+
+
+def _beside(
+    fits: list[Slots], gaps_deg: NDArray[np.float64], spacing_deg: float, kind: str
+) -> tuple[list[tuple[int, int, float]], int | None]:
+    """Neighbours among ordered planes, as of `FoundShell`, and Walker's F."""
+    a = np.flatnonzero(gaps_deg <= _NEIGHBOUR * spacing_deg)
+    a = a[(a < len(fits) - 1) | (kind == "delta")]
+    b = (a + 1) % len(fits)
+    count, first_deg = np.array([fit.count for fit in fits]), np.array([fit.first_deg for fit in fits])
+    ahead = (first_deg[b] - first_deg[a]) * count[b] / 360.0
+    # Walker's rule is of planes with equal slots, at the usual distance.
+    even = (count[a] == count[b]) & (np.abs(gaps_deg[a] - spacing_deg) <= spacing_deg / 4)
+    whole = round((180.0 if kind == "star" else 360.0) / spacing_deg)
+    phasing = _phasing(ahead[even], whole)
+    if phasing is not None:
+        # Of a partner that is half a slot away, to one side or the other, elements alone know only about which it is.
+        off = aside(ahead - phasing / whole)
+        exact = np.round(ahead - phasing / whole) + phasing / whole
+        ahead = np.where(even & (np.abs(off) <= FIT_SLOTS), exact, ahead)
+    # With planes missing, or more of them on one side, F would be that of another pattern.
+    phasing = phasing if whole == len(fits) and kind != "part" else None
+    return list(zip(a.tolist(), b.tolist(), ahead.tolist(), strict=True)), phasing
+
+
+def _kind(gaps_deg: NDArray[np.float64]) -> tuple[str, float | None]:
+    """Whether planes go around, and their usual distance; the largest of `gaps_deg` is the last."""
+    if len(gaps_deg) == 1:
+        return "part", None
+    spacing_deg, widest_deg = float(np.median(gaps_deg[:-1])), float(gaps_deg[-1])
+    # The first plane of a star comes again half a turn on, as far from the last one as others are from each other.
+    if (1 - _SEAM) * gaps_deg[:-1].min() <= widest_deg - 180.0 <= (1 + _SEAM) * spacing_deg:
+        return "star", spacing_deg
+    around = widest_deg <= min(_NEIGHBOUR * spacing_deg, 180.0 + spacing_deg / 4)
+    return "delta" if around else "part", spacing_deg
+
+
+def _phasing(ahead: NDArray[np.float64], planes: int) -> int | None:
+    """Walker's F of so many planes, of which each is so many slots ahead of the one before; None: there is none that
+    three of four keep to.
+
+    Around a ring the errors of the planes' phases cancel, so that F is exact whatever they are.
+    """
+    if len(ahead) == 0:
+        return None
+    slots = float(np.angle(np.exp(2j * np.pi * ahead).sum())) / (2 * np.pi) * planes
+    near = np.abs(aside(ahead - round(slots) / planes)) <= FIT_SLOTS
+    return round(slots) % planes if abs(slots - round(slots)) <= 0.25 and near.mean() >= 0.75 else None
+
+
+def _filled(plane: NDArray[np.intp], fit: Slots) -> NDArray[np.intp]:
+    """The satellite in each slot of a plane; -1: empty."""
+    slots = np.full(fit.count, -1)
+    slots[fit.slot[fit.slot >= 0]] = plane[fit.slot >= 0]
+    return slots
+
+
+def around(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Members by their nodes, and the gap from each to the next; the largest gap is the last, from the last to the
+    first."""
+    order = members[np.argsort(node_deg[members], kind="stable")]
+    gaps_deg = np.diff(node_deg[order], append=node_deg[order[0]] + 360.0)
+    after = int(np.argmax(gaps_deg)) + 1
+    return np.roll(order, -after), np.roll(gaps_deg, -after)
+
+
+def mean_node_deg(orbits: MeanElements, bundle: NDArray[np.intp]) -> float:
+    """Mean on the circle of the nodes of a plane, 0 to 360."""
+    return float(np.degrees(np.angle(np.exp(1j * np.radians(orbits.node_deg[bundle])).sum())) % 360.0)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Planes and slots of satellites whose file names neither, found by gaps between their mean elements.
+
+Satellites are of one family if neither inclination nor altitude leaves a gap between them (0.1 deg, 5 km), and of one
+plane if their altitudes (1 km) and ascending nodes leave none either. The gap of nodes is 0.5 to 5 deg: where the gaps
+within planes end, sorted gaps jump, and the jump with the largest ratio is taken. A plane has at least half as many
+satellites as the plane of the family's median satellite; its slots are fitted (`ephemeris.slots`). Satellites in no
+plane (raised, lowered, drifting) or in no slot (spares) are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.ephemeris.neighbours import FoundShell, around, linked, mean_node_deg
+from leowarp.ephemeris.sgp4_orbits import MeanElements
+from leowarp.ephemeris.slots import FIT_SLOTS, NEAR_DEG, Slots, in_slots, number_of_slots
+
+INCLINATION_GAP_DEG = 0.1
+"""Starlink's first two shells are 0.15 deg apart, satellites of one within 0.01 (September 2022)."""
+SHELL_GAP_M = 5_000.0
+"""OneWeb's planes are 4 km above each other, so that they do not meet at the poles; Starlink's shells are 10 km
+apart."""
+PLANE_GAP_M = 1_000.0
+"""At 550 km a kilometre is a drift of 1.2 deg a day: nobody who keeps a slot is so far from the others."""
+LEAST_NODE_GAP_DEG, MOST_NODE_GAP_DEG = 0.5, 5.0
+"""Nodes nearer than the first are of one plane, farther than the second of two; see above for those between."""
+MOST_CHANCE = 0.01
+"""So improbable must it be that satellites spread at random in their planes fill the slots: three in a plane do, two do
+not."""
+
+
+def found_shells(orbits: MeanElements) -> list[FoundShell]:
+    """Shells of satellites that stand evenly spaced in planes, by inclination, then altitude; none: an empty list."""
+    shells: list[FoundShell] = []
+    inclination, altitude = orbits.inclination_deg, orbits.altitude_m
+    for family in _split(
+        np.flatnonzero(np.isfinite(altitude)), (inclination, INCLINATION_GAP_DEG), (altitude, SHELL_GAP_M)
+    ):
+        layers = _split(family, (inclination, INCLINATION_GAP_DEG), (altitude, PLANE_GAP_M))
+        bundles = [bundle for layer in layers for bundle in _by_node(orbits.node_deg, layer)]
+        # One by one those that rise or sink are planes of one satellite, and would lie between the others.
+        least = _usual([len(bundle) for bundle in bundles]) / 2
+        bundles = [bundle for bundle in bundles if len(bundle) >= least]
+        middle = np.array([(np.median(inclination[bundle]), np.median(altitude[bundle])) for bundle in bundles])
+        for part in _split(np.arange(len(bundles)), (middle[:, 0], INCLINATION_GAP_DEG), (middle[:, 1], SHELL_GAP_M)):
+            shell = _shell(orbits, [bundles[number] for number in part])
+            shells += [] if shell is None else [shell]
+    return shells
+
+
+def _split(members: NDArray[np.intp], *dimensions: tuple[NDArray[np.float64], float]) -> list[NDArray[np.intp]]:
+    """Members apart where one of several quantities (values, gap) leaves a gap, until none does, in their order."""
+    for values, gap in dimensions:
+        order = members[np.argsort(values[members], kind="stable")]
+        cuts = np.flatnonzero(np.diff(values[order]) > gap) + 1
+        if len(cuts):
+            return [part for each in np.split(order, cuts) for part in _split(each, *dimensions)]
+    return [members] if len(members) else []
+
+
+def _by_node(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Members apart where their ascending nodes leave a gap; the module says which."""
+    order, gaps_deg = around(node_deg, members)
+    bounded_deg = np.clip(gaps_deg[:-1], LEAST_NODE_GAP_DEG, MOST_NODE_GAP_DEG)
+    steps_deg = np.sort(np.append(bounded_deg, LEAST_NODE_GAP_DEG))
+    ratio = steps_deg[1:] / steps_deg[:-1]
+    if not (ratio > 1.0).any():
+        return [order]
+    return np.split(order, np.flatnonzero(bounded_deg >= steps_deg[int(np.argmax(ratio)) + 1]) + 1)
+
+
+def _usual(sizes: Sequence[int] | NDArray[np.intp]) -> float:
+    """The size of the plane of the median satellite: planes of few do not count as much as those of many."""
+    return float(np.median(np.repeat(sizes, sizes))) if np.any(sizes) else 0.0
+
+
+def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell | None:
+    """The shell of planes of about one altitude and inclination; None: their satellites are not evenly spaced."""
+    bundles = _one_per_node(orbits, bundles)
+    sizes = np.array([len(bundle) for bundle in bundles])
+    common = number_of_slots(orbits.phase_deg[np.concatenate(bundles)], np.repeat(np.arange(len(bundles)), sizes))
+    fits = [_of_plane(orbits.phase_deg[bundle], common) for bundle in bundles]
+    filled, counts = np.array([fit.filled for fit in fits]), np.array([fit.count for fit in fits])
+    kept = np.flatnonzero((2 * filled >= sizes) & (2 * filled >= _usual(filled)))
+    if 2 * filled[kept].sum() <= sizes.sum() or 2 * filled[kept].sum() < counts[kept].sum():
+        return None
+    shell = linked(orbits, [bundles[plane] for plane in kept], counts[kept].tolist())
+    if counts[kept].max() == 1:
+        # One satellite is evenly spaced in any plane: even planes of nothing but such are taken for no accident.
+        return shell if shell.phasing is not None and len(shell.satellites) == len(orbits.node_deg) else None
+    return shell if _chance(sizes[kept], filled[kept], counts[kept], common) <= MOST_CHANCE else None
+
+
+def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[np.intp], common: int) -> float:
+    """At most how probable it is that satellites spread at random in their planes fill so many slots.
+
+    Parameters
+    ----------
+    sizes, filled, counts : int arrays of shape (planes,)
+        Satellites, those in slots, and slots.
+    common : int
+        Slots of most planes.
+    """
+    # The first satellite of a plane says where its slots are, and of a plane with its own number the second says that.
+    own = counts[counts != common]
+    free = len(sizes) + len(own)
+    number, hits = int(sizes.sum()) - free, int(filled.sum()) - free
+    near = 2 * min(FIT_SLOTS, NEAR_DEG * int(counts.max()) / 360.0)
+    if hits <= near * number:
+        return 1.0
+    # Chernoff's bound of a binomial tail, exp(-n D(h/n || p)), D the relative entropy; for each number that was tried
+    entropy = hits * math.log(hits / number / near)
+    if hits < number:
+        entropy += (number - hits) * math.log((1 - hits / number) / (1 - near))
+    return math.exp(min(math.log(common) + float(np.log(own).sum()) - entropy, 0.0))
+
+
+def _one_per_node(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
+    """Of planes above each other, at one node, the one with most satellites."""
+    chosen: list[NDArray[np.intp]] = []
+    nodes_deg: list[float] = []
+    for bundle in sorted(bundles, key=len, reverse=True):
+        node_deg = mean_node_deg(orbits, bundle)
+        if all(abs((node_deg - other_deg + 180.0) % 360.0 - 180.0) > LEAST_NODE_GAP_DEG for other_deg in nodes_deg):
+            chosen.append(bundle)
+            nodes_deg.append(node_deg)
+    return chosen
+
+
+def _of_plane(phase_deg: NDArray[np.float64], count: int) -> Slots:
+    """The shell's number of slots in a plane; its own number if that holds more than half of the satellites, and the
+    shell's less."""
+    fit = in_slots(phase_deg, count, FIT_SLOTS)
+    if 2 * fit.filled < len(phase_deg):
+        own = in_slots(phase_deg, number_of_slots(phase_deg, np.zeros(len(phase_deg), dtype=np.intp)), FIT_SLOTS)
+        if 2 * own.filled > len(phase_deg):
+            return own
+    return fit
