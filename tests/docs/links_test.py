@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documentation against the code: links resolve, commands parse, scenarios load with the commands' settings."""
 
+import contextlib
 import re
 import shlex
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import Any
 import pytest
 import typer.main
 
-from leowarp import scenario
+from leowarp import media, scenario
 from leowarp.cli.app import app
 from leowarp.cli.options import settings
+from leowarp.ephemeris import ephemeris_of
+from leowarp.routes.links import isl_rule
 from leowarp.scenario import plan_of
-from support.pages import PAGES, ROOT, commands, files, name_of, prose, typed
+from support.pages import PAGES, ROOT, blocks, commands, files, name_of, prose, typed
 
 # Each of the 350 commands of the documentation is parsed by the command line as it is.
 pytestmark = pytest.mark.slow
@@ -97,7 +100,25 @@ def written(page: Path, directory: Path) -> list[Path]:
     """The files of a page, written; the TOML ones among them."""
     for name, text in files(page).items():
         (directory / name).write_text(text, encoding="utf-8")
+    # Snippets that write what scenarios name.
+    for _, text in blocks(page, "python"):
+        if ".write_text(" in text:
+            with contextlib.chdir(directory):
+                exec(compile(text, name_of(page), "exec"), {"__name__": "__main__"})
     return [directory / name for name in files(page) if name.endswith(".toml")]
+
+
+def test_elements_of_the_guide_have_the_grid_and_the_route_that_it_shows(tmp_path: Path) -> None:
+    page = ROOT / "docs" / "guides" / "your-own-constellation.md"
+    written(page, tmp_path)
+    plan = plan_of(tmp_path / "elements.toml")
+    sky = ephemeris_of(plan)
+    assert sky is not None
+    assert [f"{text}\n" for text in sky.warnings] == [text for _, text in blocks(page, "text")]
+    assert len(isl_rule(plan, sky).pairs(sky.positions_ecef_m(0))) == 2 * 1584
+    routes = media.routes_of(plan, sky)
+    assert routes.summary["no_path_s"] == 0
+    assert (routes.nodes[routes.pairs[0][0]], routes.nodes[routes.pairs[0][1]]) == ("New York", "London")
 
 
 TAKE_SCENARIOS = ("run", "plan", "routes", "ephemeris", "timeline")

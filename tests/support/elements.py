@@ -36,7 +36,7 @@ class Orbit:
 
 
 def orbits_of(shell: Shell) -> list[Orbit]:
-    """Of a Walker pattern, in its order."""
+    """Orbits of a Walker pattern, in its order."""
     nodes_over_deg = 180.0 if shell.pattern == "star" else 360.0
     return [
         Orbit(
@@ -70,7 +70,7 @@ def disturbed(orbits: Sequence[Orbit], draw: np.random.Generator) -> list[Orbit]
 
 
 def mean_elements(orbits: Sequence[Orbit]) -> MeanElements:
-    """What `Sgp4Orbits` makes of their elements at `EPOCH`."""
+    """The same numbers as `Sgp4Orbits.mean_elements` gives at `EPOCH`, but exact."""
     rows = [(one.inclination_deg, one.altitude_m, one.node_deg % 360, one.phase_deg % 360) for one in orbits]
     return MeanElements(*np.array(rows).T)
 

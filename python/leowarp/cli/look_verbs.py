@@ -40,7 +40,7 @@ def plan(
     if resolved.constellation is not None and resolved.constellation.tle is not None:
         from leowarp.ephemeris import planned_places
 
-        # What follows from the elements stands in no key: it is said beside the plan.
+        # No key holds the planes that were found in the elements, so they are printed beside the plan.
         places = planned_places(resolved)
         _notes(() if places is None else places.sentences)
     text = resolved.to_toml()

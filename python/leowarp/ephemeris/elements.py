@@ -41,7 +41,7 @@ def elements_of(path: Path) -> tuple[list[str], list[Element]]:
     ----------
     path : Path
         TLE, 3LE, or OMM as JSON, XML or CSV; told apart by how the text begins, not by the file's name. A first line of
-        two numbers, as Hypatia writes it, is `header_of` the file.
+        two numbers is Hypatia's header (`header_of`).
 
     Returns
     -------
@@ -75,9 +75,9 @@ def elements_of(path: Path) -> tuple[list[str], list[Element]]:
 
 
 def header_of(path: Path) -> tuple[int, int] | None:
-    """Numbers of planes and of satellites per plane that stand in the first line of a file of TLE; None: they do not.
+    """Numbers of planes and of satellites per plane in the first line of a file of TLE; None: it has none.
 
-    Hypatia's ``tles.txt`` begins so (satgenpy, `generate_tles_from_scratch.py`); its satellites come plane by plane.
+    Hypatia writes such a line into ``tles.txt`` (satgenpy, `generate_tles_from_scratch.py`).
 
     Raises
     ------
@@ -122,7 +122,7 @@ def _named(path: Path, elements: list[Element]) -> list[str]:
 
 
 def _from_tle(path: Path, text: str, header: int) -> Iterator[Element]:
-    """Elements of pairs of lines, each with a name before it or none, below so many lines of a header."""
+    """Elements of pairs of lines, each with a name before it or none; skips the first `header` lines."""
     lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), 1)][header:]
     lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
     name, at = "", 0
@@ -273,7 +273,7 @@ def _line_of(text: str, mark: str, occurrence: int) -> int:
 _FORMATS = "formats: TLE or 3LE (CelesTrak: FORMAT=tle), OMM as JSON, XML or CSV (FORMAT=json, xml, csv)"
 _TLE = "the columns of a TLE are at celestrak.org/NORAD/documentation/tle-fmt.php"
 _TLE_LENGTH = 69
-# Before the name of a satellite: above line 1 of a TLE two numbers are the name.
+# A satellite's name follows: two numbers directly above line 1 of a TLE are the name themselves.
 _HEADER = re.compile(r"[ \t]*([1-9][0-9]{0,5})[ \t]+([1-9][0-9]{0,5})[ \t]*\r?\n(?!1 )")
 # (first column, last column, meaning, pattern) of each field.
 _Layout = tuple[tuple[int, int, str, str], ...]

@@ -12,10 +12,9 @@ from leowarp.ephemeris.sgp4_orbits import MeanElements
 from leowarp.ephemeris.slots import FIT_SLOTS, Slots, aside, in_slots
 
 _NEIGHBOUR = 3.5
-"""Planes are linked over at most so many times their usual distance: two of them may be missing."""
+"""Largest distance between neighbouring planes, as a multiple of the usual one: two planes may be missing."""
 _SEAM = 0.4
-"""How far the distance across a star's seam may be from the others, as a share of them: Iridium's are 22 and 31.6
-deg."""
+"""Tolerance of the distance across a star's seam, as a share of the other distances. Iridium's are 22 and 31.6 deg."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,10 +30,10 @@ class FoundShell:
     beside : tuple of (int, int, float)
         As of `routes.grid.Grid`: planes that are neighbours, and how many slots slot 0 of the second is ahead.
     spacing_deg : float or None
-        Median distance of neighbouring nodes; None: one plane.
+        Median distance between neighbouring nodes; None: one plane.
     kind : str
-        ``delta``: nodes go all around; ``star``: over half a turn, the last plane and the first fly against each other;
-        ``part``: neither.
+        ``delta``: the nodes go all around. ``star``: they cover half a turn, and the last plane and the first fly in
+        opposite directions. ``part``: neither.
     phasing : int or None
         Walker's F; None: the planes are no Walker pattern.
     """
@@ -49,13 +48,13 @@ class FoundShell:
 
     @property
     def satellites(self) -> NDArray[np.intp]:
-        """Those that stand in slots, plane by plane."""
+        """Satellites with a slot, plane by plane."""
         every = np.concatenate(self.slots)
         return every[every >= 0]
 
 
 def ordered_shell(orbits: MeanElements, planes: int, satellites_per_plane: int) -> FoundShell:
-    """The shell of a file that says how many planes it has, one after the other, and links equal slots."""
+    """The shell of a file whose header gives the number of planes; equal slots are linked, as by Hypatia."""
     slots = np.arange(planes * satellites_per_plane).reshape(planes, satellites_per_plane)
     return FoundShell(
         inclination_deg=float(np.median(orbits.inclination_deg)),
@@ -69,20 +68,20 @@ def ordered_shell(orbits: MeanElements, planes: int, satellites_per_plane: int) 
 
 
 def linked(orbits: MeanElements, planes: list[NDArray[np.intp]], counts: list[int]) -> FoundShell:
-    """The shell of planes, which are put in order.
+    """Put planes in order and join them to a shell.
 
     Parameters
     ----------
     planes : list of int arrays
-        Satellites of each, in any order.
+        The satellites of each plane, in any order.
     counts : list of int
-        Slots of each.
+        The number of slots in each plane.
     """
     nodes_deg = np.array([mean_node_deg(orbits, plane) for plane in planes])
     order, gaps_deg = around(nodes_deg, np.arange(len(planes)))
     kind, spacing_deg = _kind(gaps_deg)
     if kind == "delta":
-        # Nothing is first in a ring of planes: the smallest node is.
+        # A ring of planes has no first one, so the smallest node comes first.
         first = int(np.argmin(nodes_deg[order]))
         order, gaps_deg = np.roll(order, -first), np.roll(gaps_deg, -first)
     planes = [planes[plane] for plane in order]
@@ -109,26 +108,26 @@ def _beside(
     b = (a + 1) % len(fits)
     count, first_deg = np.array([fit.count for fit in fits]), np.array([fit.first_deg for fit in fits])
     ahead = (first_deg[b] - first_deg[a]) * count[b] / 360.0
-    # Walker's rule is of planes with equal slots, at the usual distance.
+    # Walker's rule needs planes with equal numbers of slots, at the usual distance.
     even = (count[a] == count[b]) & (np.abs(gaps_deg[a] - spacing_deg) <= spacing_deg / 4)
     whole = round((180.0 if kind == "star" else 360.0) / spacing_deg)
     phasing = _phasing(ahead[even], whole)
     if phasing is not None:
-        # Of a partner that is half a slot away, to one side or the other, elements alone know only about which it is.
+        # F decides which of two partners, both half a slot away, is the nearer one: noise would decide otherwise.
         off = aside(ahead - phasing / whole)
         exact = np.round(ahead - phasing / whole) + phasing / whole
         ahead = np.where(even & (np.abs(off) <= FIT_SLOTS), exact, ahead)
-    # With planes missing, or more of them on one side, F would be that of another pattern.
+    # Where planes are missing, F belongs to a pattern with more planes.
     phasing = phasing if whole == len(fits) and kind != "part" else None
     return list(zip(a.tolist(), b.tolist(), ahead.tolist(), strict=True)), phasing
 
 
 def _kind(gaps_deg: NDArray[np.float64]) -> tuple[str, float | None]:
-    """Whether planes go around, and their usual distance; the largest of `gaps_deg` is the last."""
+    """The kind of a shell and the median distance of its planes; the largest of `gaps_deg` is the last."""
     if len(gaps_deg) == 1:
         return "part", None
     spacing_deg, widest_deg = float(np.median(gaps_deg[:-1])), float(gaps_deg[-1])
-    # The first plane of a star comes again half a turn on, as far from the last one as others are from each other.
+    # Half a turn on, the first plane of a star appears again as the neighbour of the last one.
     if (1 - _SEAM) * gaps_deg[:-1].min() <= widest_deg - 180.0 <= (1 + _SEAM) * spacing_deg:
         return "star", spacing_deg
     around = widest_deg <= min(_NEIGHBOUR * spacing_deg, 180.0 + spacing_deg / 4)
@@ -136,10 +135,16 @@ def _kind(gaps_deg: NDArray[np.float64]) -> tuple[str, float | None]:
 
 
 def _phasing(ahead: NDArray[np.float64], planes: int) -> int | None:
-    """Walker's F of so many planes, of which each is so many slots ahead of the one before; None: there is none that
-    three of four keep to.
+    """Walker's F from phases of neighbouring planes; None: fewer than three quarters of them agree with one F.
 
-    Around a ring the errors of the planes' phases cancel, so that F is exact whatever they are.
+    The errors of the planes' phases cancel around a ring, so F is exact.
+
+    Parameters
+    ----------
+    ahead : float64 array of shape (m,)
+        How far planes are ahead of the plane before them, in slots.
+    planes : int
+        The number of planes in the whole pattern.
     """
     if len(ahead) == 0:
         return None
@@ -156,8 +161,7 @@ def _filled(plane: NDArray[np.intp], fit: Slots) -> NDArray[np.intp]:
 
 
 def around(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Members by their nodes, and the gap from each to the next; the largest gap is the last, from the last to the
-    first."""
+    """Members sorted by node, and the gap after each, deg; the order begins after the largest gap."""
     order = members[np.argsort(node_deg[members], kind="stable")]
     gaps_deg = np.diff(node_deg[order], append=node_deg[order[0]] + 360.0)
     after = int(np.argmax(gaps_deg)) + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which plane and slot each satellite of a file of elements has: what its header says, or what its elements say."""
+"""Plane and slot of each satellite in a file of elements: from the file's header, else from the elements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from leowarp.ephemeris.sgp4_orbits import MeanElements, Sgp4Orbits
 from leowarp.errors import ScenarioError
 
 _NAMED = 5
-"""So many of the satellites that are left out are named in a warning; `leowarp ephemeris` names all."""
+"""Satellites without a slot that a warning names; `leowarp ephemeris` names all of them."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -25,11 +25,11 @@ class Places:
     Attributes
     ----------
     shells : tuple of FoundShell
-        Numbered from 1 where they are shown.
+        In the order of their inclinations, then altitudes.
     shell, plane, slot : int arrays of shape (n,)
-        Of each satellite, from 0; -1: it has none.
+        Place of each satellite, counted from 0; -1: it has none.
     sentences : tuple of str
-        What was found, and who was left out.
+        The planes that were found and the satellites without a slot, in words.
     """
 
     shells: tuple[FoundShell, ...]
@@ -39,19 +39,19 @@ class Places:
     sentences: tuple[str, ...]
 
     def name(self, satellite: int) -> str | None:
-        """``K-PP-SS`` as satellites of several Walker patterns are called; None: it has no place."""
+        """``K-PP-SS``, with the shell counted from 1, like satellites of several Walker patterns; None: no slot."""
         if self.shell[satellite] < 0:
             return None
         return f"{self.shell[satellite] + 1}-{self.plane[satellite]:02d}-{self.slot[satellite]:02d}"
 
 
 def places_of(orbits: Sgp4Orbits) -> Places:
-    """Planes and slots when the run's clock is 0.
+    """Find planes and slots at the instant when the run's clock is 0.
 
     Raises
     ------
     ScenarioError
-        If the elements show no evenly spaced satellites, or are not in the order that the file's header says.
+        If too few satellites are evenly spaced, or if their order contradicts the file's header.
     """
     elements = orbits.mean_elements()
     if orbits.header is None:
@@ -71,7 +71,7 @@ def places_of(orbits: Sgp4Orbits) -> Places:
             slots = np.flatnonzero(satellites >= 0)
             places[0, satellites[slots]], places[1, satellites[slots]] = number, plane
             places[2, satellites[slots]] = slots
-    # By its name alone: the sentences go into the tables of a run, which are the same bytes wherever the file is.
+    # Without its directory: a run's tables hold these sentences, and must not depend on where the file is.
     file = Path(orbits.file).name
     sentences = [f"{file}: {_sentence(shell, orbits.header)}" for shell in shells]
     left = [orbits.names[satellite] for satellite in np.flatnonzero(places[0] < 0)]
@@ -85,7 +85,7 @@ def places_of(orbits: Sgp4Orbits) -> Places:
 
 
 def _check_order(file: str, header: tuple[int, int], elements: MeanElements) -> None:
-    """Refuses a file whose satellites do not come plane by plane, as its header says."""
+    """Raise ScenarioError if the satellites do not come plane by plane, as the header says."""
     for plane, members in enumerate(np.arange(header[0] * header[1]).reshape(header)):
         _, gaps_deg = around(elements.node_deg, members)
         apart_deg = 360.0 - gaps_deg[-1]
@@ -98,7 +98,7 @@ def _check_order(file: str, header: tuple[int, int], elements: MeanElements) -> 
 
 
 def _sentence(shell: FoundShell, header: tuple[int, int] | None) -> str:
-    """What was found."""
+    """Planes, slots and phasing of a shell in words."""
     counts = sorted({len(slots) for slots in shell.slots})
     slots = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     empty = sum(int(np.count_nonzero(slots < 0)) for slots in shell.slots)

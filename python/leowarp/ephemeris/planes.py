@@ -26,16 +26,16 @@ SHELL_GAP_M = 5_000.0
 """OneWeb's planes are 4 km above each other, so that they do not meet at the poles; Starlink's shells are 10 km
 apart."""
 PLANE_GAP_M = 1_000.0
-"""At 550 km a kilometre is a drift of 1.2 deg a day: nobody who keeps a slot is so far from the others."""
+"""A difference of 1 km at 550 km is a drift of 1.2 deg per day, too much for a satellite that keeps its slot."""
 LEAST_NODE_GAP_DEG, MOST_NODE_GAP_DEG = 0.5, 5.0
-"""Nodes nearer than the first are of one plane, farther than the second of two; see above for those between."""
+"""A smaller gap between nodes never separates planes, a larger one always does."""
 MOST_CHANCE = 0.01
-"""So improbable must it be that satellites spread at random in their planes fill the slots: three in a plane do, two do
-not."""
+"""Largest probability that the same result comes from satellites at random phases. Three satellites evenly spaced in
+one plane pass, two do not."""
 
 
 def found_shells(orbits: MeanElements) -> list[FoundShell]:
-    """Shells of satellites that stand evenly spaced in planes, by inclination, then altitude; none: an empty list."""
+    """Find shells whose satellites are evenly spaced in planes; sorted by inclination, then altitude."""
     shells: list[FoundShell] = []
     inclination, altitude = orbits.inclination_deg, orbits.altitude_m
     for family in _split(
@@ -43,7 +43,7 @@ def found_shells(orbits: MeanElements) -> list[FoundShell]:
     ):
         layers = _split(family, (inclination, INCLINATION_GAP_DEG), (altitude, PLANE_GAP_M))
         bundles = [bundle for layer in layers for bundle in _by_node(orbits.node_deg, layer)]
-        # One by one those that rise or sink are planes of one satellite, and would lie between the others.
+        # Satellites that rise or sink alone look like planes of one satellite, and would separate full planes.
         least = _usual([len(bundle) for bundle in bundles]) / 2
         bundles = [bundle for bundle in bundles if len(bundle) >= least]
         middle = np.array([(np.median(inclination[bundle]), np.median(altitude[bundle])) for bundle in bundles])
@@ -54,7 +54,7 @@ def found_shells(orbits: MeanElements) -> list[FoundShell]:
 
 
 def _split(members: NDArray[np.intp], *dimensions: tuple[NDArray[np.float64], float]) -> list[NDArray[np.intp]]:
-    """Members apart where one of several quantities (values, gap) leaves a gap, until none does, in their order."""
+    """Split members at gaps in several quantities (values, gap), until no part has a gap; sorted by value."""
     for values, gap in dimensions:
         order = members[np.argsort(values[members], kind="stable")]
         cuts = np.flatnonzero(np.diff(values[order]) > gap) + 1
@@ -64,7 +64,7 @@ def _split(members: NDArray[np.intp], *dimensions: tuple[NDArray[np.float64], fl
 
 
 def _by_node(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Members apart where their ascending nodes leave a gap; the module says which."""
+    """Split members at gaps between their ascending nodes, as the module says."""
     order, gaps_deg = around(node_deg, members)
     bounded_deg = np.clip(gaps_deg[:-1], LEAST_NODE_GAP_DEG, MOST_NODE_GAP_DEG)
     steps_deg = np.sort(np.append(bounded_deg, LEAST_NODE_GAP_DEG))
@@ -75,12 +75,12 @@ def _by_node(node_deg: NDArray[np.float64], members: NDArray[np.intp]) -> list[N
 
 
 def _usual(sizes: Sequence[int] | NDArray[np.intp]) -> float:
-    """The size of the plane of the median satellite: planes of few do not count as much as those of many."""
+    """The number of satellites in the median satellite's plane: many small planes do not lower it."""
     return float(np.median(np.repeat(sizes, sizes))) if np.any(sizes) else 0.0
 
 
 def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell | None:
-    """The shell of planes of about one altitude and inclination; None: their satellites are not evenly spaced."""
+    """The shell of planes at one inclination and similar altitudes; None: they are not evenly spaced."""
     bundles = _one_per_node(orbits, bundles)
     sizes = np.array([len(bundle) for bundle in bundles])
     common = number_of_slots(orbits.phase_deg[np.concatenate(bundles)], np.repeat(np.arange(len(bundles)), sizes))
@@ -91,29 +91,29 @@ def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell 
         return None
     shell = linked(orbits, [bundles[plane] for plane in kept], counts[kept].tolist())
     if counts[kept].max() == 1:
-        # One satellite is evenly spaced in any plane: even planes of nothing but such are taken for no accident.
+        # One satellite is always evenly spaced, so the planes alone are evidence: only if all satellites fit.
         return shell if shell.phasing is not None and len(shell.satellites) == len(orbits.node_deg) else None
     return shell if _chance(sizes[kept], filled[kept], counts[kept], common) <= MOST_CHANCE else None
 
 
 def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[np.intp], common: int) -> float:
-    """At most how probable it is that satellites spread at random in their planes fill so many slots.
+    """Upper bound of the probability that satellites at random phases fill as many slots.
 
     Parameters
     ----------
     sizes, filled, counts : int arrays of shape (planes,)
-        Satellites, those in slots, and slots.
+        Numbers of satellites, of filled slots and of slots.
     common : int
-        Slots of most planes.
+        The number of slots in most planes.
     """
-    # The first satellite of a plane says where its slots are, and of a plane with its own number the second says that.
+    # One satellite per plane fixes where its slots are; another one fixes the number of slots if that is its own.
     own = counts[counts != common]
     free = len(sizes) + len(own)
     number, hits = int(sizes.sum()) - free, int(filled.sum()) - free
     near = 2 * min(FIT_SLOTS, NEAR_DEG * int(counts.max()) / 360.0)
     if hits <= near * number:
         return 1.0
-    # Chernoff's bound of a binomial tail, exp(-n D(h/n || p)), D the relative entropy; for each number that was tried
+    # Chernoff's bound of a binomial tail, exp(-n D(h/n || p)) with D the relative entropy, times the numbers tried
     entropy = hits * math.log(hits / number / near)
     if hits < number:
         entropy += (number - hits) * math.log((1 - hits / number) / (1 - near))
@@ -121,7 +121,7 @@ def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[n
 
 
 def _one_per_node(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
-    """Of planes above each other, at one node, the one with most satellites."""
+    """Keep the plane with most satellites where several have the same node."""
     chosen: list[NDArray[np.intp]] = []
     nodes_deg: list[float] = []
     for bundle in sorted(bundles, key=len, reverse=True):
@@ -133,8 +133,10 @@ def _one_per_node(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> list
 
 
 def _of_plane(phase_deg: NDArray[np.float64], count: int) -> Slots:
-    """The shell's number of slots in a plane; its own number if that holds more than half of the satellites, and the
-    shell's less."""
+    """Fit the shell's number of slots to a plane, or a number of its own.
+
+    The plane's own number is taken if it holds more than half of the satellites, and the shell's holds less.
+    """
     fit = in_slots(phase_deg, count, FIT_SLOTS)
     if 2 * fit.filled < len(phase_deg):
         own = in_slots(phase_deg, number_of_slots(phase_deg, np.zeros(len(phase_deg), dtype=np.intp)), FIT_SLOTS)

@@ -48,9 +48,9 @@ class Ephemeris:
         ``s-K-PP-SS`` for the K-th of several.
     stations : Stations
     warnings : tuple of str
-        What to check before trusting the positions, and how a grid of elements was found.
+        What to check before trusting the positions; the planes that were found in elements.
     places : Places or None
-        Planes and slots of orbital elements, if the plan's links follow them.
+        Planes and slots of orbital elements, if the plan's links need them.
     """
 
     orbits: Orbits
@@ -74,8 +74,8 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
     Raises
     ------
     ScenarioError
-        If the file of elements cannot be read, is malformed, or holds a satellite that SGP4 cannot propagate; if its
-        satellites are to be linked by planes and slots, and have none.
+        If the file of elements cannot be read, is malformed, or holds a satellite that SGP4 cannot propagate; if the
+        plan asks for a +Grid and its satellites have no planes and slots.
     """
     constellation = plan.constellation
     if constellation is None:
@@ -107,7 +107,7 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
 
 
 def planned_places(plan: Plan) -> Places | None:
-    """Planes and slots that a plan's links follow; None: a Walker pattern has its own, another rule needs none.
+    """Planes and slots of a plan's elements; None: the plan has no elements, or its links need no planes.
 
     Raises
     ------

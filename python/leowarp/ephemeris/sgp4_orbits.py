@@ -47,15 +47,17 @@ class Element:
 
 @dataclass(frozen=True, eq=False)
 class MeanElements:
-    """Orbits at one instant without the terms of SGP4 that repeat within a revolution; each of shape (n,).
+    """Orbits at one instant, without SGP4's periodic terms.
 
     Attributes
     ----------
-    inclination_deg, node_deg, phase_deg : float64 array, deg
-        `node_deg` is the right ascension of the ascending node, `phase_deg` the mean argument of latitude (argument of
-        perigee and mean anomaly together), both 0 to 360.
-    altitude_m : float64 array, m
+    inclination_deg : float64 array of shape (n,), deg
+    altitude_m : float64 array of shape (n,), m
         Semi-major axis less the Earth's equatorial radius.
+    node_deg : float64 array of shape (n,), deg
+        Right ascension of the ascending node, 0 to 360.
+    phase_deg : float64 array of shape (n,), deg
+        Mean argument of latitude, 0 to 360: argument of perigee plus mean anomaly.
     """
 
     inclination_deg: NDArray[np.float64]
@@ -79,7 +81,7 @@ class Sgp4Orbits:
     start_ns : int
         What the constellation's clock shows when the run's clock is 0.
     header : (int, int) or None
-        Planes and satellites per plane, where the file says so; the satellites are then in this order.
+        Planes and satellites per plane by the file's first line; the satellites then come plane by plane.
     """
 
     file: str
@@ -119,10 +121,9 @@ class Sgp4Orbits:
         return turned_to_ecef_m(teme_m, gmst_rad(*self._julian_date(t_ns)))
 
     def mean_elements(self) -> MeanElements:
-        """The orbits when the run's clock is 0, wherever their epochs are; NaN of a satellite that SGP4 fails for.
+        """The orbits when the run's clock is 0; NaN where SGP4 fails.
 
-        SGP4's own secular rates (J2, J4, drag, and of high orbits Sun and Moon) bring them there from their epochs:
-        nodes of different heights and inclinations drift apart.
+        SGP4's secular rates (J2, J4, drag; Sun and Moon for high orbits) bring all elements there from their epochs.
         """
         day, fraction = (float(part) for part in self._julian_date(0))
         rows = np.full((len(self.elements), 4), np.nan)
@@ -130,7 +131,7 @@ class Sgp4Orbits:
             orbit = element.satrec
             error, _, _ = orbit.sgp4(day, fraction)
             if error == 0:
-                # `sgp4` leaves the averaged elements of its last instant in these attributes.
+                # These attributes hold the mean elements at the last instant that `sgp4` was asked for.
                 row[:] = orbit.im, orbit.am, orbit.Om, orbit.om + orbit.mm
         inclination, axis, node, phase = rows.T
         return MeanElements(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many evenly spaced slots planes have, and which satellite stands in which: a fit to arguments of latitude."""
+"""A fit of evenly spaced slots to arguments of latitude: their number, and the satellite in each."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 NEAR_SLOTS, NEAR_DEG = 0.25, 2.0
-"""A satellite stands in a slot if it is this near to its middle: a quarter of a slot, 2 deg at the most. Starlink's
-first shell kept within 0.4 deg in September 2022, and its spares stood 5 deg beside 18 slots of 20 deg."""
+"""Largest distance of a satellite from the middle of its slot: a quarter of a slot, and 2 deg. In September 2022
+satellites of Starlink's first shell were within 0.4 deg, and spares 5 deg beside slots of 20 deg."""
 FIT_SLOTS = 0.125
-"""How near it must be to count for a number of slots: half as far as it may be once the number is known."""
+"""The same distance while the number of slots is not known: half as far."""
 MOST_SLOTS = 1000
-"""As many as a Walker pattern may have in a plane (`scenario.constellation`)."""
+"""The most that a Walker pattern may have in a plane (`scenario.constellation`)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Slots:
     first_deg : float, deg
         Argument of latitude of slot 0, 0 to 360 / count.
     slot : int array of shape (n,)
-        The slot of each satellite; -1: it stands in none, or another one is nearer to the middle of the same slot.
+        The slot of each satellite; -1: it is in none, or another satellite is nearer to the middle of the same slot.
     """
 
     count: int
@@ -36,31 +36,30 @@ class Slots:
 
     @property
     def filled(self) -> int:
-        """How many have a satellite."""
+        """The number of slots with a satellite."""
         return int(np.count_nonzero(self.slot >= 0))
 
 
 def number_of_slots(phase_deg: NDArray[np.float64], plane: NDArray[np.intp]) -> int:
     """The number of slots per plane for which (satellites in slots) x (share of slots filled) is largest.
 
-    Of equal numbers the smallest. The product tells a number from its multiples, which leave slots empty, and from its
-    divisors, which leave satellites over.
+    The smallest number wins a tie. Multiples of the right number leave slots empty, its divisors leave satellites over.
 
     Parameters
     ----------
     phase_deg : float64 array of shape (n,), deg
         Arguments of latitude, at one instant.
     plane : int array of shape (n,)
-        From 0 on, none left out.
+        The plane of each satellite, from 0 to the number of planes less 1.
     """
     planes, most_in_plane = int(plane.max()) + 1, int(np.bincount(plane).max())
     best, best_count = 0.0, 1
-    # A power of this is the exponential that each number of slots asks for, and a multiplication costs 1 % of it.
+    # The exponential for each number of slots is a power of this one; a multiplication costs 1 % of an exponential.
     unit = np.exp(1j * np.radians(phase_deg))
     turn = np.ones_like(unit)
     # At least half of the slots are filled.
     for count in range(1, min(2 * most_in_plane, MOST_SLOTS) + 1):
-        # Not even all satellites in slots would do.
+        # The product could not grow if all satellites were in slots.
         if len(phase_deg) ** 2 / (planes * count) <= best:
             break
         turn *= unit
@@ -73,18 +72,18 @@ def number_of_slots(phase_deg: NDArray[np.float64], plane: NDArray[np.intp]) -> 
 
 
 def in_slots(phase_deg: NDArray[np.float64], count: int, near_slots: float = NEAR_SLOTS) -> Slots:
-    """So many slots in a plane, turned to where most of its satellites stand, and who is in which.
+    """Fit `count` slots to the satellites of one plane.
 
     Parameters
     ----------
     phase_deg : float64 array of shape (n,), deg
     count : int
     near_slots : float
-        How far from its middle a satellite is in a slot; never more than `NEAR_DEG`.
+        Largest distance from the middle of a slot, in slots; `NEAR_DEG` is a limit too.
     """
     alone, turn = np.zeros(len(phase_deg), dtype=np.intp), np.exp(1j * count * np.radians(phase_deg))
     first, nearest, off = _nearest(phase_deg, alone, count, turn, near_slots)
-    # The nearest first, so that it is the first one of its slot; of equally near ones the first in the file.
+    # Sorted by distance, then by place in the file, so that the first satellite of each slot keeps it.
     order = np.argsort(off, kind="stable")
     order = order[off[order] <= _near(count, near_slots)]
     slots, at = np.unique(nearest[order], return_index=True)
@@ -109,12 +108,13 @@ def _nearest(
     turn: NDArray[np.complex128],
     near_slots: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
-    """Where slot 0 of each plane is, in slots, 0 to 1; and of each satellite the nearest slot, and how many slots it is
-    off its middle. `turn` has the phases on the circle of one slot, as complex numbers.
+    """The position of slot 0 in each plane, the nearest slot of each satellite, and its distance from that, in slots.
+
+    `turn` has the phases on the circle of one slot, as complex numbers.
     """
     phase = phase_deg * (count / 360.0)
     planes = int(plane.max()) + 1
-    # The mean on the circle of one slot. Satellites that stand in none pull at it, so it is taken again without them.
+    # A mean on the circle of one slot. Satellites outside of slots pull at it, so it is computed again without them.
     first = np.angle(_sums(turn.real, plane, planes) + 1j * _sums(turn.imag, plane, planes)) / (2 * np.pi)
     for _ in range(2):
         off = aside(phase - first[plane])

@@ -107,7 +107,7 @@ def test_any_pattern_is_found_in_shuffled_and_disturbed_elements(
 @given(shells(least=4), st.integers(0, 2**32 - 1))
 def test_a_missing_satellite_takes_its_links_with_it_and_no_others(tmp_path: Path, shell: Shell, seed: int) -> None:
     draw = np.random.default_rng(seed)
-    # Of each plane up to a quarter is missing, of each another one.
+    # Each plane lacks up to a quarter of its satellites.
     planes = np.arange(shell.satellites).reshape(shell.planes, -1)
     most = shell.satellites_per_plane // 4
     there = np.concatenate([draw.permutation(plane)[draw.integers(most, endpoint=True) :] for plane in planes])

@@ -18,19 +18,19 @@ class Grid:
     """Planes of slots, linked.
 
     In its plane a satellite links to the slots before and behind it. In the next plane it links to the slot that is
-    nearest in phase, of two equally near ones to the one ahead. A slot without a satellite has no links. Where two
-    planes have different numbers of slots, each slot of the plane with fewer has one partner.
+    nearest in phase; the slot ahead wins a tie. An empty slot has no links. Between planes
+    with different numbers of slots, each slot of the plane with fewer slots has one partner.
 
-    Across the seam of a star satellites fly the other way: slot s of the last plane links to slot (k - s) mod S of the
-    first, one to one, and k is that which makes the mean distance least at each instant (of equal ones the smallest).
+    Across the seam of a star, planes fly in opposite directions. Slot s of the last plane links to slot (k - s) mod S
+    of the first. The number k gives the least mean distance at each instant; the smallest k wins a tie.
 
     Attributes
     ----------
     slots : sequence of int arrays
         For each plane the satellite in each slot, in the order of flight; -1: empty. Slots are evenly spaced.
     beside : sequence of (int, int, float)
-        Planes that are linked: a plane, the next one, and how far slot 0 of the next one is ahead of slot 0 of the
-        first in phase, in slots of the next one.
+        Linked planes: a plane, the next plane, and the phase of slot 0 of the next plane ahead of slot 0 of the first.
+        The phase is in slots of the next plane.
     seams : sequence of (int, int)
         The last and the first plane of each star whose seam is crossed.
     polar_cutoff_deg : float or None
@@ -103,7 +103,7 @@ class Grid:
         links = [np.empty((0, 2), dtype=np.intp)]
         for plane, following, ahead in self.beside:
             a, b = self.slots[plane], self.slots[following]
-            # From the plane with fewer slots: its partners are at least a slot apart, so that none has two.
+            # From the plane with fewer slots: its partners are at least a slot apart, so no slot has two.
             if len(a) <= len(b):
                 s = np.arange(len(a))
                 t = np.floor(s * len(b) / len(a) - ahead + 0.5).astype(np.intp)

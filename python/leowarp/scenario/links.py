@@ -65,7 +65,8 @@ class Isl(RateKeys):
     """
 
     rule: str = word(
-        "Which satellites are linked: any two within `max_range`; the four neighbours of a grid; none.",
+        "Which satellites are linked: any two within `max_range`; the four neighbours of a grid; none. The planes of a "
+        "grid over `constellation.tle` are found in its elements.",
         ("range", "plus-grid", "none"),
         "range",
     )
