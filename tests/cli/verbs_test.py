@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs that need no kernel: what they print, where, and with which status they end."""
 
+import dataclasses
 import hashlib
 import json
 import subprocess
@@ -15,6 +16,8 @@ import leowarp as lw
 from leowarp import layout, scenario
 from leowarp.cli.app import app
 from leowarp.metrics import metrics, read_tables
+from leowarp.scenario.schema import Shell
+from support.elements import orbits_of, written
 from support.synthetic.run import write_synthetic_run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -68,6 +71,37 @@ def test_plan_is_a_scenario_and_gives_itself(leowarp, tmp_path):
     (tmp_path / "plan.toml").write_text(first.out)
     assert leowarp("plan", tmp_path / "plan.toml").out == first.out
     assert leowarp("plan", tmp_path / "plan.toml", "--json").json()["run"]["duration"] == "60 s"
+
+
+@pytest.mark.slow
+def test_verbs_show_the_planes_that_were_found_in_elements(leowarp, tmp_path):
+    shell = Shell(planes=9, satellites_per_plane=8, phasing=2, altitude_m=1200e3, inclination_deg=70.0)
+    orbits = orbits_of(shell)
+    written(tmp_path / "set.tle", [*orbits, dataclasses.replace(orbits[0], altitude_m=900e3)])
+    (tmp_path / "elements.toml").write_text("""\
+name = "elements"
+constellation = { tle = "set.tle", epoch = "2025-06-01T00:00:00Z" }
+stations = [{ name = "Madrid" }, { name = "Tokyo" }]
+isl = { rule = "plus-grid" }
+flows = [{ source = "Madrid", destination = "Tokyo" }]
+""")
+    planned = leowarp("plan", "elements.toml")
+    assert planned.out.startswith("# A plan")
+    told = " ".join(planned.err.split())
+    assert "set.tle: +Grid found in the elements: 9 planes of 8 slots at 70.0 deg" in told
+    assert "set.tle: 1 of 73 satellites are in no slot and have no links to others: S-72" in told
+    places = [one["place"] for one in leowarp("ephemeris", "elements.toml", "--json").json()["satellites"]]
+    assert places == [f"1-{plane:02d}-{places[8 * plane + slot][-2:]}" for plane in range(9) for slot in range(8)] + [
+        None
+    ]
+    assert sorted(places[:8]) == [f"1-00-{slot:02d}" for slot in range(8)]
+    assert "1-08-07" in leowarp("ephemeris", "elements.toml").out
+    written(tmp_path / "set.tle", orbits[::11])
+    for verb in ("plan", "routes"):
+        refused = leowarp(verb, "elements.toml")
+        assert refused.status == 2
+        assert 'isl.rule = "plus-grid" finds no planes' in refused.err
+        assert 'set isl.rule = "range"' in refused.err
 
 
 @pytest.mark.slow

@@ -42,8 +42,9 @@ def test_shells_are_kept_apart_and_who_keeps_no_slot_is_left_out_and_named(tmp_p
     orbits = disturbed([*low, *high, *spares, *raised, *drifting], draw)
     places = places_of(written(tmp_path / "set.tle", orbits, draw.permutation(len(orbits))))
     assert [(len(shell.slots), len(shell.satellites), shell.phasing) for shell in places.shells] == [
-        (18, 216, 7), (12, 120, 5),
-    ]  # fmt: skip
+        (18, 216, 7),
+        (12, 120, 5),
+    ]
     names = (tmp_path / "set.tle").read_text().splitlines()[::3]
     in_slots = {names[satellite] for shell in places.shells for satellite in shell.satellites}
     assert in_slots == {f"S-{i}" for i in range(len(low) + len(high))}
