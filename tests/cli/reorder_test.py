@@ -8,6 +8,9 @@ import sys
 
 import pytest
 
+from leowarp.cli.reorder_request import Request
+from leowarp.reordering import Settings
+from leowarp.scenario.sections import Observe
 from support.captures import echoes, write_pcap
 
 # RFC 5236, 8a
@@ -37,6 +40,12 @@ def test_json_has_the_keys_that_papers_compare(leowarp, arrivals):
     assert told["n_reordering"] == {"1": 0.25, **{str(n): 0.0 for n in range(2, 11)}}
     assert told["extent"]["late_time_max_ns"] is None
     assert (told["threshold_pkts"], told["buffer_threshold_pkts"]) == (4, 4)
+
+
+def test_verb_library_and_runs_measure_alike_where_nothing_else_is_asked_for():
+    typed = Request(file="-").settings()
+    assert typed == Settings()
+    assert typed.threshold_pkts == typed.buffer_threshold_pkts == Observe().reordering_threshold_pkts
 
 
 @pytest.mark.slow

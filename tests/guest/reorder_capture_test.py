@@ -70,7 +70,7 @@ def test_the_receivers_capture_tells_what_the_guest_saw_at_both_ends(tmp_path, f
         "density_pkts": found.density.counted_pkts,
         "mean_displacement_pkts": found.mean_displacement_pkts,
         "entropy_nats": found.entropy_nats,
-        "buffer_mean_pkts": found.buffer_density.mean_occupancy_pkts,
+        "buffer_mean_pkts": found.buffer_mean_pkts,
         "extent_max_pkts": found.extents.max_pkts,
         "late_time_max_ns": found.extents.late_time_max_ns,
         "discontinuities": found.gaps.reordering_discontinuities,

@@ -139,7 +139,7 @@ def check_against_packets(run: lw.Run) -> pd.DataFrame:
             (row.density_beyond_pkts, again.density.early_beyond_pkts + again.density.late_beyond_pkts),
             (row.mean_displacement_pkts, again.mean_displacement_pkts),
             (row.entropy_nats, again.entropy_nats),
-            (row.buffer_mean_pkts, again.buffer_density.mean_occupancy_pkts),
+            (row.buffer_mean_pkts, again.buffer_mean_pkts),
             (row.reordered3_pkts, again.n_reordering.pkts[2]),
         ]
         for value, expected in values:

@@ -223,7 +223,7 @@ impl Reordering {
             density_beyond_pkts: r.density.early_beyond_pkts + r.density.late_beyond_pkts,
             mean_displacement_pkts: mean(r.density.mean_displacement_pkts()),
             entropy_nats: mean(r.density.entropy_nats()),
-            buffer_mean_pkts: mean(r.buffer_density.mean_occupancy_pkts()),
+            buffer_mean_pkts: mean(r.buffer_density.buffer_mean_pkts()),
             // Implements RFC 4737, 5.4 (three duplicate acknowledgements).
             reordered3_pkts: r.n_reordering.iter().find(|n| n.0 == 3).map_or(0, |n| n.1),
         })?;

@@ -150,7 +150,7 @@ fn described<'py>(py: Python<'py>, found: &Reordering) -> PyResult<Bound<'py, Py
     buffer.set_item("counts", &found.buffer_density.counts)?;
     buffer.set_item("pkts", found.buffer_density.pkts)?;
     buffer.set_item("late_beyond_pkts", found.buffer_density.late_beyond_pkts)?;
-    buffer.set_item("mean_occupancy_pkts", found.buffer_density.mean_occupancy_pkts())?;
+    buffer.set_item("buffer_mean_pkts", found.buffer_density.buffer_mean_pkts())?;
     all.set_item("buffer_density", buffer)?;
     Ok(all)
 }

@@ -37,7 +37,7 @@ impl BufferDensity {
 
     /// Mean occupancy: the sum of i RBD\[i\]. None: there are no arrivals.
     /// Implements RFC 5236, 9 (mean occupancy).
-    pub fn mean_occupancy_pkts(&self) -> Option<f64> {
+    pub fn buffer_mean_pkts(&self) -> Option<f64> {
         let sum: u128 = self.counts.iter().map(|&(b, n)| u128::from(b) * u128::from(n)).sum();
         (self.pkts > 0).then(|| sum as f64 / self.pkts as f64)
     }

@@ -289,7 +289,7 @@ fn rfc_5236_section_8_a() {
     assert_eq!(occupancies, [0, 1, 1, 2, 0, 0, 0, 0]);
     assert_eq!(got.buffer_density.counts, [(0, 5), (1, 2), (2, 1)]);
     assert_eq!(got.buffer_density.share_ratio(0), Some(0.625));
-    assert_eq!(got.buffer_density.mean_occupancy_pkts(), Some(0.5));
+    assert_eq!(got.buffer_density.buffer_mean_pkts(), Some(0.5));
 }
 
 // Tests RFC 5236, 8 (example b).
@@ -393,7 +393,7 @@ fn an_empty_sequence_has_counts_and_no_shares() {
     assert_eq!((got.reordered_ratio(), got.n_reordered_ratio(1)), (None, None));
     assert_eq!((got.density.entropy_nats(), got.density.mean_displacement_pkts()), (None, None));
     assert_eq!((got.density.share_ratio(0), got.density.overtaken_ratio(1)), (None, None));
-    assert_eq!((got.buffer_density.share_ratio(0), got.buffer_density.mean_occupancy_pkts()), (None, None));
+    assert_eq!((got.buffer_density.share_ratio(0), got.buffer_density.buffer_mean_pkts()), (None, None));
     assert_eq!((got.runs.in_order_ratio(), got.runs.variability_ratio()), (None, None));
     assert_eq!((got.extent.mean_pkts(), got.gaps.mean_pkts()), (None, None));
 }

@@ -283,7 +283,7 @@ proptest! {
         let got = measured(&arrivals, settings).buffer_density;
         prop_assert_eq!(&got.counts, &obvious::histogram(slow.iter().copied()));
         prop_assert!(got.counts.iter().all(|c| c.0 as usize <= threshold));
-        prop_assert_eq!(got.mean_occupancy_pkts(), mean(slow.iter().map(|&b| f64::from(b)).sum(), slow.len()));
+        prop_assert_eq!(got.buffer_mean_pkts(), mean(slow.iter().map(|&b| f64::from(b)).sum(), slow.len()));
         if judged.too_late_pkts == 0 {
             prop_assert_eq!(got.pkts + got.late_beyond_pkts, judged.received.len() as u64);
         }

@@ -37,13 +37,13 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// 200 packets for both thresholds (as the study `torres2020`), n up to 10, a window of 65,536 packets (8 s at 100
-    /// Mbit/s in packets of 1514 bytes, and the range of a 16-bit number), first number unknown.
+    /// Thresholds of 1000 packets: a route change displaces packets by a queue and more. The window of 65,536 packets is
+    /// 8 s at 100 Mbit/s in packets of 1514 bytes, and the range of a 16-bit number.
     /// Implements RFC 5236, 5 (choice of D_T).
     fn default() -> Self {
         Self {
-            density_threshold_pkts: 200,
-            buffer_threshold_pkts: 200,
+            density_threshold_pkts: 1000,
+            buffer_threshold_pkts: 1000,
             n_max: 10,
             loss_window_pkts: 65_536,
             first_seq: None,

@@ -102,7 +102,7 @@ class Request:
     ]
     threshold: Annotated[
         int, typer.Option("--threshold", "-t", help="D_T: displaced by more is lost, in RD.", rich_help_panel=_METRICS)
-    ] = 200
+    ] = 1000
     buffer_threshold: Annotated[
         int | None,
         typer.Option(help="B_T: places in RBD's buffer; as --threshold if not given.", rich_help_panel=_METRICS),

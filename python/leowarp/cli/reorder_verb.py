@@ -231,7 +231,7 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
     counts = f"{where} · received: {result.received_pkts:,} · duplicates: {result.duplicate_pkts:,} · lost: "
     counts += f"{result.lost_pkts:,}"
     scalars = f"MD = {_text(rd.mean_displacement_pkts)} packets, E_r = {_text(rd.entropy_nats)} nats"
-    mean = f"mean {_text(rbd.mean_occupancy_pkts)} packets"
+    mean = f"mean {_text(rbd.buffer_mean_pkts)} packets"
     figures = {}
     # Of no packets there is no density; n-reordering of none is a figure that says so.
     if rd.counted_pkts:

@@ -9,7 +9,7 @@ from leowarp.errors import TraceError
 from leowarp.reordering.columns import length_column, sequence_column, time_column
 from leowarp.reordering.native import native
 from leowarp.reordering.results import BufferDensity, Density, Extents, Gaps, NReordering, Reordering, Runs, of_native
-from leowarp.reordering.settings import Settings
+from leowarp.reordering.settings import THRESHOLD_PKTS, Settings
 
 _AT_ONCE_PKTS = 1 << 20
 """Arrivals handed to the crate in one call, during which Ctrl-C waits."""
@@ -134,7 +134,7 @@ def measure(
     return meter.measured(sent_pkts)
 
 
-def density(arrivals: Any, *, threshold_pkts: int = 200, **settings: Any) -> Density:
+def density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> Density:
     """Share of packets at each displacement from the order of sending: RD (RFC 5236, 3.6).
 
     Here and in the functions below `arrivals` and `settings` are as in `measure`, which raises the same errors.
@@ -142,7 +142,7 @@ def density(arrivals: Any, *, threshold_pkts: int = 200, **settings: Any) -> Den
     return measure(arrivals, threshold_pkts=threshold_pkts, **settings).density
 
 
-def buffer_density(arrivals: Any, *, threshold_pkts: int = 200, **settings: Any) -> BufferDensity:
+def buffer_density(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> BufferDensity:
     """Share of arrivals at each occupancy of a buffer that restores the order: RBD (RFC 5236, 3.11).
 
     Examples
@@ -153,7 +153,7 @@ def buffer_density(arrivals: Any, *, threshold_pkts: int = 200, **settings: Any)
     return measure(arrivals, buffer_threshold_pkts=threshold_pkts, **settings).buffer_density
 
 
-def mean_displacement(arrivals: Any, *, threshold_pkts: int = 200, **settings: Any) -> float | None:
+def mean_displacement(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> float | None:
     """MD in packets, the sum of abs(i) RD[i]; None if the threshold leaves no packet.
 
     Examples
@@ -164,7 +164,7 @@ def mean_displacement(arrivals: Any, *, threshold_pkts: int = 200, **settings: A
     return density(arrivals, threshold_pkts=threshold_pkts, **settings).mean_displacement_pkts
 
 
-def entropy(arrivals: Any, *, threshold_pkts: int = 200, **settings: Any) -> float | None:
+def entropy(arrivals: Any, *, threshold_pkts: int = THRESHOLD_PKTS, **settings: Any) -> float | None:
     """E_r in nats, minus the sum of RD[i] ln RD[i]; None if the threshold leaves no packet."""
     return density(arrivals, threshold_pkts=threshold_pkts, **settings).entropy_nats
 

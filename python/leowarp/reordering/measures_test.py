@@ -35,7 +35,7 @@ def test_rfc_5236_example_8():
     found = reordering.measure(SEQUENCE, threshold_pkts=4)
     assert found.density.to_dict() == RD
     assert found.buffer_density.to_dict() == {"0": 0.625, "1": 0.25, "2": 0.125}
-    assert found.buffer_density.mean_occupancy_pkts == 0.5
+    assert found.buffer_mean_pkts == 0.5
     lossy = reordering.measure([1, 2, 4, 5, 6, 7], threshold_pkts=3)
     assert (lossy.density.to_dict(), lossy.lost_pkts) == ({"0": 1.0}, 1)
     assert lossy.buffer_density.to_dict() == {"0": 0.5, "1": 1 / 6, "2": 1 / 6, "3": 1 / 6}

@@ -85,7 +85,7 @@ class BufferDensity:
         N', the sum of `pkts`.
     late_beyond_pkts : int
         Arrivals that the buffer no longer waited for.
-    mean_occupancy_pkts : float or None
+    buffer_mean_pkts : float or None
         The sum of i RBD[i].
     """
 
@@ -94,7 +94,7 @@ class BufferDensity:
     pkts: np.ndarray
     counted_pkts: int
     late_beyond_pkts: int
-    mean_occupancy_pkts: float | None
+    buffer_mean_pkts: float | None
 
     # Implements RFC 5236, 3.11 (reorder buffer-occupancy density).
     @property
@@ -292,6 +292,11 @@ class Reordering:
         """E_r; see `Density`."""
         return self.density.entropy_nats
 
+    @property
+    def buffer_mean_pkts(self) -> float | None:
+        """Mean occupancy; see `BufferDensity`."""
+        return self.buffer_density.buffer_mean_pkts
+
     def to_dict(self) -> dict[str, Any]:
         """One JSON object: `leowarp reorder FILE --json`."""
         density, buffer = self.density, self.buffer_density
@@ -301,7 +306,7 @@ class Reordering:
             **scalars,
             "mean_displacement_pkts": density.mean_displacement_pkts,
             "entropy_nats": density.entropy_nats,
-            "mean_occupancy_pkts": buffer.mean_occupancy_pkts,
+            "buffer_mean_pkts": buffer.buffer_mean_pkts,
             "threshold_pkts": density.threshold_pkts,
             "density_pkts": density.counted_pkts,
             "density_early_beyond_pkts": density.early_beyond_pkts,
@@ -354,7 +359,7 @@ def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> R
         ),
         buffer_density=BufferDensity(
             buffer["threshold_pkts"], occupancy, occupied, buffer["pkts"], buffer["late_beyond_pkts"],
-            buffer["mean_occupancy_pkts"],
+            buffer["buffer_mean_pkts"],
         ),
         n_reordering=NReordering(n, n_pkts, received),
         extents=Extents(

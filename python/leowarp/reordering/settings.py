@@ -9,6 +9,8 @@ from typing import Any
 
 from leowarp.errors import ScenarioError
 
+THRESHOLD_PKTS = 1000
+"""As in runs (`observe.reordering_threshold`): a route change displaces packets by a queue and more."""
 THRESHOLD_MAX_PKTS = 2**31 - 1
 """Displacements are signed 32-bit numbers."""
 LOSS_WINDOW_MAX_PKTS = 2**24
@@ -26,7 +28,7 @@ class Settings:
     Attributes
     ----------
     threshold_pkts : int
-        D_T of RFC 5236: a packet displaced by more counts as lost in RD. 200 as in `torres2020`.
+        D_T of RFC 5236: a packet displaced by more counts as lost in RD.
     buffer_threshold_pkts : int, optional
         B_T of RFC 5236: places of the hypothetical buffer; as `threshold_pkts` if not given.
     loss_window_pkts : int
@@ -44,7 +46,7 @@ class Settings:
         If one of them is out of range.
     """
 
-    threshold_pkts: int = 200
+    threshold_pkts: int = THRESHOLD_PKTS
     buffer_threshold_pkts: int | None = None
     loss_window_pkts: int = 65_536
     n_max: int = 10
