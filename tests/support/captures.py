@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 A, B = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
 
 
-def write_pcap(path: Path, packets: Iterable[bytes], *, apart_ns: int = 1_000_000) -> Path:
-    """IPv4 packets as a pcap file with times in ns, the k-th at k `apart_ns`."""
+def write_pcap(
+    path: Path, packets: Sequence[bytes], *, apart_ns: int = 1_000_000, times_ns: Sequence[int] | None = None
+) -> Path:
+    """IPv4 packets as a pcap file with times in ns, the k-th at k `apart_ns`, or at the k-th of `times_ns`."""
     parts = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 101)]
-    for number, packet in enumerate(packets):
-        seconds, rest_ns = divmod(number * apart_ns, 10**9)
+    for t_ns, packet in zip(times_ns or range(0, len(packets) * apart_ns, apart_ns), packets, strict=True):
+        seconds, rest_ns = divmod(t_ns, 10**9)
         parts.append(struct.pack("<IIII", seconds, rest_ns, len(packet), len(packet)) + packet)
     path.write_bytes(b"".join(parts))
     return path
@@ -34,3 +36,10 @@ def datagrams(numbers: Sequence[int], layout: str = ">4xI") -> list[bytes]:
     """UDP with a number in the payload, laid out as `struct` says."""
     payloads = [struct.pack(layout, number) for number in numbers]
     return [ipv4(17, struct.pack(">HHHH", 5000, 6000, 8 + len(payload), 0) + payload) for payload in payloads]
+
+
+def segment(seq: int, len_bytes: int, *, stamp: int = 0, is_syn: bool = False) -> bytes:
+    """A TCP segment with a timestamp (RFC 7323, 3: kind 8, after two bytes of padding)."""
+    flags = 2 if is_syn else 16
+    header = struct.pack(">HHIIBBHHH", 5000, 6000, seq, 0, 8 << 4, flags, 65535, 0, 0)
+    return ipv4(6, header + struct.pack(">BBBBII", 1, 1, 8, 10, stamp, 0) + bytes(len_bytes))

@@ -60,7 +60,6 @@ export interface Changes {
   delay_after_us: Int32Array;
   late_pkts: Int32Array;
   overtaken_pkts: Int32Array;
-  extent_max_pkts: Int32Array;
   lost_pkts: Int32Array;
   retransmissions_pkts: Int32Array;
   spurious_retransmissions_pkts: Int32Array;

@@ -24,7 +24,6 @@ export interface Change {
   lost: number | null;
   again: number | null;
   vain: number | null;
-  extent: number | null;
   left: number | null;
 }
 
@@ -72,7 +71,6 @@ export class Run {
       lost: scaled(c.lost_pkts[i]),
       again: scaled(c.retransmissions_pkts[i]),
       vain: scaled(c.spurious_retransmissions_pkts[i]),
-      extent: scaled(c.extent_max_pkts[i]),
       left: scaled(c.queue_left_pkts[i]),
     }));
   }

@@ -321,7 +321,6 @@ class _Consequences:
         mine = (packets["flow"].isin(flows) & (packets["direction"] == DATA)).to_numpy(dtype=bool)
         late = packets[mine & truths(packets["is_late"])].sort_values("received_ns", kind="stable")
         self._received, self._sent = floats(late["received_ns"]), late["sent_ns"].to_numpy(dtype="int64")
-        self._extents = floats(late["extent_pkts"])
         again = packets[mine & truths(packets["is_retransmission"])].sort_values("sent_ns", kind="stable")
         self._again, self._spurious = again["sent_ns"].to_numpy(dtype="int64"), truths(again["is_spurious"])
         lost = drops["flow"].isin(flows) & (drops["flow_direction"] == DATA)
@@ -333,18 +332,16 @@ class _Consequences:
         Late packets count when they arrive, retransmissions when they are sent, losses when they are dropped.
         """
         row: dict[str, Any] = dict.fromkeys(
-            ("late_pkts", "overtaken_pkts", "extent_max_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts",
-             "lost_pkts", "dsacks_pkts")
+            ("late_pkts", "overtaken_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts", "lost_pkts",
+             "dsacks_pkts")
         )  # fmt: skip
         if self._tables.has("packets"):
             late = slice(*np.searchsorted(self._received, [t_ns, until_ns]))
             again = slice(*np.searchsorted(self._again, [t_ns, until_ns]))
-            extents = self._extents[late]
             row |= {
-                "late_pkts": len(extents),
+                "late_pkts": len(self._sent[late]),
                 # Sent before the change: the others of the window were late by something else, as at the change before.
                 "overtaken_pkts": int((self._sent[late] < t_ns).sum()),
-                "extent_max_pkts": int(np.nanmax(extents)) if not np.isnan(extents).all() else None,
                 "retransmissions_pkts": len(self._again[again]),
                 "spurious_retransmissions_pkts": int(self._spurious[again].sum()),
             }
@@ -392,7 +389,6 @@ CHANGE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "queue_met_wait_ns": ("Int64", "ns", "time that those links need to send them"),
     "late_pkts": ("Int64", "pkts", "late packets that arrived within the window"),
     "overtaken_pkts": ("Int64", "pkts", "late packets that were sent before the change: overtaken by newer ones"),
-    "extent_max_pkts": ("Int64", "pkts", "largest reordering extent among them (RFC 4737, 4.2)"),
     "retransmissions_pkts": ("Int64", "pkts", "retransmissions sent within the window"),
     "spurious_retransmissions_pkts": ("Int64", "pkts", "spurious ones among them: the original arrived, too"),
     "lost_pkts": ("Int64", "pkts", "data packets dropped within the window"),

@@ -105,7 +105,6 @@ def test_the_change_that_overtakes(result):
     # The rate is whole bit/s, so the wait is right to 1 ns.
     assert abs(row["queue_left_wait_ns"] - syn.QUEUE_WAIT_NS) <= 1
     assert row["late_pkts"] == row["overtaken_pkts"] == syn.LATE_PKTS
-    assert row["extent_max_pkts"] == syn.EXTENT_MAX_PKTS
     assert row["retransmissions_pkts"] == row["spurious_retransmissions_pkts"] == syn.SPURIOUS_PKTS
     assert row["dsacks_pkts"] == syn.SPURIOUS_PKTS
     assert row["lost_pkts"] == 0
@@ -117,7 +116,6 @@ def test_the_change_to_a_longer_path(result):
     assert row["first_hop_changed"]
     assert row["last_hop_changed"]
     assert row["late_pkts"] == 0
-    assert pd.isna(row["extent_max_pkts"])
     assert row["queue_left_pkts"] == 0
 
 
@@ -365,7 +363,6 @@ def test_missing_tables_give_null_and_not_zero(run_dir, plan, tmp_path):
         (copy / "30-trace" / f"{name}.parquet").unlink()
     found = metrics(read_tables(copy), plan)
     assert found.summary["drops_pkts"] is None
-    assert found.summary["flows"][0]["reordering_extent_max_pkts"] is None
     assert found.route_changes["late_pkts"].isna().all()
     assert found.route_changes["lost_pkts"].isna().all()
     assert found.route_changes["queue_left_pkts"].isna().all()
@@ -375,7 +372,7 @@ def test_missing_tables_give_null_and_not_zero(run_dir, plan, tmp_path):
 def test_without_packet_truth_nothing_of_packets_is_a_number(run_dir, plan, tmp_path):
     copy = tmp_path / "run"
     shutil.copytree(run_dir, copy)
-    for name in ("packets", "bins", "echoes"):
+    for name in ("packets", "bins", "echoes", "reordering", "densities"):
         (copy / "30-trace" / f"{name}.parquet").unlink()
     found = metrics(read_tables(copy), plan)
     assert found.summary["drops_pkts"] is None

@@ -304,7 +304,7 @@ def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
              "late_pkts": "late_pkts"}  # fmt: skip
     # Null is not 0: a run whose packets nobody followed has not lost none.
     row: dict[str, Any] = dict.fromkeys(
-        [*names, "acks_late_pkts", "acks_lost_pkts", "data_drops_pkts", "ack_drops_pkts", "reordering_extent_max_pkts"]
+        [*names, "acks_late_pkts", "acks_lost_pkts", "data_drops_pkts", "ack_drops_pkts"]
     )
     if tables.has("bins"):
         mine = tables.of_flow("bins", number)
@@ -313,20 +313,9 @@ def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
             row[name] = int(floats(mine[column])[is_data].sum())
         for name, column in (("acks_late_pkts", "late_pkts"), ("acks_lost_pkts", "lost_pkts")):
             row[name] = int(floats(mine[column])[~is_data].sum())
-        row["reordering_extent_max_pkts"] = _extent_max(tables, number, row["late_pkts"])
     if tables.knows_drops:
         row["data_drops_pkts"], row["ack_drops_pkts"] = flow_drops(tables, number)
     return row
-
-
-def _extent_max(tables: Tables, number: int, late_pkts: int) -> int | None:
-    """Largest extent of a late data packet; 0 if none was late (RFC 4737 leaves it undefined for packets in order)."""
-    if late_pkts == 0:
-        return 0
-    packets = tables.of_flow("packets", number)
-    late = packets[(packets["direction"].to_numpy() == DATA) & truths(packets["is_late"])]
-    extents = floats(late["extent_pkts"])
-    return int(np.nanmax(extents)) if np.isfinite(extents).any() else None
 
 
 def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:

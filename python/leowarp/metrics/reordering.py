@@ -33,6 +33,7 @@ SCALARS = {
     "entropy_nats": "entropy_nats",
     "buffer_mean_pkts": "buffer_mean_pkts",
     "reordering_extent_mean_pkts": "extent_mean_pkts",
+    "reordering_extent_max_pkts": "extent_max_pkts",
     "late_time_mean_ns": "late_time_mean_ns",
     "late_time_max_ns": "late_time_max_ns",
     "byte_offset_max_bytes": "byte_offset_max_bytes",

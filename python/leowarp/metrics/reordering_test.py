@@ -7,12 +7,15 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
 
 from leowarp.errors import ScenarioError
-from leowarp.metrics import histogram, metrics
+from leowarp.metrics import histogram, metrics, tables_of
 from leowarp.metrics.reordering import SCALARS
+from leowarp.reordering import measure, measure_file
 from support.synthetic import run as syn
-from support.synthetic.reordering import measured
+from support.synthetic import transfer
+from support.synthetic.reordering import measured, run_scalars
 
 S = syn.S
 
@@ -48,6 +51,61 @@ def test_the_obvious_implementation_knows_the_worked_examples():
     assert (row["discontinuities"], row["gap_mean_pkts"], row["runs"]) == (2, 7, 3)
     # 13 packets in order, those of the last run too.
     assert row["run_mean_pkts"] == pytest.approx(13 / 3)
+
+
+def of_run(packets, plan):
+    """Summary of the flow in a run that recorded these packets, and of their first transmissions what was sent."""
+    (flow,) = metrics(tables_of(transfer.tables_of_run(packets)), plan).summary["flows"]
+    return flow, int((~packets["is_retransmission"]).sum())
+
+
+def agree(flow, answer):
+    """The scalars of a flow are what `leowarp reorder` says."""
+    said = run_scalars(answer)
+    assert said.keys() == SCALARS.keys()
+    for name, value in said.items():
+        assert flow[name] == (None if value is None else pytest.approx(value, rel=1e-12)), name
+
+
+# Tests RFC 4737, 4.2.3 (extent).
+# Tests RFC 4737, 6.1 (retransmissions).
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(packets=transfer.transfers(is_told=False))
+def test_scalars_of_a_run_are_those_of_its_first_transmissions_whatever_was_repeated(packets, plan):
+    flow, sent_pkts = of_run(packets, plan)
+    came = transfer.arrivals(packets)
+    first = came[~came["is_retransmission"]]
+    extents = transfer.by_definition(first["number"].to_numpy())
+    assert flow["reordering_extent_max_pkts"] == max(extents.values(), default=None)
+    assert flow["reordered_ratio"] == len(extents) / len(first)
+    lengths = [syn.PAYLOAD_BYTES] * len(first)
+    again = measure(first["number"], t_ns=first["received_ns"], len_bytes=lengths, sent_pkts=sent_pkts, first_seq=0)
+    agree(flow, again.to_dict())
+    # Late packets are counted among all: whatever was sent later may have overtaken them.
+    order = came["sent_ns"].to_numpy()
+    late = [order[place] < order[:place].max(initial=-1) for place in range(len(came))]
+    assert flow["late_pkts"] == int((late & ~came["is_retransmission"].to_numpy(dtype=bool)).sum()) >= len(extents)
+
+
+# Tests RFC 4737, 6.1 (passive measurement).
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(packets=transfer.transfers(is_told=True))
+def test_scalars_of_a_run_are_those_of_its_receivers_capture(packets, plan, tmp_path_factory):
+    flow, sent_pkts = of_run(packets, plan)
+    file = transfer.capture(tmp_path_factory.mktemp("captures") / "receiver.pcap", packets)
+    found = measure_file(file, sent_pkts=sent_pkts, first_seq=0)
+    agree(flow, found.reordering.to_dict())
+    assert found.counts["undecided_pkts"] == 0
+
+
+def test_a_retransmission_that_arrives_in_between_lengthens_no_extent(plan):
+    # 1 is 30 ms late; 0 is sent again, and comes while 1 is under way: 2 to 9 are eight arrivals before it, not nine.
+    packets = transfer.packets_of([(2, 5), (30, None), *[(2, None)] * 8])
+    flow, _ = of_run(packets, plan)
+    assert flow["reordering_extent_max_pkts"] == 8
+    assert packets["extent_pkts"].max() == 9
 
 
 def test_each_scope_of_the_synthetic_run(result):

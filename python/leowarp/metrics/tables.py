@@ -41,7 +41,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "sockets": ("t_ns", "flow", "ca_state", "cwnd_pkts", "srtt_us", "bytes_acked", "bytes_received", "sacked_pkts",
                 "dsack_pkts", "snd_mss_bytes"),
     "packets": ("flow", "direction", "sent_ns", "received_ns", "seq", "len_bytes", "ack", "is_retransmission",
-                "is_spurious", "is_late", "extent_pkts", "drop_direction", "drop_cause"),
+                "is_spurious", "is_late", "drop_direction", "drop_cause"),
     "bins": ("t_ns", "flow", "direction", "sent_pkts", "delivered_pkts", "lost_pkts", "late_pkts", "retrans_pkts",
              "spurious_pkts", "owd_sum_ns", "owd_max_ns"),
     "delays": ("flow", "quantity", "lower_ns", "upper_ns", "pkts"),

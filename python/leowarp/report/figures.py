@@ -182,7 +182,7 @@ FIGURES: dict[str, FigureKind] = {
     "packets": FigureKind(
         packets.packet_diagram, "A route change, packet by packet",
         "Each packet at its number: when it left and when it arrived, on the old or the new path. Late: a first "
-        "transmission that arrived after one sent later.",
+        "transmission that arrived after any packet sent later.",
         "Fig. 2", several=False, shows="changes",
     ),
     "map": FigureKind(

@@ -256,11 +256,11 @@ def _changes_table(view: RunView) -> str:
             _arrow(change.hops_before, change.hops_after, 1),
             _arrow(change.delay_before_ns, change.delay_after_ns, 1e6),
             *(html.number(getattr(change, name)) for name in (
-                "overtaken_pkts", "extent_max_pkts", "queue_left_pkts", "retransmissions_pkts",
-                "spurious_retransmissions_pkts", "dsacks_pkts", "lost_pkts")),
+                "overtaken_pkts", "queue_left_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts",
+                "dsacks_pkts", "lost_pkts")),
         ])  # fmt: skip
-    header = ["at, s", "pair", "hop changed", "hops", "delay, ms", "overtaken", "largest extent", "queue left",
-              "retransmitted", "spurious", "DSACKs", "lost"]  # fmt: skip
+    header = ["at, s", "pair", "hop changed", "hops", "delay, ms", "overtaken", "queue left", "retransmitted",
+              "spurious", "DSACKs", "lost"]  # fmt: skip
     table = html.table(
         "Packets, put down to a change until the next one, at most 5 s. Queue left: packets waiting on the abandoned "
         "links at the last sample before.", header, rows, left=frozenset((0, 1, 2)),

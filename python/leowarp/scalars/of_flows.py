@@ -76,16 +76,15 @@ PACKETS: Section = (
     Scalar("spurious_retransmissions_pkts", PKTS, _PACKETS,
            "spurious retransmissions: their bytes arrived in earlier packets too",
            "spurious retransmissions (the original arrived)", "  spurious"),
-    Scalar("late_pkts", PKTS, _ORDER, "data packets that were overtaken", "late packets (overtaken)",
+    Scalar("late_pkts", PKTS, _ORDER,
+           "first transmissions that arrived after any packet sent later, a retransmission too; RFC 4737's reordered "
+           "packets (`reordered_ratio`) are those that a first transmission overtook", "late packets (overtaken)",
            "late packets (overtaken)"),
     Scalar("acks_late_pkts", PKTS, _ORDER, "packets back (of TCP: acknowledgements) that were overtaken",
            "late acknowledgements"),
     Scalar("acks_lost_pkts", PKTS, _PACKETS, "packets back (of TCP: acknowledgements) that were lost"),
     Scalar("data_drops_pkts", PKTS, _PACKETS, "data packets dropped on links", "data packets dropped"),
     Scalar("ack_drops_pkts", PKTS, _PACKETS, "packets back dropped on links"),
-    Scalar("reordering_extent_max_pkts", PKTS, _ORDER,
-           "largest extent of a late data packet (RFC 4737, 4.2); 0: none was late", "largest reordering extent",
-           "largest reordering extent"),
 )
 
 # From samples of TCP_INFO: what the sender's kernel believed. Medians are by time: each sample holds until the next.
@@ -191,6 +190,9 @@ REORDERING: Section = (
            "threshold, so losses raise it, too", "mean occupancy of a buffer that restores the order"),
     Scalar("reordering_extent_mean_pkts", PKTS, _ORDER,
            "mean extent of the reordered packets (RFC 4737, 4.2); null: none was", "mean extent"),
+    Scalar("reordering_extent_max_pkts", PKTS, _ORDER,
+           "largest extent of a reordered packet (RFC 4737, 4.2); null: none was", "largest reordering extent",
+           "largest reordering extent"),
     Scalar("late_time_mean_ns", NS, _ORDER, "mean late time of the reordered packets (RFC 4737, 4.3); null: none was",
            "mean late time"),
     Scalar("late_time_max_ns", NS, _ORDER, "largest late time of a reordered packet (RFC 4737, 4.3); null: none was",

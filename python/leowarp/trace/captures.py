@@ -215,7 +215,9 @@ def _direction(
 # Implements RFC 4737, 4.2.3 (extent).
 # Implements RFC 4737, 6.1 (retransmissions).
 def _judge_order(rows: list[_Packet]) -> None:
-    """Late packets and their extent, RFC 4737 4.2.3, numbered as sent; a retransmission is never late itself.
+    """Late packets, and how many arrivals ago the first packet sent later came; a retransmission is never late itself.
+
+    These are RFC 4737's reordered packets and extents where no retransmission and no packet without payload overtakes.
 
     Parameters
     ----------

@@ -245,14 +245,20 @@ PACKETS = TableSchema(
         Column("ack", _U64, _B, "cumulative acknowledgement, bytes from the flow's start"),
         Column("is_retransmission", _BOOL, "", "whether bytes of it were sent before"),
         Column("is_spurious", _BOOL, "", "whether its original arrived too; null for first transmissions"),
-        Column("is_late", _BOOL, "", "first transmission that arrived after one sent later; null: never arrived"),
-        Column("extent_pkts", _U31, _P, "reordering extent of a late packet (RFC 4737, 4.2.3); null: not late"),
+        Column(
+            "is_late", _BOOL, "", "first transmission that arrived after any packet sent later, a retransmission too"
+        ),
+        Column(
+            "extent_pkts", _U31, _P,
+            "arrivals since the first packet sent later, retransmissions counted; RFC 4737's extent counts first "
+            "transmissions alone (`reordering`, `densities`); null: not late",
+        ),
         Column("path_id", _U31, "", "path on which it left, see 10-routes.parquet"),
         Column("drop_direction", _U31, "", "direction of the link that lost it; null: not lost there"),
         Column("drop_cause", _U8, "", _CAUSE + "; null: not lost", words=CAUSES),
         Column("stored_because", _U8, "", "sum of: 1 inside a window, 2 late, 4 lost, 8 retransmission"),
     ),
-)
+)  # fmt: skip
 
 # Of 50 ms, as recovery is read off: a fall is a bin under 90 % of the second before (docs/concepts/truth.md).
 BINS = TableSchema(
@@ -268,7 +274,7 @@ BINS = TableSchema(
         Column("delivered_pkts", _U32, _P, "of those, arrived"),
         Column("delivered_bytes", _U64, _B, "payload of those"),
         Column("lost_pkts", _U32, _P, "of those, lost"),
-        Column("late_pkts", _U32, _P, "first transmissions that arrived after one sent later"),
+        Column("late_pkts", _U32, _P, "first transmissions that arrived after any packet sent later"),
         Column("retrans_pkts", _U32, _P, "retransmissions sent"),
         Column("spurious_pkts", _U32, _P, "retransmissions whose original arrived too"),
         Column("owd_min_ns", _I64, _NS, "smallest one-way delay; null: nothing arrived"),

@@ -17,8 +17,8 @@ MOST_REFRESHES = 5_000
 
 # Columns of the table of route changes (docs/concepts/truth.md) that the page shows at a change.
 CHANGE_COUNTS = (
-    "late_pkts", "overtaken_pkts", "extent_max_pkts", "lost_pkts", "retransmissions_pkts",
-    "spurious_retransmissions_pkts", "queue_left_pkts",
+    "late_pkts", "overtaken_pkts", "lost_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts",
+    "queue_left_pkts",
 )  # fmt: skip
 
 

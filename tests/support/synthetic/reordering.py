@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-THRESHOLD_PKTS = 200
+THRESHOLD_PKTS = 1000
 RUN, WINDOW, CHANGE = 0, 1, 2
 DENSITY, BUFFER_DENSITY, N_REORDERING, EXTENT = 0, 1, 2, 3
 
@@ -89,6 +89,22 @@ def measured(
     }  # fmt: skip
     return row, {DENSITY: density, BUFFER_DENSITY: occupancy, N_REORDERING: n_reordered,
                  EXTENT: Counter(int(e) for e in extents.values())}  # fmt: skip
+
+
+def run_scalars(answer: dict[str, Any]) -> dict[str, float | None]:
+    """Scalars of a run's flow by their names, out of what `leowarp reorder --json` prints of the same sequence."""
+    extent, gaps, runs = answer["extent"], answer["gaps"], answer["runs"]
+    same = ("reordered_ratio", "mean_displacement_pkts", "entropy_nats", "buffer_mean_pkts")
+    return {
+        **{name: answer[name] for name in same},
+        **{name: extent[name] for name in ("late_time_mean_ns", "late_time_max_ns", "byte_offset_max_bytes")},
+        "reordered3_ratio": answer["n_reordering"]["3"],
+        "reordering_extent_mean_pkts": extent["mean_pkts"],
+        "reordering_extent_max_pkts": extent["max_pkts"],
+        "reordering_discontinuities": gaps["reordering_discontinuities"],
+        "reordering_free_run_mean_pkts": runs["mean_pkts"],
+        "density_beyond_pkts": answer["density_early_beyond_pkts"] + answer["density_late_beyond_pkts"],
+    }
 
 
 def buffer_occupancy(arrivals: Iterable[int], threshold_pkts: int) -> list[int]:

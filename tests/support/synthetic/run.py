@@ -230,17 +230,16 @@ def ack_packets(data: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged(frame: pd.DataFrame) -> pd.DataFrame:
-    """Adds `is_late` and `extent_pkts` among first transmissions, RFC 4737 3.3 and 4.2."""
+    """Adds `is_late` and `extent_pkts` as the guest has them: among all packets, and no retransmission is late."""
     frame["is_late"] = pd.Series(pd.NA, index=frame.index, dtype="boolean")
     frame["extent_pkts"] = pd.Series(pd.NA, index=frame.index, dtype="Int64")
-    first = frame[~frame["is_retransmission"].astype(bool) & frame["received_ns"].notna()]
-    first = first.sort_values("received_ns", kind="stable")
-    highest = np.maximum.accumulate(first["sent_ns"].to_numpy())
-    late = first["sent_ns"].to_numpy() < highest
+    came = frame[frame["received_ns"].notna()].sort_values("received_ns", kind="stable")
+    highest = np.maximum.accumulate(came["sent_ns"].to_numpy())
+    late = (came["sent_ns"].to_numpy() < highest) & ~came["is_retransmission"].to_numpy(dtype=bool)
     # i - j for the smallest j with s[j] > s[i]: the first place where the running maximum exceeds s[i].
-    extent = np.arange(len(first)) - np.searchsorted(highest, first["sent_ns"].to_numpy(), side="right")
-    frame.loc[first.index, "is_late"] = late
-    frame.loc[first.index[late], "extent_pkts"] = extent[late]
+    extent = np.arange(len(came)) - np.searchsorted(highest, came["sent_ns"].to_numpy(), side="right")
+    frame.loc[came.index, "is_late"] = late
+    frame.loc[came.index[late], "extent_pkts"] = extent[late]
     return frame
 
 
