@@ -88,7 +88,10 @@ def test_a_wrong_command_would_be_noticed(command: str) -> None:
         parse(command)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if "<!-- file: " in page.read_text()], ids=name_of)
+_SCENARIO = re.compile(r"<!-- file: \S+\.toml -->")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if _SCENARIO.search(page.read_text())], ids=name_of)
 def test_scenarios_in_pages_resolve(page: Path, tmp_path: Path) -> None:
     scenarios = [path for path in written(page, tmp_path) if not path.read_text().count("[parameters]")]
     assert scenarios

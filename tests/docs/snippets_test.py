@@ -30,7 +30,7 @@ SNIPPETS = [
     for page in PAGES
     for number, (_, text) in enumerate(blocks(page, "python"), 1)
 ]
-RUNS = ("runs/demo/cubic", "runs/demo/bbr", "first", "tokyo")
+RUNS = ("runs/demo/cubic", "runs/demo/bbr", "first", "tokyo", "three")
 """Where snippets look for runs."""
 
 MAKES_RUNS = re.compile(r"lw\.run\(|lw\.run_many\(|run_study\(")
