@@ -92,3 +92,39 @@ def test_probes_meet_the_delays_of_leoreplayer_and_packets_the_capacity_of_mahim
         allowed = np.diff(np.searchsorted(opportunities_ns, window_ns, side="right"))
         assert allowed[0] > 2_000
         assert abs(int(delivered[0]) - int(allowed[0])) <= 1
+
+
+def round_trips(run) -> tuple[np.ndarray, np.ndarray]:
+    """Sending times and round trips of the first flow, nan where lost."""
+    echoes = run.echoes(0).sort_values("sent_ns")
+    sent_ns = echoes["sent_ns"].to_numpy(np.int64)
+    return sent_ns, echoes["reply_ns"].to_numpy(float, na_value=np.nan) - sent_ns
+
+
+@pytest.fixture(scope="module")
+def dish(tmp_path_factory) -> tuple[np.ndarray, np.ndarray]:
+    """A flood ping of a made-up dish over two reconfigurations."""
+    out = tmp_path_factory.mktemp("dish") / "run"
+    return round_trips(lw.run("starlink-ping", {"run.duration": "31 s"}, out, report=False, progress=False))
+
+
+@pytest.mark.parametrize("source", ["A", "B"])
+def test_a_ping_over_its_own_recording_meets_the_recorded_round_trips(tmp_path, dish, source):
+    sent_ns, rtt_ns = dish
+    # As `ping -D` prints them, to the us: both times of a reply are off by half of it at the most.
+    lines = [
+        f"[{1_715_947_200 + (at + rtt) / 1e9:.6f}] 64 bytes from 192.0.2.1: icmp_seq={number} time={rtt / 1e6:.3f} ms"
+        for number, (at, rtt) in enumerate(zip(sent_ns, rtt_ns, strict=True), 1)
+        if rtt == rtt
+    ]
+    (tmp_path / "pings.txt").write_text("\n".join(lines) + "\n")
+    ping = f'[[flows]]\nkind = "ping"\nsource = "{source}"\ndestination = "{"AB".replace(source, "")}"\n'
+    run = replayed(tmp_path, 'file = "pings.txt"\n', ping + 'interval = "10 ms"\n', "30.8 s")
+    again_ns, settled = round_trips(run)[1], slice(0, 3_000)
+    # No probe is met twice and none never: the recorded ping was sent every 10 ms, too.
+    assert np.array_equal(np.isnan(again_ns)[settled], np.isnan(rtt_ns)[settled])
+    assert 0 < np.isnan(rtt_ns)[settled].sum() < 300
+    assert np.nanmax(np.abs(again_ns - rtt_ns[: len(again_ns)])[settled]) <= WITHIN_NS
+    steps_ns = [np.nanmean(np.abs(np.diff(of_ns[settled]))) for of_ns in (again_ns, rtt_ns)]
+    assert steps_ns[0] == pytest.approx(steps_ns[1], abs=WITHIN_NS)
+    assert steps_ns[1] > 1 * MS

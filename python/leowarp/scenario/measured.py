@@ -40,6 +40,8 @@ class Measured(QueueKeys, MediumSection):
         Each file begins anew when it ends, with its own length, as Mahimahi and LeoReplayer do.
     rtt, lost_probes : str
         How a round trip, or a probe of which only the loss is known, is shared out between the two ways.
+    rtt_from : str
+        The host from which the round trips begin.
     gaps, gap_after_ns : str, int or None
         What holds where nothing was measured, and from how long on; None: ten median intervals.
     resample_ns, interpolation_step_ns : int or None, int
@@ -92,9 +94,15 @@ class Measured(QueueKeys, MediumSection):
         ("halves", "down", "up", "one-way"),
         "halves",
     )
+    rtt_from: str = word(
+        "Where the round trips begin: a ping from this host meets those that were recorded. Its requests meet the one "
+        "part when they are sent, the replies meet the other part when they are. auto: the source of the first flow.",
+        ("auto", "A", "B"),
+        "auto",
+    )
     lost_probes: str = word(
-        "The way on which a probe was lost of which that is not known; none: such losses are left out. While a lost "
-        "probe is the last one sent, every packet is lost.",
+        "The way on which a probe was lost of which that is not known; none: such losses are left out. Every packet is "
+        "lost that passes nearer to a lost probe than to another.",
         ("down", "up", "both", "none"),
         "down",
     )
@@ -134,7 +142,7 @@ class Measured(QueueKeys, MediumSection):
 
     @classmethod
     def complete(cls, section: Section, problems: Problems) -> None:
-        """Check that no way has both a constant rate and a measured capacity; every broken rule goes to `problems`.
+        """Check that no key has no effect beside another; every broken rule goes to `problems`.
 
         Whether the files make sense is not asked here: a scenario is checked as text, its files are read by
         `media/measured`.
@@ -144,3 +152,6 @@ class Measured(QueueKeys, MediumSection):
             if section.values.get(f"{rate}_bps") is not None and section.values.get(capacity) is not None:
                 rule = f"has no effect: {capacity} says what this way could carry"
                 problems.add(section.where(rate), f"measured.{rate}", rule, f"take {rate} or {capacity} out")
+        if section.values.get("rtt") == "one-way" and section.values.get("rtt_from") == "A":
+            rule = 'has no effect: with rtt = "one-way" the ways are those of irtt, whose client is B'
+            problems.add(section.where("rtt_from"), "measured.rtt_from", rule, "take rtt_from out")

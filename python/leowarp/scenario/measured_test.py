@@ -49,6 +49,13 @@ def test_a_rate_beside_a_capacity_is_refused(tmp_path: Path) -> None:
         plan(tmp_path, 'rate_up = "1 Mbit/s"', 'capacity_up = "up.txt"')
 
 
+def test_the_host_where_round_trips_begin_is_known_of_one_way_delays(tmp_path: Path) -> None:
+    assert isinstance(plan(tmp_path, 'rtt = "one-way"', 'rtt_from = "B"').medium, Measured)
+    with pytest.raises(ScenarioError, match=r"measured\.rtt_from: has no effect: .* whose client is B") as raised:
+        plan(tmp_path, 'rtt = "one-way"', 'rtt_from = "A"')
+    assert "take rtt_from out" in str(raised.value)
+
+
 def test_two_files_of_one_name_must_be_one_file(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "down.txt").write_text("9\n")

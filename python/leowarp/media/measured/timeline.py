@@ -4,7 +4,9 @@
 A to B is the way down, B to A the way up. With leolink the guest has both ways as tables from the start (events
 `capacity` and `channel`), exact to the nanosecond; netem gets each change when it comes.
 
-- A row holds from its time on, until the next row; the last one to the end of the run.
+- A row of a table holds from its time on, until the next row; the last one to the end of the run. A probe stands for
+  the time nearer to it than to another probe.
+- A round trip's second part is put where the answer passes (`timeline/measured/rows.py`).
 - `run.start` is the time of the measurement at which the run begins.
 - No connection is a loss of every packet.
 """
@@ -52,7 +54,8 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
     begin_ns = plan.run.start_ns
     end_ns = begin_ns + plan.run.duration_ns
     measured = measurement_of(keys, end_ns)
-    channels = channel_rows(measured, keys, begin_ns, end_ns)
+    begins_at = plan.flows[0].source if keys.rtt_from == "auto" else keys.rtt_from
+    channels = channel_rows(measured, keys, begin_ns, end_ns, down_first=begins_at == "A")
     capacities = [
         unshaped() if capacity is None else capacity
         for capacity in (measured.capacity_down, measured.capacity_up or _same_way_back(measured, keys))
@@ -87,6 +90,8 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
         events.make_room_for_flying({(0, 1): longest_ns}, None if highest_bps == UNSHAPED else highest_bps)
     warnings = [f"{measured.source}: {note}" for note in measured.notes]
     warnings += _warnings(measured, keys, capacities, end_ns)
+    if measured.round_trip is not None and keys.rtt == "halves":
+        warnings += _pings_from_the_other_end(plan, measured, begins_at)
     if probe_bytes and not tables:
         warnings.append(
             f"{measured.source}: netem adds the time that a packet takes on the link to what the probes of "
@@ -167,6 +172,16 @@ def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
         events.delays(int(rows.t_ns[place]), *ends, rows.delay_ns[place : place + 1], both_ways=False)
     for place in np.flatnonzero(np.diff(rows.loss_ratio, prepend=0.0)):
         events.loss(int(rows.t_ns[place]), sender, 1 - sender, float(rows.loss_ratio[place]))
+
+
+def _pings_from_the_other_end(plan: Plan, measured: Measurement, begins_at: str) -> list[str]:
+    """A warning for each ping that passes the two ways in the other order than the recorded round trips did."""
+    return [
+        f"{measured.source}: its round trips begin at {begins_at}; flow {number} pings from {flow.source} and meets "
+        f'halves of two of them (for its round trips write measured.rtt_from = "{flow.source}")'
+        for number, flow in enumerate(plan.flows)
+        if flow.kind == "ping" and flow.replies and flow.source != begins_at
+    ]
 
 
 def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity], end_ns: int) -> list[str]:

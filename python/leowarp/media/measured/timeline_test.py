@@ -148,18 +148,36 @@ def test_round_trips_are_shared_out(tmp_path: Path) -> None:
     assert link["probe_bytes"] == 64 + 20 + 14
 
 
-def test_lost_probes_lose_everything_until_the_next_on_the_way_that_is_said(tmp_path: Path) -> None:
+def test_the_second_half_of_a_round_trip_is_where_its_reply_passes(tmp_path: Path) -> None:
+    sent, answered = [(0, 15, 0), (0.05, 20, 0)], [(0, 15, 0), (0.07, 20, 0)]
+    for ends, rtt_from, first in (("AB", "auto", "r0"), ("BA", "auto", "r1"), ("AB", "B", "r1"), ("BA", "A", "r0")):
+        resolved = measured(tmp_path, pings([30, 40]), duration_s=0.2, keys={"rtt_from": rtt_from})
+        flow = dataclasses.replace(resolved.flows[0], kind="ping", replies=True, source=ends[0], destination=ends[1])
+        resolved = dataclasses.replace(resolved, flows=(flow,))
+        assert (channel(resolved, first), channel(resolved, "r1" if first == "r0" else "r0")) == (sent, answered)
+        other = [f"begin at {rtt_from}; flow 0 pings from {ends[0]}", f'rtt_from = "{ends[0]}"']
+        warnings = warnings_of(timeline_of(resolved))
+        assert [all(part in warning for part in other) for warning in warnings] == [True] * (
+            rtt_from not in ("auto", ends[0])
+        )
+
+
+def test_every_packet_is_lost_that_passes_nearest_to_a_lost_probe_on_the_way_that_is_said(tmp_path: Path) -> None:
     text = pings([30, 32, None, None, 34])
     at = {
         way: measured(tmp_path, text, duration_s=0.5, keys={"lost_probes": way})
         for way in ("down", "up", "both", "none")
     }
-    clean, lossy = [(0, 15, 0), (0.1, 16, 0), (0.4, 17, 0)], [(0, 15, 0), (0.1, 16, 0), (0.2, 16, 1), (0.4, 17, 0)]
+    # Each from half-way after the probe before: sent at A, and 15, 16 or 17 ms later answered at B.
+    down = [(0, 15, 0), (0.05, 16, 0), (0.35, 17, 0)]
+    up = [(0, 15, 0), (0.066, 16, 0), (0.367, 17, 0)]
+    lossy_down = [*down[:2], (0.15, 16, 1), down[2]]
+    lossy_up = [*up[:2], (0.166, 16, 1), up[2]]
     assert {way: (channel(resolved), channel(resolved, "r1")) for way, resolved in at.items()} == {
-        "down": (lossy, clean),
-        "up": (clean, lossy),
-        "both": (lossy, lossy),
-        "none": (clean, clean),
+        "down": (lossy_down, up),
+        "up": (down, lossy_up),
+        "both": (lossy_down, lossy_up),
+        "none": (down, up),
     }
 
 
@@ -182,11 +200,12 @@ def test_irtt_says_which_way_a_probe_was_lost_and_what_each_way_took(tmp_path: P
     text = irtt((30_000, "false", 10_000, 20_000), (0, "true_up", None, None), (0, "true_down", None, None),
                 (0, "true", None, None), (33_000, "false", 11_000, 22_000))  # fmt: skip
     resolved = measured(tmp_path, text, duration_s=0.5, keys={"rtt": "one-way", "lost_probes": "up"})
-    assert channel(resolved) == [(0, 20, 0), (0.2, 20, 1), (0.3, 20, 0), (0.4, 22, 0)]
-    assert channel(resolved, "r1") == [(0, 10, 0), (0.1, 10, 1), (0.2, 10, 0), (0.3, 10, 1), (0.4, 11, 0)]
+    # The client is B, whoever sends in the run: the way down begins with the replies, 10 or 11 ms later.
+    assert channel(resolved) == [(0, 20, 0), (0.16, 20, 1), (0.26, 20, 0), (0.361, 22, 0)]
+    assert channel(resolved, "r1") == [(0, 10, 0), (0.05, 10, 1), (0.15, 10, 0), (0.25, 10, 1), (0.35, 11, 0)]
     assert channel(measured(tmp_path, text, duration_s=0.5, keys={"lost_probes": "none"})) == [
         (0, 15, 0),
-        (0.4, 16.5, 0),
+        (0.35, 16.5, 0),
     ]
 
 
@@ -219,16 +238,18 @@ def test_a_gap_is_an_error_that_says_where_and_what_to_type(tmp_path: Path) -> N
 
 
 def test_a_gap_is_held_or_cut_or_bridged(tmp_path: Path) -> None:
-    assert channel(gap(tmp_path, gaps="hold")) == channel(gap(tmp_path, gap_after_ns=2 * S)) == [(0, 30, 0), (2, 40, 0)]
-    assert channel(gap(tmp_path, gaps="down")) == [(0, 30, 0), (0.5, 30, 1), (2, 40, 0)]
+    assert (
+        channel(gap(tmp_path, gaps="hold")) == channel(gap(tmp_path, gap_after_ns=2 * S)) == [(0, 30, 0), (1.95, 40, 0)]
+    )
+    assert channel(gap(tmp_path, gaps="down")) == [(0, 30, 0), (0.45, 30, 1), (1.95, 40, 0)]
     resolved = gap(tmp_path, gaps="linear", interpolation_step_ns=400 * MS)
-    assert channel(resolved) == [(0, 30, 0), (0.8, 32.5, 0), (1.2, 35, 0), (1.6, 37.5, 0), (2, 40, 0)]
+    assert channel(resolved) == [(0, 30, 0), (0.75, 32.5, 0), (1.15, 35, 0), (1.55, 37.5, 0), (1.95, 40, 0)]
 
 
 def test_probes_that_end_before_the_run_are_a_gap(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"a sample at 0\.2 s, and the run goes on for 4\.8 s"):
         timeline_of(measured(tmp_path, pings([30, 30, 30]), duration_s=5))
-    assert channel(measured(tmp_path, pings([30, 30, 32]), duration_s=5, keys={"gaps": "down"}))[-1] == (0.3, 16, 1)
+    assert channel(measured(tmp_path, pings([30, 30, 32]), duration_s=5, keys={"gaps": "down"}))[-1] == (0.25, 16, 1)
 
 
 def test_rows_are_made_anew_only_when_asked(tmp_path: Path) -> None:

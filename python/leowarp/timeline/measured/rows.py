@@ -2,7 +2,15 @@
 """A measurement as what the two directions of a link do: rows of delay and loss, as a scenario's ``[measured]`` asks.
 
 In this order: round trips are shared out, lost probes are put on a way, the trace is repeated, gaps are treated, rows
-are resampled, lines are drawn between them. Whatever is made up that was not measured is asked for by a key.
+are resampled, lines are drawn between them, and the rows of the return way are delayed by the forward way. Nothing is
+made up that no key asks for.
+
+A probe sent at t enters the forward way at t, and its reply enters the return way at t + (forward delay of t). The two
+parts of its round trip are placed at these two times. So a ping over the rows meets one round trip, not parts of two.
+
+This is exact if no reply overtook another. Then t + rtt never decreases, so t + rtt/2, the mean of t and t + rtt,
+increases strictly, and no probe waits for another at the far end. Where replies did overtake, a FIFO cannot return them
+as recorded. Each then comes when it was recorded, or together with the one before it.
 """
 
 from __future__ import annotations
@@ -50,9 +58,13 @@ class _Way:
     probes: bool
     period_ns: int
     """Length of the trace, when it is repeated."""
+    interval_ns: int | None = None
+    """Median time between its probes, each of which stands for the time around it; None: rows hold from their time."""
 
 
-def channel_rows(measurement: Measurement, keys: Measured, begin_ns: int, end_ns: int) -> tuple[Rows, Rows]:
+def channel_rows(
+    measurement: Measurement, keys: Measured, begin_ns: int, end_ns: int, *, down_first: bool
+) -> tuple[Rows, Rows]:
     """Rows of the way down and of the way up, for the stretch [begin, end) of the measurement's clock.
 
     Parameters
@@ -62,14 +74,21 @@ def channel_rows(measurement: Measurement, keys: Measured, begin_ns: int, end_ns
         The scenario's section: what to do with round trips, losses, gaps.
     begin_ns, end_ns : int
         On the measurement's clock.
+    down_first : bool
+        Whether the round trips begin with the way down. One-way delays that irtt measured begin with the way up.
 
     Raises
     ------
     ScenarioError
         If a gap is in that stretch and nobody said what to do, if nothing is known of a way, or if clocks disagree.
     """
-    down, up = _ways(measurement, keys)
-    return _rows(down, keys, begin_ns, end_ns), _rows(up, keys, begin_ns, end_ns)
+    down, up = (_treated(way, keys, begin_ns, end_ns) for way in _ways(measurement, keys))
+    # One-way delays have the times of their own way.
+    if measurement.round_trip is None:
+        return _rows(down), _rows(up)
+    if down_first and keys.rtt != "one-way":
+        return _rows(down), _rows(up, forward=down)
+    return _rows(down, forward=up), _rows(up)
 
 
 def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
@@ -81,6 +100,7 @@ def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
             raise ScenarioError(f"{measurement.source}: it holds no delays", "measured.file is a file of delays")
         up = measurement.up if measurement.up is not None else down
         return _one_way("down", measurement, down, keys), _one_way("up", measurement, up, keys)
+    trips = replace(trips, delay_ns=_filled(measurement.source, trips.t_ns, trips.delay_ns))
     loss_up_ratio = trips.loss_ratio if measurement.loss_up_ratio is None else measurement.loss_up_ratio
     unknown = trips.lost & ~_or_none(measurement.lost_down, trips) & ~_or_none(measurement.lost_up, trips)
     ways = []
@@ -124,13 +144,18 @@ def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Del
         )
     delay_ns = np.full(len(trips), np.nan)
     delay_ns[np.searchsorted(trips.t_ns, series.t_ns)] = series.delay_ns
-    return delay_ns
+    # irtt's probes enter the way down as the way up delivers them.
+    enters_ns = (
+        trips.t_ns if name == "up" else trips.t_ns + _measured_one_way(measurement, trips, "up").astype(np.int64)
+    )
+    return _filled(f"{measurement.source}: the way {name}", enters_ns, delay_ns)
 
 
 def _one_way(name: str, measurement: Measurement, series: Series, keys: Measured) -> _Way:
     # Who measures one way knows on which way a probe was lost.
     lost = series.lost if keys.lost_probes != "none" else np.zeros_like(series.lost)
-    return _way(name, measurement, replace(series, lost=lost))
+    delay_ns = _filled(f"{measurement.source}: the way {name}", series.t_ns, series.delay_ns)
+    return _way(name, measurement, replace(series, lost=lost, delay_ns=delay_ns))
 
 
 def _way(name: str, measurement: Measurement, series: Series) -> _Way:
@@ -154,7 +179,8 @@ def _way(name: str, measurement: Measurement, series: Series) -> _Way:
     )
 
 
-def _rows(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> Rows:
+def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
+    """The way repeated, its gaps filled, resampled and interpolated, as the keys say; times are those of sending."""
     if keys.repeat:
         t_ns, place = repeated(way.t_ns, way.period_ns, end_ns)
         way = replace(
@@ -163,7 +189,6 @@ def _rows(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> Rows:
     interval_ns = int(np.median(np.diff(way.t_ns))) if len(way.t_ns) > 1 else None
     # A table has no gaps that nobody wrote: its rows hold as long as they say.
     gaps = _gaps(way, keys, interval_ns, begin_ns, end_ns) if way.probes else np.empty(0, dtype=np.int64)
-    way = replace(way, delay_ns=_held(way))
     straight = np.full(len(way.t_ns), keys.interpolation == "linear")
     # After the samples' own interpolation: across a gap it is the gap's key that decides.
     straight[gaps] = keys.gaps == "linear"
@@ -174,10 +199,36 @@ def _rows(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> Rows:
         straight = np.full(len(way.t_ns), keys.interpolation == "linear")
     if straight.any():
         way = _with_lines(way, straight, keys.interpolation_step_ns)
+    return replace(way, interval_ns=interval_ns if way.probes and keys.resample_ns is None else None)
+
+
+def _rows(way: _Way, forward: _Way | None = None) -> Rows:
+    """The way as rows, each with the time from which it holds.
+
+    Parameters
+    ----------
+    forward : _Way, optional
+        The way that the probes passed before this one; None: they were sent on this one.
+    """
+    enters_ns, delay_ns, loss_ratio = way.t_ns, np.round(way.delay_ns).astype(np.int64), way.loss_ratio
+    if forward is not None:
+        before = np.maximum(np.searchsorted(forward.t_ns, way.t_ns, side="right") - 1, 0)
+        enters_ns = way.t_ns + np.round(forward.delay_ns[before]).astype(np.int64)
+        # In order of entry; of several at one instant the one that was sent first, for which the others wait.
+        enters_ns, place = np.unique(enters_ns, return_index=True)
+        delay_ns, loss_ratio = delay_ns[place], loss_ratio[place]
+    begins_ns = enters_ns.copy()
+    if way.interval_ns is not None:
+        # Half-way after the probe before, as sending times are inexact: iputils prints a round trip of 10 ms or more to
+        # 0.1 ms. If rows held from these times, a ping in step with the recording would meet some probes twice and
+        # others never.
+        begins_ns -= np.minimum(np.diff(enters_ns, prepend=enters_ns[0]) // 2, way.interval_ns // 2)
+    # A packet that enters the return way before the first reply meets the same as that reply.
+    begins_ns[0] = way.t_ns[0]
     # Rows that change nothing are left out: a repeated trace has up to 50 million, 24 bytes each in the guest's kernel.
-    changed = np.diff(way.delay_ns, prepend=-1) != 0
-    changed |= np.diff(way.loss_ratio, prepend=-1) != 0
-    return Rows(way.t_ns[changed], np.round(way.delay_ns[changed]).astype(np.int64), way.loss_ratio[changed])
+    changed = np.diff(delay_ns, prepend=-1) != 0
+    changed |= np.diff(loss_ratio, prepend=-1) != 0
+    return Rows(begins_ns[changed], delay_ns[changed], loss_ratio[changed])
 
 
 def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
@@ -208,15 +259,18 @@ def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end
     return gaps
 
 
-def _held(way: _Way) -> Delays:
-    """Delays with what is unknown filled by the one before; before the first known one by that."""
-    known = np.flatnonzero(~np.isnan(way.delay_ns))
+def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
+    """Delays; an unknown one is the delay before it, or less if it would otherwise arrive after the next known one."""
+    # A lost packet keeps its place in a FIFO, and those behind it wait for it.
+    known = np.flatnonzero(~np.isnan(delay_ns))
     if not len(known):
-        raise ScenarioError(
-            f"{way.source}: no delay of the way {way.name} is known: every probe was lost", "measure again"
-        )
-    before = np.searchsorted(known, np.arange(len(way.t_ns)), side="right") - 1
-    return way.delay_ns[known[np.maximum(before, 0)]]
+        raise ScenarioError(f"{source}: no delay is known: every probe was lost", "measure again")
+    every = np.arange(len(delay_ns))
+    before = known[np.maximum(np.searchsorted(known, every, side="right") - 1, 0)]
+    after = known[np.minimum(np.searchsorted(known, every), len(known) - 1)]
+    # 1 ns before it: at the same instant the two would be one row of the return way.
+    in_time_ns = np.where(after > every, enters_ns[after] + delay_ns[after] - 1 - enters_ns, np.inf)
+    return np.asarray(np.minimum(delay_ns[before], np.maximum(in_time_ns, 0)), dtype=np.float64)
 
 
 def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns: int) -> tuple[_Way, Flags]:
