@@ -64,6 +64,25 @@ def test_no_verb_and_no_option_is_hidden_from_help():
     assert seen > 20
 
 
+def test_each_word_of_each_help_is_printed_those_in_square_brackets_too(leowarp_within, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "500")
+    with monkeypatch.context() as without:
+        without.setattr("leowarp.cli.app._escape", lambda command: None)
+        left = [((), typer.main.get_command(app))]
+    bracketed = set()
+    while left:
+        words, command = left.pop()
+        printed = set(leowarp_within(*words, "--help").out.split())
+        for owner in (command, *command.params):
+            written = set(" ".join(vars(owner).get(name) or "" for name in ("help", "epilog")).split())
+            assert written <= printed, words
+            bracketed |= {word for word in written if word.startswith("[")}
+        for name, below in getattr(command, "commands", {}).items():
+            assert set((below.help or "").split("\n\n")[0].split()) <= printed, words
+            left.append(((*words, name), below))
+    assert bracketed >= {"[cures]", "[measured]"}
+
+
 @pytest.mark.slow
 def test_plan_is_a_scenario_and_gives_itself(leowarp, tmp_path):
     first = leowarp("plan", MADRID_TOKYO, "--set", "run.duration=60 s")
