@@ -15,6 +15,7 @@ from leowarp import plainfiles
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.layout import PLAN, PROGRAMS, TRACE
 from leowarp.result import Run
+from leowarp.spelling import one_of
 from leowarp.trace.convert import CAPTURES
 from leowarp.trace.schema import TABLES
 
@@ -47,7 +48,7 @@ def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | None = None) -> N
         Only the rows of this flow.
     """
     if table not in EXPORTED:
-        raise ScenarioError(f"there is no table {table!r} to export", hint=f"one of {', '.join(EXPORTED)}, or pcapng")
+        raise ScenarioError(f"there is no table {table!r} to export", hint=one_of(table, (*EXPORTED, "pcapng")))
     filters = None
     if flow is not None:
         if table not in TABLES or "flow" not in TABLES[table].names:

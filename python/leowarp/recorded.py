@@ -6,7 +6,6 @@ Both are checked when they are read, so that whoever uses one need not ask at ev
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from typing import Any
 from leowarp import plainfiles
 from leowarp.errors import TraceError
 from leowarp.layout import INCOMPLETE, MANIFEST, PLAN, SUMMARY, TRACE
+from leowarp.spelling import nearest
 
 TEXTS = ("name", "kind", "source", "destination", "congestion_control")
 """Of a summary: what is a text if it is there. Everything else is a number, a truth value or null."""
@@ -191,10 +191,10 @@ def why_no_manifest(value: Mapping[str, Any]) -> str | None:
 def _instead_of(path: Path) -> str:
     """What to type in place of a directory that is no run."""
     runs = [each for folder in (path.parent, path) for each in _runs_in(folder)]
-    near = difflib.get_close_matches(path.name, [run.name for run in runs], n=1, cutoff=0.55)
+    near = nearest(path.name, [run.name for run in runs])
     # Stable: behind the near name the others stay in the order of a listing.
-    shown = sorted(runs, key=lambda run: run.name not in near)[:_MOST_RUNS]
-    if near:
+    shown = sorted(runs, key=lambda run: run.name != near)[:_MOST_RUNS]
+    if near is not None:
         return f"did you mean {shown[0]}?"
     if shown:
         return f"runs there: {', '.join(map(str, shown))}{', ...' if len(runs) > len(shown) else ''}"

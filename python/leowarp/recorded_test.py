@@ -43,12 +43,14 @@ def hint_of(path):
 
 
 def test_a_misspelt_run_is_answered_with_the_nearest_and_never_with_force(tmp_path):
+    # Two levels below what all tests share: runs beside a directory are named, too.
+    runs = tmp_path / "runs"
     for name in ("cubic", "bbr"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / MANIFEST).write_text("{}")
-    assert hint_of(tmp_path / "cubik") == f"did you mean {tmp_path / 'cubic'}?"
-    assert hint_of(tmp_path) == f"runs there: {tmp_path / 'bbr'}, {tmp_path / 'cubic'}"
-    assert "--force" not in hint_of(tmp_path / "elsewhere" / "typo")
+        (runs / name).mkdir(parents=True)
+        (runs / name / MANIFEST).write_text("{}")
+    assert hint_of(runs / "cubik") == f"did you mean {runs / 'cubic'}?"
+    assert hint_of(runs) == f"runs there: {runs / 'bbr'}, {runs / 'cubic'}"
+    assert "--force" not in hint_of(runs / "elsewhere" / "typo")
 
 
 def test_a_run_that_failed_is_answered_with_the_command_that_makes_it_again(tmp_path):

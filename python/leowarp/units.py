@@ -11,7 +11,6 @@ and kilobytes to others (tc).
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from leowarp.errors import ScenarioError
+from leowarp.spelling import one_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,13 +178,10 @@ class Quantity:
 
     def _unit_hint(self, unit: str) -> str:
         """What to say of a unit that is none: the known mistake, the nearest unit, and all of them."""
-        known = ", ".join(self.units)
         if unit in self.mistakes:
-            return f"{self.mistakes[unit]}; {self.name} is in one of: {known}"
+            return f"{self.mistakes[unit]}; {self.name} is in one of: {', '.join(self.units)}"
         # Of a unit of two letters one wrong one leaves a similarity of 0.5, below difflib's own cutoff of 0.6.
-        near = difflib.get_close_matches(unit, self.units, n=1, cutoff=0.4)
-        did_you_mean = f'did you mean "{near[0]}"? ' if near else ""
-        return f"{did_you_mean}{self.name} is in one of: {known}"
+        return one_of(unit, self.units, f"{self.name} is in one of:", cutoff=0.4)
 
 
 @lru_cache(maxsize=8192, typed=True)

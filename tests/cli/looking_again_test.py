@@ -67,12 +67,13 @@ def test_a_name_that_no_scenario_can_have_is_refused(leowarp_within, tmp_path, m
 def test_plot_lists_its_series_and_refuses_what_it_cannot_write(leowarp_within, write_run):
     run = write_run()
     assert "srtt_us" in leowarp_within("plot", run).out
-    assert "did you mean srtt" in leowarp_within("plot", run, "srrt").err
+    assert 'did you mean "srtt"? one of goodput_in_order, ' in leowarp_within("plot", run, "srrt").err
+    assert "cwnd, ssthresh" in leowarp_within("plot", run, "foo").err
     assert "end its name in" in leowarp_within("plot", run, "cwnd", "-o", "x.gif").err
     assert 'looks like "29 s"' in leowarp_within("plot", run, "cwnd", "--from", "29").err
 
 
 def test_a_figure_that_there_is_not_is_answered_with_the_nearest(leowarp_within, write_run):
     run = write_run()
-    assert "did you mean goodput" in leowarp_within("report", run, "--figures", "godput").err
+    assert 'did you mean "goodput"? one of playback, ' in leowarp_within("report", run, "--figures", "godput").err
     assert "one of svg, pdf, png" in leowarp_within("report", run, "--formats", "gif").err

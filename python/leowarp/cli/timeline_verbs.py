@@ -13,6 +13,7 @@ from leowarp.cli.groups import with_default
 from leowarp.cli.look_verbs import parsed, plan_of
 from leowarp.cli.output import say
 from leowarp.errors import ScenarioError
+from leowarp.spelling import one_of
 
 if TYPE_CHECKING:
     from leowarp.timeline.measured import Description, Measurement
@@ -121,7 +122,7 @@ def _said(format_: str, interval: str, columns: str) -> tuple[int | None, tuple[
     from leowarp.timeline.measured.columns import parsed_columns
 
     if format_ not in FORMATS:
-        raise ScenarioError(f"--format: {format_} is no format", f"one of {', '.join(FORMATS)}")
+        raise ScenarioError(f"--format: {format_} is no format", one_of(format_, FORMATS))
     interval_ns = int(parsed(units.TIME, "--interval", interval)) if interval else None
     return interval_ns, parsed_columns(columns) if columns else None
 

@@ -14,7 +14,7 @@ from leowarp.metrics.flows import GOODPUT_SERIES, goodput
 from leowarp.metrics.numbers import Numbers
 from leowarp.metrics.queues import path_queues
 from leowarp.metrics.tables import floats
-from leowarp.scenario.problems import nearest
+from leowarp.spelling import nearest
 from leowarp.trace import TABLES
 
 QUEUE_GRID_NS = 10_000_000
@@ -67,17 +67,17 @@ def series_of(text: str) -> Series:
     Raises
     ------
     ScenarioError
-        If there is none; says which name is nearest.
+        If there is none; with the nearest name and all names.
     """
     if text in SERIES:
         return SERIES[text]
     if text in _SHORT:
         return SERIES[_SHORT[text]]
     near = nearest(text, [*SERIES, *_SHORT])
-    meant = f"did you mean {near}? " if near else ""
-    raise ScenarioError(
-        f"there is no series {text!r:.60}", hint=f"{meant}docs/reference/tables.md lists all {len(SERIES)} (Series)"
-    )
+    # The short name of each that has one, the stem before the other: a list to read.
+    names = {name: name for name in SERIES} | {name: short for short, name in _SHORT.items()}
+    meant = f'did you mean "{near}"? ' if near else ""
+    raise ScenarioError(f"there is no series {text!r:.60}", hint=f"{meant}one of {', '.join(names.values())}")
 
 
 def _goodput(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:

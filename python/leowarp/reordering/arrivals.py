@@ -11,6 +11,7 @@ from typing import BinaryIO
 import numpy as np
 
 from leowarp.errors import ScenarioError
+from leowarp.spelling import one_of
 
 FORMATS = ("text", "csv", "parquet", "pcap")
 """What a file may be (`Source.format`)."""
@@ -65,7 +66,7 @@ class Source:
     def __post_init__(self) -> None:
         for name, allowed in (("format", FORMATS), ("protocol", PROTOCOLS), ("time_unit", TIME_UNITS)):
             if (value := getattr(self, name)) is not None and value not in allowed:
-                raise ScenarioError(f"{name} = {value!r} is none of {', '.join(allowed)}")
+                raise ScenarioError(f"{name} = {value!r} does not exist", hint=one_of(value, allowed))
         if self.field_size not in (2, 4, 8) or self.field_order not in ("big", "little"):
             raise ScenarioError(
                 f"a sequence field of {self.field_size} bytes, {self.field_order} end first, is not known",

@@ -261,7 +261,8 @@ def _capture(this: Reading, stream: BinaryIO, source: Source, bits: int | None) 
         )
     if source.flow is not None and source.flow >= len(this.flows):
         raise ScenarioError(
-            f"{this.name} has no flow {source.flow}: it holds {len(this.flows)}", hint="leowarp reorder FILE --flows"
+            f"{this.name} has no flow {source.flow}: it holds {len(this.flows)} (0 is the first)",
+            hint="leowarp reorder FILE --flows",
         )
     if this.counts["undecided_pkts"]:
         this.notes.append(

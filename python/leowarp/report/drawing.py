@@ -16,7 +16,7 @@ from leowarp.report.figures import FIGURES, figure, flows_of
 from leowarp.report.html import LARGEST_SVG_BYTES
 from leowarp.report.style import FORMATS, PAGE_FORMATS, save, without_rules
 from leowarp.report.view import RunView
-from leowarp.scenario.problems import nearest
+from leowarp.spelling import one_of
 
 OnFigure = Callable[[int, int], None]
 """Hears how many figures are drawn, of how many."""
@@ -57,9 +57,7 @@ class Drawing:
         # Asked first: which figures a run can show is computed from its whole trace.
         for name in self.names or ():
             if name not in FIGURES:
-                near = nearest(name, FIGURES)
-                meant = f"did you mean {near}? " if near else ""
-                raise ScenarioError(f"there is no figure {name!r:.60}", hint=f"{meant}there are {', '.join(FIGURES)}")
+                raise ScenarioError(f"there is no figure {name!r:.60}", hint=one_of(name, FIGURES))
         there = [
             name
             for name, kind in FIGURES.items()
@@ -153,7 +151,7 @@ def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
 def _refuse_unknown(formats: Sequence[str]) -> None:
     wrong = [kind for kind in formats if kind not in FORMATS]
     if wrong:
-        raise ScenarioError(f"there is no format {wrong[0]!r:.60} of figures", hint=f"one of {', '.join(FORMATS)}")
+        raise ScenarioError(f"there is no format {wrong[0]!r:.60} of figures", hint=one_of(wrong[0], FORMATS))
 
 
 def _refuse_strange(folder: Path) -> None:

@@ -30,6 +30,7 @@ from leowarp.report import (
 from leowarp.report.style import styled
 from leowarp.report.view import MOST_LINES, RunView
 from leowarp.result import Run
+from leowarp.spelling import one_of
 
 
 @dataclass(frozen=True)
@@ -277,7 +278,7 @@ def figure(runs: Runs, name: str, *, flow: int | Sequence[int] | None = None, **
         If the runs lack what it shows.
     """
     if name not in FIGURES:
-        raise ScenarioError(f"there is no figure {name!r}", hint=f"the figures are: {', '.join(FIGURES)}")
+        raise ScenarioError(f"there is no figure {name!r:.60}", hint=one_of(name, FIGURES))
     given = views(runs)
     if not given:
         raise ScenarioError(f"cannot draw the figure {name!r} of no runs", hint="give at least one run directory")

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leowarp.errors import ScenarioError, TraceError
-from leowarp.metrics import Series, series_of
+from leowarp.metrics import SERIES, Series, series_of
 from leowarp.report.figures import FIGURES, Runs, views
 from leowarp.report.style import PAGE_IN, highest_of, mark_changes, new_figure, styled
 from leowarp.report.view import MOST_LINES, RunView, footer_of, labels, styles, worded
@@ -97,7 +97,11 @@ def _flows(run: RunView, chosen: Sequence[Series], flow: int | Sequence[int] | N
         have = run.probe_flows if of_probes else run.tcp_flows
         if not have:
             kind = "ping or udp" if of_probes else "TCP"
-            raise TraceError(f"cannot draw {chosen[0].name} of {run.path.name}: the run has no {kind} flow")
+            others = [series.name for series in SERIES.values() if (series.needs == "echoes") != of_probes]
+            raise TraceError(
+                f"cannot draw {chosen[0].name} of {run.path.name}: the run has no {kind} flow",
+                hint=f"it has {', '.join(others)}" if (run.tcp_flows if of_probes else run.probe_flows) else None,
+            )
         return have
     wanted = [flow] if isinstance(flow, int) else list(dict.fromkeys(flow))
     return [run.run.flow_number(number) for number in wanted]

@@ -25,7 +25,8 @@ def test_two_runs_are_told_apart(run_dir, other_run_dir):
 @pytest.mark.parametrize(
     ("names", "options", "says"),
     [
-        (["srrt"], {}, "did you mean srtt"),
+        (["srrt"], {}, 'did you mean "srtt"? one of goodput_in_order, '),
+        (["nothing"], {}, "path_delay, path_queue, share"),
         (["rtt_ccdf"], {}, "--figures rtt_ccdf"),
         ([], {}, "1 to 8"),
         (["cwnd"], {"from_s": 5.0, "to_s": 2.0}, "the earlier one first"),

@@ -93,14 +93,7 @@ def _chosen_flows(view: RunView, flow: int | Sequence[int] | None) -> list[int] 
     if flow is None:
         return None
     chosen = [flow] if isinstance(flow, int) else list(dict.fromkeys(flow))
-    count = len(view.plan.flows)
-    wrong = [number for number in chosen if not 0 <= number < count]
-    if wrong:
-        raise ScenarioError(
-            f"cannot draw flow {wrong[0]} of {view.path.name}: it has {count} flow{'s' if count > 1 else ''}",
-            hint=f"name one from 0 to {count - 1}",
-        )
-    return chosen
+    return [view.run.flow_number(number) for number in chosen]
 
 
 def write_comparison(

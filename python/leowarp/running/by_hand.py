@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from leowarp.errors import ScenarioError
 from leowarp.progress import OnProgress, building
 from leowarp.running.street import prepared
+from leowarp.spelling import one_of
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
@@ -66,16 +67,11 @@ def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> s
     ScenarioError
         If there is none of this name.
     """
-    from leowarp.scenario.problems import nearest
 
     names = [station.name for station in plan.stations]
     found = [name for name in names if name == at] or [name for name in names if name.lower() == at.lower()]
     if len(found) != 1:
-        near = nearest(at, names)
-        guess = f'did you mean "{near}"? ' if near else ""
-        raise ScenarioError(
-            f'{attempted} "{at}": the scenario has no such station', f"{guess}it has: {', '.join(names)}"
-        )
+        raise ScenarioError(f'{attempted} "{at}": the scenario has no such station', one_of(at, names, "it has:"))
     return found[0]
 
 

@@ -21,10 +21,11 @@ from leowarp.scenario.medium import MEDIA, medium_of
 from leowarp.scenario.medium_section import MediumSection
 from leowarp.scenario.modules import complete_modules
 from leowarp.scenario.node import Node
-from leowarp.scenario.problems import Problems, nearest
+from leowarp.scenario.problems import Problems
 from leowarp.scenario.profiles import PROFILE_SYSCTLS, is_per_host
 from leowarp.scenario.queues import QueueKeys, complete_queue
 from leowarp.scenario.traffic import complete_traffic
+from leowarp.spelling import nearest, one_of
 
 
 def complete(draft: Draft, document: Node, problems: Problems) -> None:
@@ -255,11 +256,9 @@ def _check_hosts(draft: Draft, problems: Problems) -> None:
     # "" is the guest as a whole, which is no station.
     for name in [name for name in draft.hosts | draft.pinned if name]:
         if name not in stations:
-            near = nearest(name, stations)
-            guess = f'did you mean "{near}"? ' if near else ""
             origin = (draft.hosts | draft.pinned)[name].origin
             rule = f'there is no station "{name}"'
-            problems.add(origin, f"hosts.{name}", rule, f"{guess}stations: {', '.join(stations) or 'none'}")
+            problems.add(origin, f"hosts.{name}", rule, one_of(name, stations, "stations:"))
     for section in (draft.sections["tcp"], *draft.hosts.values()):
         _check_recovery(section, problems)
     for section in (draft.sections["tcp"], *draft.hosts.values(), *draft.pinned.values()):

@@ -16,7 +16,8 @@ from leowarp.scenario.decoding import Section, decode
 from leowarp.scenario.key import InputFile, count, file, instant, keys, quantity, tables, text, word
 from leowarp.scenario.medium_section import Idle, MediumSection
 from leowarp.scenario.presets import PRESETS
-from leowarp.scenario.problems import Problems, nearest
+from leowarp.scenario.problems import Problems
+from leowarp.spelling import one_of
 
 SHAPE_KEYS = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
 """Keys of a constellation of one shell that each of several has for itself."""
@@ -191,10 +192,8 @@ class Constellation(MediumSection):
         """
         preset = section.values.get("preset")
         if preset is not None and preset not in PRESETS:
-            near = nearest(preset, PRESETS)
-            guess = f'did you mean "{near}"? ' if near else ""
             rule = f'there is no constellation "{preset}"'
-            problems.add(section.where("preset"), "constellation.preset", rule, f"{guess}known: {', '.join(PRESETS)}")
+            problems.add(section.where("preset"), "constellation.preset", rule, one_of(preset, PRESETS, "known:"))
         # Elements bring planes of their own, so the preset's numbers are not even looked at.
         if section.values.get("tle") is not None:
             _complete_elements(section, problems)

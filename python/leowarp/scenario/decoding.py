@@ -17,7 +17,8 @@ from typing import Any
 from leowarp.errors import ScenarioError
 from leowarp.scenario.key import Key, keys
 from leowarp.scenario.node import Node
-from leowarp.scenario.problems import Origin, Problems, nearest, unknown_key_hint
+from leowarp.scenario.problems import Origin, Problems, unknown_key_hint
+from leowarp.spelling import one_of
 from leowarp.units import BYTES, PACKETS
 
 
@@ -303,9 +304,7 @@ def _count(raw: Any, declared: Key) -> int:
 def _word(raw: Any, declared: Key) -> str:
     """One of the words that are allowed, spelt exactly; a near miss is named in the hint."""
     if raw not in declared.words:
-        near = nearest(raw, declared.words) if isinstance(raw, str) else None
-        guess = f'did you mean "{near}"? ' if near else ""
-        raise ScenarioError(f"{_shown(raw)} is not allowed here", f"{guess}allowed: {', '.join(declared.words)}")
+        raise ScenarioError(f"{_shown(raw)} is not allowed here", one_of(raw, declared.words, "allowed:"))
     return str(raw)
 
 

@@ -277,8 +277,10 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
         # Longer numbers are no place in any list, and Python's int() refuses texts of thousands of digits.
         index = int(part) if part.isdecimal() and len(part) < 6 else None
         if index is None or index > len(below):
-            rule = f"{part!r} is not a place in the list {so_far}, which has {len(below)} (0 is the first)"
-            raise ScenarioProblems([Problem(origin, here, rule, f"write {so_far}.0 to {so_far}.{len(below)}")])
+            count = len(below)
+            rule = f"{part!r} is not a place in the list {so_far}, which has {count} (0 is the first)"
+            there = f"{so_far}.0 to {so_far}.{count - 1}, or " if count > 1 else f"{so_far}.0, or " if count else ""
+            raise ScenarioProblems([Problem(origin, here, rule, f"write {there}{so_far}.{count} to add one")])
         old = below[index] if index < len(below) else Node({}, origin)
         new = _override_node(old, rest, value, origin, here)
         return Node([*below[:index], merge(old, new), *below[index + 1 :]], origin)

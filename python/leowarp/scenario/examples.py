@@ -9,7 +9,7 @@ from pathlib import Path
 
 from leowarp import plainfiles
 from leowarp.errors import ScenarioError
-from leowarp.scenario.problems import nearest
+from leowarp.spelling import nearest
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 # The wheel's copy first: a checkout has none within the package, and an installed package must not take a folder that

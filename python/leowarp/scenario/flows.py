@@ -15,7 +15,8 @@ from leowarp.scenario.decoding import Section, value_of
 from leowarp.scenario.draft import Draft
 from leowarp.scenario.key import keys
 from leowarp.scenario.node import Node
-from leowarp.scenario.problems import Problems, nearest
+from leowarp.scenario.problems import Problems
+from leowarp.spelling import nearest, one_of
 
 FLOW_KEYS = {
     "tcp": ("congestion_control", "size", "rate"),
@@ -118,9 +119,7 @@ def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
         # Where a station's own name was wrong, an end that is not found is most likely that one: it is reported once.
         all_named = len(stations) == len(draft.stations)
         if name is not None and name not in stations and all_named:
-            near = nearest(name, stations)
-            guess = f'did you mean "{near}"? ' if near else ""
-            hint = f"{guess}stations: {', '.join(stations) or 'none'}"
+            hint = one_of(name, stations, "stations:")
             problems.add(section.where(key), f"{section.name}.{key}", f'there is no station "{name}"', hint)
     source = section.values.get("source")
     if source is not None and source == section.values.get("destination"):
@@ -265,10 +264,8 @@ def _check_congestion_control(section: Section, draft: Draft, problems: Problems
     own = draft.sections["guest"].gave("cc_modules")
     # What a kernel or a module of the user's own has is known only once it boots.
     if kernel == "default" and not own and name not in sections.CONGESTION_CONTROLS:
-        near = nearest(name, sections.CONGESTION_CONTROLS)
-        guess = f'did you mean "{near}"? ' if near else ""
-        hint = f"{guess}it has: {', '.join(sections.CONGESTION_CONTROLS)}; a module of your own (guest.cc_modules) "
-        hint += "or a kernel of your own (guest.kernel) may have others"
+        hint = one_of(name, sections.CONGESTION_CONTROLS, "it has:")
+        hint += "; a module of your own (guest.cc_modules) or a kernel of your own (guest.kernel) may have others"
         rule = f'the guest kernel has no congestion control "{name}"'
         problems.add(section.where("congestion_control"), f"{section.name}.congestion_control", rule, hint)
     elif _CC_NAME.fullmatch(name) is None:

@@ -226,6 +226,7 @@ def test_files_that_cannot_be_read_say_so(tmp_path):
         ("run.duration.x=5 s", "single value"),
         ("name.x=5", "single value"),
         ("flows.7.source=Madrid", "is not a place in the list flows, which has 1"),
+        ("flows.7.source=Madrid", "write flows.0, or flows.1 to add one"),
         ("flows.x=1", "is not a place in the list flows"),
         ("flows.-1.source=Madrid", "is not a place in the list flows"),
         ("flows.0.congestion_control=cubik", 'did you mean "cubic"'),

@@ -15,7 +15,8 @@ from leowarp.scenario.decoding import Section, value_of
 from leowarp.scenario.draft import Draft
 from leowarp.scenario.hosts import DELACK_MODULE, LOSS_DETECTION_MODULE
 from leowarp.scenario.node import Node
-from leowarp.scenario.problems import Problems, nearest
+from leowarp.scenario.problems import Problems
+from leowarp.spelling import one_of
 
 HANDOVER_AWARE = ("bbr_handover", "cubic_handover")
 """Congestion controls of our own that know when the path changes; each is a module of its name."""
@@ -119,11 +120,8 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
         known = [*own, *HANDOVER_AWARE, *KERNELS_MODULES]
         for name, section in draft.modules.items():
             if name not in (*known, DELACK_MODULE, LOSS_DETECTION_MODULE):
-                near = nearest(name, known)
-                guess = f'did you mean "{near}"? ' if near else ""
                 rule = f"the guest kernel has no module {name} with parameters"
-                hint = f"{guess}known: {', '.join(known)}"
-                problems.add(section.origin, section.name, rule, hint)
+                problems.add(section.origin, section.name, rule, one_of(name, known, "known:"))
     _complete_delack(draft, problems)
     for name in own:
         draft.modules.setdefault(name, Section(f"modules.{name}", guest.origin))

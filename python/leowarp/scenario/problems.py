@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from leowarp.errors import ScenarioError
 from leowarp.layout import PLAN
+from leowarp.spelling import nearest
 
 
 @dataclass(frozen=True)
@@ -144,30 +144,6 @@ def _place(problem: Problem) -> tuple[bool, str, int]:
     return origin.override is not None, str(origin.file), origin.line or 0
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that looks most like `word`, if one does.
-
-    Parameters
-    ----------
-    word : str
-        As typed; only its first 60 characters are looked at.
-    known : iterable of str
-
-    Returns
-    -------
-    str or None
-        By `difflib`, with a similarity of 0.55 at least; None: nothing is near enough to be proposed.
-
-    Examples
-    --------
-    >>> nearest("congestion_controll", ["congestion_control", "rate"])
-    'congestion_control'
-    """
-    # Long words are cut: matching costs the product of the lengths.
-    nearest_words = difflib.get_close_matches(word[:_LONGEST_WORD], list(known), n=1, cutoff=0.55)
-    return nearest_words[0] if nearest_words else None
-
-
 def unknown_key_hint(key: str, known: Iterable[str], elsewhere: Mapping[str, str]) -> str:
     """What to write in place of a key that is not known here; `elsewhere` maps other sections' keys to the section.
 
@@ -181,6 +157,3 @@ def unknown_key_hint(key: str, known: Iterable[str], elsewhere: Mapping[str, str
     if near is not None:
         return f'did you mean "{near}" in [{elsewhere[near]}]?'
     return f"known here: {', '.join(here)}"
-
-
-_LONGEST_WORD = 60

@@ -12,7 +12,8 @@ from leowarp import units
 from leowarp.errors import ScenarioError
 from leowarp.scenario.decoding import Section, decode, value_of
 from leowarp.scenario.key import Key, flag, queue, table, word
-from leowarp.scenario.problems import Problems, nearest
+from leowarp.scenario.problems import Problems
+from leowarp.spelling import one_of
 
 
 def _time(doc: str, low: str = "1 us") -> Key:
@@ -215,8 +216,6 @@ def _parameter_hint(name: str, kind: str) -> str:
     known = PARAMETERS[kind]
     if not known:
         return 'write queue_discipline = "fq_codel" too, or take the parameters out'
-    near = nearest(name, known)
     others = [other for other, theirs in PARAMETERS.items() if name in theirs]
-    guess = f'did you mean "{near}"? ' if near else ""
     elsewhere = f"{name} is one of {', '.join(others)}; " if others else ""
-    return f"{guess}{elsewhere}{kind} has: {', '.join(known)}"
+    return one_of(name, known, f"{elsewhere}{kind} has:")

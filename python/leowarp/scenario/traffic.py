@@ -13,7 +13,8 @@ from leowarp.scenario.draft import Draft
 from leowarp.scenario.key import InputFile, count, file, keys, names, quantity, table, word
 from leowarp.scenario.links import Station
 from leowarp.scenario.node import Node
-from leowarp.scenario.problems import Problems, nearest
+from leowarp.scenario.problems import Problems
+from leowarp.spelling import one_of
 
 MOST_FLOWS = 20_000
 """Of a run with traffic: flow n has the ports 10000 + n and 30000 + n (crates/agent/src/frame.rs), so that with more
@@ -128,9 +129,7 @@ def _complete_cities(section: Section, problems: Problems) -> None:
         return
     for name in cities:
         if name not in CITIES:
-            near = nearest(name, CITIES)
-            guess = f'did you mean "{near}"? ' if near else ""
-            hint = f"{guess}known: {', '.join(CITIES)}"
+            hint = one_of(name, CITIES, "known:")
             problems.add(section.where("cities"), "traffic.cities", f'"{name}" is not in the list of cities', hint)
     if len(set(cities)) < max(2, len(cities)):
         rule = f"{', '.join(cities) or 'none'}: flows need two cities at least, each named once"

@@ -14,6 +14,7 @@ from typing import Any, Protocol, cast
 
 from leowarp import plainfiles, recorded
 from leowarp.errors import LeowarpError, ScenarioError
+from leowarp.spelling import one_of
 from leowarp.study.claim import Claim, judged
 from leowarp.study.page import DrawnFigure, Section, write_study_page
 
@@ -173,7 +174,7 @@ def reproduce(
     >>> {claim["number"]: claim["verdict"] for claim in again.claims}                  # doctest: +SKIP
     """
     if key not in STUDIES:
-        raise ScenarioError(f"there is no study {key!r}", hint=f"the studies are: {', '.join(STUDIES)}")
+        raise ScenarioError(f"there is no study {key!r}", hint=one_of(key, STUDIES))
     # Only the study asked for is imported, and matplotlib with it.
     room = cast(Room, importlib.import_module(f"leowarp.study.{key}.material"))
     # `quick` and `fetch` are flags, and false is the same as not given.

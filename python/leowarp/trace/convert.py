@@ -15,6 +15,7 @@ import pyarrow as pa
 from leowarp import parquetfiles
 from leowarp.errors import TraceError
 from leowarp.metadata import DAMAGED
+from leowarp.spelling import one_of
 from leowarp.trace.measures import read_measures, write_measures
 from leowarp.trace.records import RecordFile, open_records, read_records, write_parquet
 from leowarp.trace.schema import MEASURES, RECORDED, TABLES
@@ -189,7 +190,7 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
         If there is no such table, the run did not observe it, or its file is damaged or of another type.
     """
     if table not in TABLES:
-        raise TraceError(f"there is no trace table {table!r}", hint=f"the tables are {', '.join(TABLES)}")
+        raise TraceError(f"there is no trace table {table!r}", hint=one_of(table, TABLES))
     path = Path(trace) / f"{table}.parquet"
     if not path.exists():
         raise TraceError(

@@ -82,7 +82,7 @@ def test_the_last_hop_towards_the_terminal_has_the_channels_rows_and_the_others_
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ('environment = "suburbam"', "did you mean 'suburban'"),
+        ('environment = "suburbam"', 'did you mean "suburban"'),
         ('elevation = "45 deg"', "elevation of 45 degrees"),
         ('environment = "urban"', "no correlation distance"),
         ('environments = "none.toml"', "no list `environments`"),

@@ -22,7 +22,8 @@ from leowarp.scenario.document import Node, override_key, plant
 from leowarp.scenario.examples import example_file
 from leowarp.scenario.key import keys
 from leowarp.scenario.positions import key_lines
-from leowarp.scenario.problems import Origin, Problems, nearest, unknown_key_hint
+from leowarp.scenario.problems import Origin, Problems, unknown_key_hint
+from leowarp.spelling import one_of
 from leowarp.study.sweep.keys import plan_key
 from leowarp.study.sweep.ranges import RANGE_KEYS, values_of_range
 
@@ -360,15 +361,13 @@ def _conditions(
             # One value or a list of them, so that `[[exclude]]` can name several values of one key in a row.
             given = tuple(plain_value(node)) if isinstance(node.value, list) else (plain_value(node),)
             if key not in varied:
-                near = nearest(key, varied)
-                hint = f'did you mean "{near}"?' if near else f"varied are: {', '.join(varied) or 'none'}"
+                hint = one_of(key, varied, "varied are:")
                 problems.add(node.origin, f"{name}.{key}", "is not varied in this study", hint)
                 continue
             for value in given:
                 # A condition on a mistyped value would never hold, and the study quietly be another one.
                 if value not in varied[key]:
-                    near = nearest(str(value), [str(known) for known in varied[key]])
-                    hint = f'did you mean "{near}"?' if near else f"it has: {', '.join(map(str, varied[key]))}"
+                    hint = one_of(str(value), varied[key], "it has:")
                     problems.add(node.origin, f"{name}.{key}", f"{value!r:.60} is none of its values", hint)
             values[key] = given
         if values:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from leowarp.errors import ScenarioError
-from leowarp.scenario.problems import nearest
+from leowarp.spelling import one_of
 from leowarp.study.sweep.keys import PlanKey
 from leowarp.units import BYTES, PACKETS, Quantity
 
@@ -60,10 +60,7 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
         raise ScenarioError("a range has either `count` or `step`", "count = 5 gives five values, both ends included")
     scale = given.get("scale", "linear")
     if scale not in SCALES:
-        near = nearest(str(scale), SCALES)
-        raise ScenarioError(
-            f"{scale!r} is no scale", f'did you mean "{near}"?' if near else f"allowed: {', '.join(SCALES)}"
-        )
+        raise ScenarioError(f"{scale!r} is no scale", one_of(scale, SCALES, "allowed:"))
     kind = _Kind(key, given["from"])
     first, last = kind.number(given["from"]), kind.number(given["to"])
     if "step" in given:

@@ -4,7 +4,6 @@ user's, from a TOML or JSON file of the same form."""
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from leowarp import plainfiles, tomltext
 from leowarp.errors import ScenarioError
+from leowarp.spelling import nearest, one_of
 from leowarp.timeline.channel.loo import Loo
 
 OURS = Path(__file__).with_name("environments.toml")
@@ -99,11 +99,10 @@ def environment(name: str, elevation_deg: float, path: Path | None = None) -> En
     where = "the tables" if path is None else str(path)
     named = [entry for entry in known if entry.name == name]
     if not named:
-        names = list(dict.fromkeys(entry.name for entry in known))
-        close = difflib.get_close_matches(name, names, 1)
+        near = nearest(name, [entry.name for entry in known])
         raise ScenarioError(
             f"environment {name!r} is not in {where}",
-            (f"did you mean {close[0]!r}? " if close else "") + f"there is: {_listed(known)}",
+            (f'did you mean "{near}"? ' if near else "") + f"there is: {_listed(known)}",
         )
     # Exactly equal: the published angles are whole degrees, and a set between two would be made up.
     for entry in named:
@@ -273,11 +272,7 @@ class _Entry:
         """Refuses a key that is not known: a misspelt one would else be a value left out."""
         for key in table:
             if key not in keys:
-                close = difflib.get_close_matches(key, keys, 1)
-                raise ScenarioError(
-                    f"{where}: unknown key {key!r}",
-                    f"did you mean {close[0]!r}?" if close else f"the keys are {', '.join(keys)}",
-                )
+                raise ScenarioError(f"{where}: unknown key {key!r}", one_of(key, keys, "the keys are"))
 
 
 _KEYS = ("name", "elevation_deg", "states", "transitions", "correlation_m", "state_lengths_m", "transition_m",

@@ -57,7 +57,7 @@ def test_every_row_of_ours_sums_to_one_and_names_its_source():
 def test_an_unknown_environment_or_elevation_lists_what_there_is():
     with pytest.raises(ScenarioError) as unknown:
         environment("intermediate-tree-shadow", 40)
-    assert "did you mean 'intermediate-tree-shadowed'?" in str(unknown.value)
+    assert 'did you mean "intermediate-tree-shadowed"?' in str(unknown.value)
     assert "open (40/60/70/80 deg)" in str(unknown.value)
     with pytest.raises(ScenarioError) as between:
         environment("intermediate-tree-shadowed", 50)
@@ -93,7 +93,7 @@ def test_a_file_of_the_users_is_read_from_toml_and_from_json(tmp_path):
         ("[0.9, 0.1], [0.3, 0.7]", "[1, 0], [0, 1]", "from state 1 there is no way to state 2"),
         ("[0.9, 0.1], [0.3, 0.7]", "[0.9, 0.1]", "2 rows of 2 numbers"),
         ("correlation_m = 2", "correlation_m = 0", "correlation_m: 0 is not between"),
-        ("correlation_m = 2", "corelation_m = 2", "did you mean 'correlation_m'?"),
+        ("correlation_m = 2", "corelation_m = 2", 'did you mean "correlation_m"?'),
         ("elevation_deg = 55", "elevation_deg = 95", "95 is not between 0 and 90"),
         ("mean_db = 0,", "", "`mean_db` is missing"),
         ("mean_db = 0,", 'mean_db = "0 dB",', "'0 dB' is not a number"),
