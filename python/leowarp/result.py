@@ -15,6 +15,7 @@ from leowarp.errors import ScenarioError, TraceError
 from leowarp.layout import METRICS, PLAN, REPORT, ROUTES, TIMELINE, TRACE
 from leowarp.metadata import decode_metadata
 from leowarp.recorded import read_manifest, read_summary, refuse_incomplete, refuse_strange
+from leowarp.spelling import one_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +84,7 @@ class Run:
 
     @cached_property
     def tables(self) -> Tables:
-        """All tables as metrics read them, checked for their columns."""
+        """All tables as metrics read them, checked for their columns: with the files' numbers in place of words."""
         from leowarp import metrics
 
         return metrics.read_tables(self.path)
@@ -139,22 +140,35 @@ class Run:
     def table(self, name: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
         """A table as Arrow: a trace table, `routes`, `timeline` or `metrics`.
 
+        It has words where the files have numbers, as data frames do: `direction` is "data" or "back", `host` a name.
+
         Parameters
         ----------
         name : str
         columns, filters
-            As for `pyarrow.parquet.read_table`: only these columns, only these rows.
+            As for `pyarrow.parquet.read_table`: only these columns, only these rows. Filters have words, too:
+            ``filters=[("direction", "==", "data")]``.
 
         Raises
         ------
         TraceError
             If the run has no such table, or its file is damaged.
+        ScenarioError
+            If a filter asks for a word that its column never has.
         """
+        return self._table(name, columns=columns, filters=filters)
+
+    def _table(
+        self, name: str, *, columns: list[str] | None = None, filters: Any = None, categories: bool = False
+    ) -> pa.Table:
+        """The same; `categories` as for `trace.read_in_words`."""
         own = {"routes": ROUTES, "timeline": TIMELINE, "metrics": METRICS}
         if name not in own:
             from leowarp import trace
 
-            return trace.read(self.path / TRACE, name, columns=columns, filters=filters)
+            if name not in trace.TABLES:
+                raise TraceError(f"there is no table {name!r:.60}", hint=one_of(name, [*trace.TABLES, *own]))
+            return trace.read_in_words(self.path / TRACE, name, columns=columns, filters=filters, categories=categories)
         from leowarp import parquetfiles
 
         path = self.path / own[name]
@@ -167,7 +181,7 @@ class Run:
     def _frame(self, name: str, flow: int | None = None) -> pd.DataFrame:
         # Filtered while it is read: of 90 flows the packets of one are a ninetieth of the memory.
         filters = None if flow is None else [("flow", "==", self.flow_number(flow))]
-        return _frame_of(name, self.table(name, filters=filters))
+        return _frame_of(self._table(name, filters=filters, categories=True))
 
     def flow_number(self, flow: int) -> int:
         """The number of a flow, if the run has it.
@@ -243,12 +257,7 @@ class Run:
 
     def nodetotals(self) -> pd.DataFrame:
         """What nodes held back at most, and the packets of their own that they sent; only with `[cures]`; by name."""
-        table = self.table("nodetotals")
-        frame = _frame_of("nodetotals", table)
-        nodes = decode_metadata(table.schema, "nodes")
-        if nodes is not None:
-            frame["node"] = frame["node"].map(dict(enumerate(nodes)))
-        return frame
+        return self._frame("nodetotals")
 
     def orders(self) -> pd.DataFrame:
         """What was put in order or discarded of each stream between two stations; with `resequence` or `duplicate`."""
@@ -260,12 +269,7 @@ class Run:
 
     def counters(self) -> pd.DataFrame:
         """The kernel's counters since the run's start, by time, host (by name) and counter; a row a change."""
-        table = self.table("counters")
-        frame = _frame_of("counters", table)
-        hosts = decode_metadata(table.schema, "hosts")
-        if hosts is not None:
-            frame["host"] = frame["host"].map(dict(enumerate(hosts)))
-        return frame
+        return self._frame("counters")
 
     def links(self) -> pd.DataFrame:
         """Use, drops by cause and longest queues, one row a direction of a link that was offered a packet.
@@ -335,9 +339,15 @@ class Run:
         """Reordering of each flow, one row a scope: the "run", each "window" of it, around each "change" of the path.
 
         Columns: `leowarp.metrics.REORDERING_COLUMNS`; `table("reordering")` has them as the guest wrote them.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such flow or scope.
         """
         from leowarp import metrics
 
+        metrics.refuse_unknown(scope)
         return self._of(metrics.reordering(*self._reordering()), flow=flow, scope=scope)
 
     def densities(self, flow: int | None = None, scope: str | None = None, kind: str | None = None) -> pd.DataFrame:
@@ -345,9 +355,15 @@ class Run:
         "extent".
 
         Columns: `leowarp.metrics.DENSITY_COLUMNS`.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such flow, scope or kind.
         """
         from leowarp import metrics
 
+        metrics.refuse_unknown(scope, kind)
         return self._of(metrics.densities(*self._reordering()), flow=flow, scope=scope, kind=kind)
 
     def causes(self, flow: int | None = None) -> pd.DataFrame:
@@ -408,12 +424,12 @@ class Run:
         return frame
 
     def _reordering(self) -> tuple[Tables, dict[tuple[str, str], list[int]]]:
-        from leowarp import metrics
+        from leowarp import metrics, trace
 
-        trace = {name: self.table(name) for name in ("reordering", "densities")}
+        measured = {name: trace.read(self.path / TRACE, name) for name in ("reordering", "densities")}
         # Routes number the changes of a path that the scopes of reordering are around.
         planned = {name: self.table(name) for name in ("routes", "timeline")}
-        return metrics.tables_of(trace, **planned, where=self.path), metrics.flow_pairs(self.observed_plan.flows)
+        return metrics.tables_of(measured, **planned, where=self.path), metrics.flow_pairs(self.observed_plan.flows)
 
     def figure(self, name: str, *, flow: int | Sequence[int] | None = None, **options: Any) -> Figure:
         """A figure of the report by its name, for instance "goodput", as a matplotlib Figure.
@@ -441,8 +457,8 @@ class Run:
         return frame.reset_index(drop=True)
 
     def _with_ends(self, name: str) -> pd.DataFrame:
-        table = self.table(name)
-        frame = _frame_of(name, table)
+        table = self._table(name, categories=True)
+        frame = _frame_of(table)
         directions = decode_metadata(table.schema, "directions")
         if directions is not None:
             for place, column in ((0, "from"), (1, "to"), (2, "kind")):
@@ -471,9 +487,7 @@ class Run:
         return Run.inline((self,))
 
 
-def _frame_of(name: str, table: pa.Table) -> pd.DataFrame:
-    from leowarp.trace import TABLES
-    from leowarp.trace.frames import spoken_frame
+def _frame_of(table: pa.Table) -> pd.DataFrame:
+    from leowarp.trace.frames import counted_frame
 
-    columns = TABLES[name].columns if name in TABLES else ()
-    return spoken_frame(table, {column.name: column.words for column in columns if column.words})
+    return counted_frame(table)

@@ -7,6 +7,7 @@ import leowarp as lw
 from leowarp import scenario
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.metrics import metrics, read_tables
+from leowarp.trace import TABLES
 from support.synthetic import run as syn
 
 
@@ -58,7 +59,51 @@ def test_a_series_is_found_with_and_without_its_unit(run):
 def test_a_misspelt_series_is_answered_with_the_nearest_name(run, typed, meant):
     with pytest.raises(ScenarioError, match="there is no series") as caught:
         run.series(typed)
-    assert f"did you mean {meant}?" in caught.value.hint
+    assert f'did you mean "{meant}"?' in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("asked", "listed"),
+    [
+        (lambda run: run.table("bnis"), ["bins", "packets", "routes", "timeline", "metrics"]),
+        (lambda run: run.series("foo"), ["cwnd", "srtt", "path_delay", "goodput_in_order"]),
+        (lambda run: run.figure("foo"), ["goodput", "cwnd", "queues_change"]),
+        (lambda run: run.reordering(scope="foo"), ["run", "window", "change"]),
+        (lambda run: run.densities(scope="foo"), ["run", "window", "change"]),
+        (lambda run: run.densities(kind="extend"), ["density", "buffer_density", "n_reordering", "extent"]),
+        (lambda run: run.table("bins", filters=[("direction", "==", 0)]), ["data", "back"]),
+        (lambda run: run.table("packets", filters=[("drop_cause", "==", "ques")]), ["queue", "loss", "link_down"]),
+    ],
+)
+def test_a_name_that_there_is_not_is_answered_with_those_that_there_are(run, asked, listed):
+    with pytest.raises((ScenarioError, TraceError)) as caught:
+        asked(run)
+    hint = caught.value.hint
+    assert set(listed) <= set(hint.partition("one of ")[2].split(", "))
+    if "bnis" in caught.value.message or "extend" in caught.value.message:
+        assert hint.startswith(f'did you mean "{"bins" if "bnis" in caught.value.message else "extent"}"? ')
+
+
+def test_each_table_has_the_same_values_as_arrow_and_as_a_data_frame(run):
+    coded = 0
+    for table in TABLES.values():
+        if not run.tables.has(table.name):
+            continue
+        told = run.table(table.name)
+        frame = {"links": run.queues}.get(table.name) or getattr(run, table.name)
+        for column in table.columns:
+            # Those of reordering and densities are computed out of the table.
+            if (column.words or column.names) and table.name not in ("reordering", "densities"):
+                assert told.column(column.name).to_pylist() == [
+                    None if each != each else each for each in frame()[column.name].tolist()
+                ]
+                coded += told.num_rows > 0
+    assert coded > 5
+    rows = run.table("bins", filters=[("direction", "==", "data")]).num_rows
+    bins = run.bins()
+    assert rows == len(bins[bins["direction"] == "data"]) > 0
+    assert set(run.table("reordering")["scope"].to_pylist()) == set(run.reordering()["scope"])
+    assert set(run.table("densities")["kind"].to_pylist()) == set(run.densities()["kind"])
 
 
 def test_enumerations_are_words_and_counts_integers(run):

@@ -198,7 +198,7 @@ def test_ephemeris_of_a_chain_says_that_there_is_none(leowarp):
         (("plan", MADRID_TOKYO, "--set", "run.duration=60"), "unit"),
         (("plan", MADRID_TOKYO, "--set", "run.durration=60 s"), "duration"),
         pytest.param(
-            ("plan", MOBILE, "--set", "mobile.environment=suburbam"), "did you mean 'suburban'", marks=pytest.mark.slow
+            ("plan", MOBILE, "--set", "mobile.environment=suburbam"), 'did you mean "suburban"', marks=pytest.mark.slow
         ),
         (("ephemeris", MADRID_TOKYO, "--at", "30"), "--at"),
         pytest.param(("compare", "a-run"), "two runs", marks=pytest.mark.slow),
@@ -245,6 +245,7 @@ def test_csv_has_a_header_and_an_empty_field_for_what_is_missing(leowarp, write_
     assert table.column("ssthresh_pkts").to_pylist() == [None, 15]
     assert leowarp("export", run, "counters").out.splitlines()[1] == '0,0,"TcpRetransSegs",7'
     assert leowarp("export", run, "echoes", "--flow", "0").out.count("\n") == 1
+    assert leowarp("export", run, "packets").out.splitlines()[1].startswith('0,"data",1,3,')
 
 
 @pytest.mark.slow

@@ -179,7 +179,7 @@ def newreno(tmp_path_factory):
 def test_what_a_timeout_makes_the_sender_send_again_is_known(tmp_path):
     settings = {"tcp.profile": "newreno", "tcp.delayed_ack": "on", "chain.loss": "8 %"}
     run = lw.run(plan_of(tmp_path, LOSSY, settings), out=tmp_path / "run", report=False, progress=False)
-    flow, counted = run.summary["flows"][0], _counters(run)[0]
+    flow, counted = run.summary["flows"][0], _counters(run)["host:A"]
     assert flow["timeouts"] == flow["sender_timeouts"] > 5
     assert flow["timeout_retransmissions_pkts"] > flow["timeouts"]
     others_pkts = counted["TcpExt.TCPFastRetrans"]
@@ -189,7 +189,7 @@ def test_what_a_timeout_makes_the_sender_send_again_is_known(tmp_path):
 
 def _counters(run) -> pd.Series:
     """What each host's counters ended at."""
-    return run.table("counters").to_pandas().groupby(["host", "counter"], observed=True)["value"].last()
+    return run.counters().groupby(["host", "counter"], observed=True)["value"].last()
 
 
 def test_newreno_sends_no_selective_acknowledgement(newreno):
@@ -204,7 +204,7 @@ def test_newreno_sends_no_selective_acknowledgement(newreno):
     assert {length for is_syn, length in lengths if not is_syn} == {20}, "no options, so no SACK block either"
     last = _counters(newreno)
     assert not [name for _, name in last[last > 0].index if "sack" in name.lower() or "rack" in name.lower()]
-    assert last[0, "TcpExt.TCPRenoRecovery"] > 10
+    assert last["host:A", "TcpExt.TCPRenoRecovery"] > 10
     assert set(newreno.packets(0)["len_bytes"]) == {0, 1115 - 40}
 
 

@@ -22,7 +22,7 @@ FRAME_BYTES = PAYLOAD_BYTES + HEADERS_BYTES
 def switch_of(run):
     """The one for packets to Tokyo."""
     switches = run.switches()
-    [row] = switches[switches.host == 1].itertuples(index=False)
+    [row] = switches[switches.host == "host:Tokyo"].itertuples(index=False)
     return row
 
 

@@ -92,10 +92,10 @@ def test_the_sender_hears_of_a_change_when_the_links_have_carried_the_notice(tmp
     run = made(tmp_path, change, keys, **{"observe.pcap": "both"})
     ways = Ways.of(run, change)
     notices = run.notices()
-    assert sorted(notices.told_host) == [0, 1]
+    assert sorted(notices.told_host) == ["host:Madrid", "host:Tokyo"]
     assert not (notices.is_false | notices.is_lost).any()
     for end, host, forth in (("source", 0, ways.after), ("destination", 1, list(reversed(ways.after)))):
-        [row] = notices[notices.told_host == host].itertuples(index=False)
+        [row] = notices[notices.told_host == run.tables.hosts[host]].itertuples(index=False)
         [notice] = heard(run, end)
         said = (notice.number, notice.old_delay_ns, notice.new_delay_ns, notice.wait_ns)
         assert said == (row.number, row.old_delay_ns, row.new_delay_ns, row.wait_ns)
@@ -118,7 +118,7 @@ def test_the_sender_hears_of_a_change_when_the_links_have_carried_the_notice(tmp
 def test_hosts_are_told_of_a_change_at_which_the_old_way_is_lost_too_and_that_nothing_is_late(tmp_path):
     run = made(tmp_path, AT_THE_STATION, {"notify": True}, **{"routing.in_flight": "drop"})
     notices = run.notices()
-    assert sorted(notices.told_host) == [0, 1]
+    assert sorted(notices.told_host) == ["host:Madrid", "host:Tokyo"]
     assert (notices.wait_ns == 0).all()
     assert (notices.old_delay_ns != notices.new_delay_ns).all()
 

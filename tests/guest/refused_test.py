@@ -76,7 +76,7 @@ def changed(monkeypatch):
 def at_madrid(run, frame):
     """The row of Madrid's entry for Tokyo; others change at the same instant."""
     directions = [number for number, (a, _, _) in enumerate(run.tables.directions) if a == "Madrid"]
-    [row] = frame[(frame.host == 1) & frame.from_direction.isin(directions)].itertuples(index=False)
+    [row] = frame[(frame.host == "host:Tokyo") & frame.from_direction.isin(directions)].itertuples(index=False)
     return row
 
 
@@ -107,7 +107,7 @@ def test_ways_that_meet_behind_a_link_without_time_have_no_marker_and_packets_ar
     # to Madrid they meet at its station, behind ground links that take no time
     run = made(tmp_path, AT_THE_STATION, {"end_marker": True}, **{"ground.rate": "unshaped", "ground.delay": "zero"})
     merges = run.merges()
-    [row] = merges[merges.host == 0].itertuples(index=False)
+    [row] = merges[merges.host == "host:Madrid"].itertuples(index=False)
     assert row.refused == "no_time"
     assert pd.isna(row.marker)
     # to Tokyo they meet at a satellite, where packets wait

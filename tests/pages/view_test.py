@@ -88,7 +88,7 @@ def test_packets_under_way_are_those_of_the_trace(opened, run_dir, t_s):
     packets = leowarp.open(run_dir).table("packets").to_pandas()
     t_ns = round(t_s * 1e9)
     way = packets[(packets["sent_ns"] <= t_ns) & (packets["received_ns"] > t_ns) & (packets["stored_because"] % 2 == 1)]
-    wanted = sorted((int(row.sent_ns) // 1000, int(row.direction)) for row in way.itertuples())
+    wanted = sorted((int(row.sent_ns) // 1000, int(row.direction == "back")) for row in way.itertuples())
     assert len(wanted) > 20
     assert sorted((round(p["sent_s"] * 1e6), p["flags"] >> 4 & 1) for p in now["packets"]) == wanted
 

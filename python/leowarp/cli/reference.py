@@ -154,10 +154,10 @@ def _table(name: str, doc: str, columns: Iterable[tuple[str, str, str | None, st
 
 
 def _of_column(column: Column) -> tuple[str, str, str | None, str]:
-    """The same of a column of the trace, with the words that data frames have for its numbers."""
+    """The same of a column of the trace, with the words that stand for its numbers in Python and in CSV."""
     name, kind, unit, meaning = _of_field(column.field())
     words = ", ".join(f'"{word}"' for word in column.words.values())
-    return name, kind, unit, f"{meaning}; in data frames {words}" if words else meaning
+    return name, kind, unit, f"{meaning}; in words {words}" if words else meaning
 
 
 def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
@@ -221,7 +221,11 @@ _INTRODUCTION = """\
 
 A missing value is null, never 0. Times are ns of the run's own virtual clock. `_bps` are bits per second. Unit and
 meaning of each column also stand in the field metadata of the Parquet files (`unit`, `doc`), and names of hosts, flows
-and link directions in the metadata of each trace table (`hosts`, `flows`, `directions`; JSON)."""
+and link directions in the metadata of each trace table (`hosts`, `flows`, `directions`; JSON).
+
+The Parquet files of the trace have numbers for directions of flows, causes, states, kinds, hosts and nodes. In Python
+(`run.table("bins")`, `run.bins()` and so on) and in the CSV of `leowarp export` each is a word, listed here as "in words",
+or the name of the host or node. A filter has the words, too: `run.table("bins", filters=[("direction", "==", "data")])`."""
 
 
 if __name__ == "__main__":

@@ -63,7 +63,7 @@ def _stations(
     tables = run.tables
     numbered = Counter[str]()
     for row in run.orders().itertuples(index=False):
-        numbered[tables.hosts[row.source_host]] += int(row.numbered_pkts)
+        numbered[row.source_host] += int(row.numbered_pkts)
     refused = Counter[str]()
     drops = tables.drops[tables.drops["direction"].notna() & tables.drops["flow"].notna()]
     for direction, cause in zip(drops["direction"], drops["cause"], strict=True):
@@ -106,5 +106,5 @@ def _notices(run: Run) -> tuple[Counter[str], Counter[str]]:
             if not pd.isna(row.sent_ns):
                 node = run.tables.directions[row.to_direction][0]
                 sent[node] += 1
-                to_own_host[node] += run.tables.hosts[row.told_host] == host_node(node)
+                to_own_host[node] += row.told_host == host_node(node)
     return sent, to_own_host

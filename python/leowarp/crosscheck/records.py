@@ -46,14 +46,10 @@ class Judge:
     def notices(self) -> Findings:
         """Each host is told of each change, and of those that there are not; of what, and when."""
         found, cures = Findings(), self.run.plan.cures
-        hosts = self.run.tables.hosts
         rows = list(self.run.notices().itertuples(index=False))
         for number, row in enumerate(rows, 1):
             found.compare(f"notice {row.number}", "number", row.number, number)
-        keys = [
-            (hosts[row.told_host], hosts[row.destination_host], self._link(row.to_direction), bool(row.is_false))
-            for row in rows
-        ]
+        keys = [(row.told_host, row.destination_host, self._link(row.to_direction), bool(row.is_false)) for row in rows]
         wanted = [(each.told, each.destination, each.link, each.is_false) for each in self.changes.notices]
         for row, expected in self._matched(rows, keys, self.changes.notices, wanted, found, "notices"):
             where = f"notice {row.number}"
@@ -228,7 +224,7 @@ class Judge:
         return self.run.tables.direction_of(*link)
 
     def _switch_key(self, row: Any) -> tuple[Link, Link, str]:
-        return self._link(row.from_direction), self._link(row.to_direction), self.run.tables.hosts[row.host]
+        return self._link(row.from_direction), self._link(row.to_direction), row.host
 
     def _matched(
         self, rows: Sequence[Any], keys: Sequence[Any], expected: Sequence[T], wanted: Sequence[Any],

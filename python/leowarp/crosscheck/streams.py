@@ -61,7 +61,7 @@ def orders(run: Run, changes: Changes, stations: Stations | None) -> Findings:
     found = Findings()
     frame = run.orders()
     for row in frame.itertuples(index=False):
-        where = f"stream from {run.tables.hosts[row.source_host]} to {run.tables.hosts[row.destination_host]}"
+        where = f"stream from {row.source_host} to {row.destination_host}"
         found.within(where, "longest_ns", row.longest_ns, 0, run.plan.cures.resequence_delay_ns)
         if run.plan.cures.resequence == "off":
             for name in ("waited_pkts", "given_up_pkts", "late_pkts"):
@@ -90,7 +90,7 @@ def _copies(run: Run, frame: pd.DataFrame, found: Findings) -> None:
 def _stream(run: Run, changes: Changes, stations: Stations | None, rows: pd.DataFrame, found: Findings) -> None:
     tables, cures = run.tables, run.plan.cures
     first = rows.iloc[0]
-    source, target = tables.hosts[first["source_host"]], tables.hosts[first["destination_host"]]
+    source, target = first["source_host"], first["destination_host"]
     where = f"streams from {source} to {target}"
     if stations is None:
         found.unknown.append(f"{where}: not all packets are stored")

@@ -37,7 +37,14 @@ from leowarp.metrics.pairs import PAIR_COLUMNS, pairs
 from leowarp.metrics.probes import NEAR_NS, SLOT_COLUMNS, Probes, near, probes, quantile, slots
 from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use, path_queues, queue_series
 from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, dip, recoveries
-from leowarp.metrics.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS, densities, histogram, reordering
+from leowarp.metrics.reordering import (
+    DENSITY_COLUMNS,
+    REORDERING_COLUMNS,
+    densities,
+    histogram,
+    refuse_unknown,
+    reordering,
+)
 from leowarp.metrics.round_trips import round_trips
 from leowarp.metrics.satellites import SATELLITE_COLUMNS, satellite_use
 from leowarp.metrics.series import bin_edges, ccdf, cdf, holding_ns, rate_in_bins, step_at, weighted_quantile
@@ -115,6 +122,7 @@ __all__ = [
     "rate_in_bins",
     "read_tables",
     "recoveries",
+    "refuse_unknown",
     "reordering",
     "round_trips",
     "route_changes",

@@ -19,11 +19,13 @@ from leowarp.metrics.changes import path_changes
 from leowarp.metrics.channels import Pair
 from leowarp.metrics.series import optional
 from leowarp.metrics.tables import Tables, floats, integers, typed_frame
+from leowarp.spelling import one_of
+from leowarp.trace import schema
 
-SCOPES = ("run", "window", "change")
+SCOPES = tuple(schema.SCOPES.values())
 """What a sequence is measured over, by its number in the tables `reordering` and `densities`."""
 
-DENSITIES = ("density", "buffer_density", "n_reordering", "extent")
+DENSITIES = tuple(schema.DENSITY_KINDS.values())
 """Kinds of histogram, by their number in the table `densities`."""
 
 SCALARS = {
@@ -121,11 +123,22 @@ def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", numb
     ScenarioError
         If there is no such kind or scope.
     """
-    for name, given, known in (("density", kind, DENSITIES), ("scope of reordering", scope, SCOPES)):
-        if given not in known:
-            raise ScenarioError(f"there is no {name} {given!r}", hint=f"one of {', '.join(known)}")
+    refuse_unknown(scope, kind)
     mine = bars[(bars["flow"] == flow) & (bars["kind"] == kind) & (bars["scope"] == scope) & (bars["number"] == number)]
     return mine[["index", "pkts", "share_ratio"]].reset_index(drop=True)
+
+
+def refuse_unknown(scope: str | None = None, kind: str | None = None) -> None:
+    """Raise if there is no such scope or kind of histogram: no row has it, which would look as if none was measured.
+
+    Raises
+    ------
+    ScenarioError
+        With the names that there are.
+    """
+    for name, given, known in (("density", kind, DENSITIES), ("scope of reordering", scope, SCOPES)):
+        if given is not None and given not in known:
+            raise ScenarioError(f"there is no {name} {given!r:.60}", hint=one_of(given, known))
 
 
 def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:

@@ -127,8 +127,8 @@ def _notices(view: RunView) -> str:
     if len(frame) == 0:
         return "<p>No host was told of a route change.</p>"
     rows = [
-        [html.number(row.t_ns, 1e9), _end(view, row.to_direction, 0), _station(view, row.told_host),
-         _station(view, row.destination_host), _what(row), *_numbers(row, _NOTICED)]
+        [html.number(row.t_ns, 1e9), _end(view, row.to_direction, 0), station_of(row.told_host),
+         station_of(row.destination_host), _what(row), *_numbers(row, _NOTICED)]
         for row in frame.head(MOST_ROWS).itertuples(index=False)
     ]  # fmt: skip
     header = [_AT["t_ns"][0], "told by", "told", "of the way to", "what", *_titles(_NOTICED)]
@@ -148,7 +148,7 @@ def _orders(view: RunView) -> str:
     columns |= _ORDERED if orders else {}
     columns |= {"eliminated_pkts": ("second copies discarded", 1)} if copies else {}
     rows = [
-        [_station(view, row.source_host), _station(view, row.destination_host), _stream(row), *_numbers(row, columns)]
+        [station_of(row.source_host), station_of(row.destination_host), _stream(row), *_numbers(row, columns)]
         for row in frame.head(MOST_ROWS).itertuples(index=False)
     ]
     header = ["numbered at", "received at", "stream", *_titles(columns)]
@@ -181,7 +181,7 @@ def _entry(view: RunView, row: Any) -> list[object]:
     """When an entry of a node changed, from which link to which, and for which station's packets."""
     before, after = row.from_direction, row.to_direction
     ends = (_end(view, before, 0), _end(view, before, 1), _end(view, after, 1))
-    return [html.number(row.t_ns, 1e9), *ends, _station(view, row.host)]
+    return [html.number(row.t_ns, 1e9), *ends, station_of(row.host)]
 
 
 def _end(view: RunView, direction: Any, side: int) -> str | None:
@@ -218,10 +218,6 @@ def _numbers(row: Any, columns: Mapping[str, tuple[str, float]]) -> list[float |
 
 def _titles(columns: Mapping[str, tuple[str, float]]) -> list[str]:
     return [title for title, _ in columns.values()]
-
-
-def _station(view: RunView, host: int) -> str:
-    return station_of(view.run.tables.hosts[host])
 
 
 def _stream(row: Any) -> str:

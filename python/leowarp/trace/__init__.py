@@ -2,8 +2,8 @@
 """What a run left behind: typed tables in `30-trace/`, one Parquet file each.
 
 `schema` has the columns, `records` reads what the guest wrote, `convert` turns a whole output directory into tables,
-`captures` makes the table `packets` of captures from elsewhere, `manifest` lists what made a run. Nothing here imports
-the guest: what judges a run does not know how it was made.
+`words` puts words in place of their numbers, `captures` makes the table `packets` of captures from elsewhere,
+`manifest` lists what made a run. Nothing here imports the guest: what judges a run does not know how it was made.
 
     table = read("run/30-trace", "packets", columns=["sent_ns", "received_ns"])
 """
@@ -13,6 +13,7 @@ from leowarp.trace.convert import TRACE_TABLES, check_types, convert, read, read
 from leowarp.trace.manifest import Stopwatch, list_files, write_manifest
 from leowarp.trace.records import open_records, read_records, write_parquet
 from leowarp.trace.schema import RECORDED, TABLES, Column, TableSchema
+from leowarp.trace.words import read_in_words
 
 __all__ = [
     "RECORDED",
@@ -27,6 +28,7 @@ __all__ = [
     "open_records",
     "packets_from_captures",
     "read",
+    "read_in_words",
     "read_output",
     "read_records",
     "write_manifest",

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pandas as pd
 import pyarrow as pa
 
@@ -51,26 +49,11 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
     return frame
 
 
-def spoken_frame(table: pa.Table, words: Mapping[str, Mapping[int, str]]) -> pd.DataFrame:
-    """A table as its reader computes with it: counts are integers, enumerations words, missing values `pd.NA`.
-
-    Parameters
-    ----------
-    words : mapping of str to mapping
-        Of each column that is an enumeration: number -> word. The column becomes categorical, with these categories
-        in this order; a number without a word, of a newer run, becomes its digits.
-    """
+def counted_frame(table: pa.Table) -> pd.DataFrame:
+    """A table as its reader computes with it: counts are integers, missing values `pd.NA`, dictionaries categorical."""
     frame = data_frame(table)
     for field in table.schema:
-        if field.name in words:
-            numbers = table.column(field.name).to_pylist()
-            known = words[field.name]
-            # A number without a word came with a newer kernel or agent; as its own digits it is seen, and nothing is
-            # dropped.
-            others = sorted({str(number) for number in numbers if number is not None and number not in known})
-            texts = [None if number is None else known.get(number, str(number)) for number in numbers]
-            frame[field.name] = pd.Categorical(texts, categories=[*known.values(), *others])
-        elif field.nullable and pa.types.is_integer(field.type):
+        if field.nullable and pa.types.is_integer(field.type):
             # One integer type for all counts: with int32 here and int64 there a sum or a join of two tables would
             # depend on which.
             column = table.column(field.name).cast(pa.int64())

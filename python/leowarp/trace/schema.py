@@ -53,7 +53,10 @@ class Column:
     nullable : bool
         False: it never misses a value, and a record that does is an error.
     words : mapping of int to str
-        Of an enumeration: what each number stands for, as data frames of a `Run` have it; else empty.
+        Of an enumeration: what each number stands for, as tables of a `Run` have it; else empty.
+    names : str
+        Of a number of a host or node: the entry of the table's metadata that names it, as tables of a `Run` have it;
+        else empty.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Column:
     doc: str
     nullable: bool = True
     words: Mapping[int, str] = field(default_factory=dict)
+    names: str = ""
 
     @property
     def type(self) -> pa.DataType:
@@ -134,11 +138,22 @@ def _key(name: str, kind: Kind, unit: str, doc: str, words: Mapping[int, str] | 
     return Column(name, kind, unit, doc, nullable=False, words=words or {})
 
 
+def _host(name: str, doc: str) -> Column:
+    """A column of hosts by their number."""
+    return Column(name, _U31, "", doc, nullable=False, names="hosts")
+
+
 DIRECTIONS = {0: "data", 1: "back"}
 """Within a flow: from its source to its destination, and what comes back (ACKs, replies)."""
 
 CAUSES = {1: "queue", 2: "loss", 3: "link_down", 4: "no_route", 5: "unknown"}
 """Why a packet was lost."""
+
+SCOPES = {0: "run", 1: "window", 2: "change"}
+"""The part of a flow that reordering is measured over."""
+
+DENSITY_KINDS = {0: "density", 1: "buffer_density", 2: "n_reordering", 3: "extent"}
+"""Kinds of histogram of reordering."""
 
 REFUSALS = {1: "no_old_way", 2: "same_way", 3: "no_time", 4: "in_flight"}
 """Why a cure that needs the old way did nothing at a route change, or not all."""
@@ -363,7 +378,7 @@ COUNTERS = TableSchema(
     "The kernel's own counters (/proc/net/snmp, /proc/net/netstat) of each host, whenever one changed.",
     (
         _T,
-        _key("host", _U31, "", "number of the host; the table's metadata `hosts` names them"),
+        _host("host", "number of the host; the table's metadata `hosts` names them"),
         _key("counter", _NAME, "", "the kernel's name of the counter, e.g. TcpExtTCPDSACKRecv"),
         Column("value", _U64, "", "value of the counter since the run's start"),
     ),
@@ -428,7 +443,7 @@ _ENTRY_CHANGE = (
     _key("t_ns", _I64, _NS, "when the entry changed"),
     _key("from_direction", _U31, "", "direction of the link before, numbered as in `links`"),
     _key("to_direction", _U31, "", "direction of the link from then on"),
-    _key("host", _U31, "", "number of the host that the packets are for; the table's metadata `hosts` names them"),
+    _host("host", "number of the host that the packets are for; the table's metadata `hosts` names them"),
 )
 """A node's entry for a host that goes over to another link."""
 
@@ -502,8 +517,8 @@ NOTICES = TableSchema(
         _key("t_ns", _I64, _NS, "when the entry of the node that tells changed"),
         _key("number", _U31, "", "from 1 on, as in the packet (design/cures.md)"),
         _key("to_direction", _U31, "", "direction over which that node sends from then on, numbered as in `links`"),
-        _key("told_host", _U31, "", "number of the host that is told; the table's metadata `hosts` names them"),
-        _key("destination_host", _U31, "", "number of the host to which its packets go another way"),
+        _host("told_host", "number of the host that is told; the table's metadata `hosts` names them"),
+        _host("destination_host", "number of the host to which its packets go another way"),
         Column("is_false", _BOOL, "", "there is no such change (`cures.notify_false_interval`)"),
         Column("is_lost", _BOOL, "", "not sent (`cures.notify_loss`); those that links lose are not among them"),
         Column("sent_ns", _I64, _NS, "when it left the node; null: it did not, being lost, too late, or without a way"),
@@ -522,7 +537,14 @@ NODETOTALS = TableSchema(
     "NodeTotal",
     "What nodes that hold packets back, or send some of their own, did by the end. Only with `[cures]`.",
     (
-        _key("node", _U31, "", "number of the node; the table's metadata `nodes` names them"),
+        Column(
+            "node",
+            _U31,
+            "",
+            "number of the node; the table's metadata `nodes` names them",
+            nullable=False,
+            names="nodes",
+        ),
         Column("held_pkts", _U64, _P, "packets held back at the end, before its links or behind them"),
         Column("held_bytes", _U64, _B, "the same in bytes, with the link's overhead"),
         Column("held_max_bytes", _U64, _B, "most held back at once, by all of its links together"),
@@ -538,8 +560,8 @@ ORDERS = TableSchema(
     "Each stream that was numbered at one station and put in order at another, or of which second copies were "
     "discarded there. Only with `cures.resequence` or `duplicate`.",
     (
-        _key("source_host", _U31, "", "number of the host that sends; the table's metadata `hosts` names them"),
-        _key("destination_host", _U31, "", "number of the host that the packets are for"),
+        _host("source_host", "number of the host that sends; the table's metadata `hosts` names them"),
+        _host("destination_host", "number of the host that the packets are for"),
         Column("protocol", _U8, "", "IP protocol of the flow; null: the stream is all from host to host"),
         Column("source_port", _U31, "", "of the flow; 0: its protocol has none; null: as of `protocol`"),
         Column("destination_port", _U31, "", "the same"),
@@ -567,7 +589,9 @@ ECHOES = TableSchema(
     ),
 )
 
-_SCOPE = _key("scope", _U8, "", "0 the whole run, 1 a window of sending time, 2 around a change of the flow's path")
+_SCOPE = _key(
+    "scope", _U8, "", "0 the whole run, 1 a window of sending time, 2 around a change of the flow's path", SCOPES
+)
 _SCOPE_NUMBER = _key("number", _U31, "", "of the window or of the change, from 0; 0 for the whole run")
 
 REORDERING = TableSchema(
@@ -613,7 +637,13 @@ DENSITIES = TableSchema(
         _FLOW,
         _SCOPE,
         _SCOPE_NUMBER,
-        _key("kind", _U8, "", "0 reorder density, 1 reorder buffer-occupancy density, 2 n-reordering, 3 extent"),
+        _key(
+            "kind",
+            _U8,
+            "",
+            "0 reorder density, 1 reorder buffer-occupancy density, 2 n-reordering, 3 extent",
+            DENSITY_KINDS,
+        ),
         _key("index", _I32, "", "displacement in packets (late positive), occupancy in packets, n, extent in packets"),
         _key("pkts", _U64, _P, "packets of that index; of n-reordering all that are n-reordered, so cumulative"),
     ),

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trace tables in words: those of an enumeration and the names of hosts and nodes, in place of their numbers.
+
+Files hold the numbers, and metrics read these. Every other reader gets words from here, as Arrow, data frame or CSV, so
+that a filter means the same in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from leowarp.errors import ScenarioError
+from leowarp.metadata import decode_metadata
+from leowarp.spelling import one_of
+from leowarp.trace.convert import read
+from leowarp.trace.schema import TABLES
+
+
+def read_in_words(
+    trace: Path | str, table: str, *, columns: list[str] | None = None, filters: Any = None, categories: bool = False
+) -> pa.Table:
+    """One table of a run's `30-trace/` directory, in words.
+
+    Parameters
+    ----------
+    trace : path
+        The directory `30-trace`.
+    table : str
+        One of `TABLES`.
+    columns, filters
+        As for `pyarrow.parquet.read_table`. A filter has words, too: ``[("direction", "==", "data")]``.
+    categories : bool
+        Enumerations as dictionaries of all of their words, in order, as data frames have them; else as strings, which
+        Arrow can sort by.
+
+    Raises
+    ------
+    TraceError
+        As `trace.read`.
+    ScenarioError
+        If a filter has a value that is no word of its column, or does not fit the table.
+    """
+    conditions = [] if isinstance(filters, pc.Expression) else list(_conditions(filters))
+    coded = {column.name for column in TABLES[table].columns if column.words or column.names}
+    if not isinstance(filters, pc.Expression) and coded.isdisjoint(name for name, _, _ in conditions):
+        # Filtered while it is read.
+        return in_words(read(trace, table, columns=columns, filters=filters), table, categories=categories)
+    whole = read(trace, table)
+    known = _words(whole.schema, table)
+    for name, _, value in conditions:
+        for each in value if isinstance(value, (list, tuple, set)) else [value]:
+            if name in known and each not in known[name].values():
+                message = f"filtering the table {table}: {name} is never {each!r:.60}"
+                raise ScenarioError(message, hint=one_of(each, known[name].values()))
+    expression = filters if isinstance(filters, pc.Expression) else pq.filters_to_expression(filters)
+    try:
+        chosen = in_words(whole, table, categories=categories).filter(expression)
+    except pa.ArrowException as error:
+        columns_of = f"its columns: {', '.join(whole.schema.names)}"
+        raise ScenarioError(f"filtering the table {table}: {error}", hint=columns_of) from error
+    return chosen if columns is None else chosen.select(columns)
+
+
+def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Table:
+    """A trace table with words in place of numbers.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        As `trace.read` gives it, with all of its columns or some.
+    name : str
+    categories : bool
+        As for `read_in_words`; hosts and nodes are strings either way.
+
+    Returns
+    -------
+    table : pyarrow.Table
+        A number without a word, which a newer version wrote, becomes its digits.
+    """
+    enumerations = {column.name for column in TABLES[name].columns if column.words}
+    for column, words in _words(table.schema, name).items():
+        place = table.schema.get_field_index(column)
+        if place >= 0:
+            worded = _worded(table.column(place), words)
+            worded = worded if categories and column in enumerations else worded.cast(pa.string())
+            table = table.set_column(place, table.schema.field(place).with_type(worded.type), worded)
+    return table
+
+
+def _words(schema: pa.Schema, name: str) -> dict[str, Mapping[int, str]]:
+    """Number to word of each column that has words; names of hosts and nodes are in the file's metadata."""
+    words = {column.name: column.words for column in TABLES[name].columns if column.words}
+    for column in TABLES[name].columns:
+        names = decode_metadata(schema, column.names) if column.names else None
+        if names is not None:
+            words[column.name] = dict(enumerate(names))
+    return words
+
+
+def _worded(numbers: pa.ChunkedArray, words: Mapping[int, str]) -> pa.DictionaryArray:
+    others = sorted(set(pc.unique(numbers).drop_null().to_pylist()) - words.keys())
+    codes = pa.array([*words, *others], type=numbers.type)
+    # One chunk: chunks could have dictionaries of their own.
+    places = pc.index_in(numbers.combine_chunks(), value_set=codes)
+    return pa.DictionaryArray.from_arrays(places, pa.array([*words.values(), *map(str, others)], type=pa.string()))
+
+
+def _conditions(filters: Any) -> Iterator[tuple[str, str, Any]]:
+    """Column, operator and value of each condition, of one list or of a list of lists."""
+    for each in filters or ():
+        if isinstance(each, list):
+            yield from each
+        else:
+            yield each
