@@ -224,8 +224,8 @@ meaning of each column also stand in the field metadata of the Parquet files (`u
 and link directions in the metadata of each trace table (`hosts`, `flows`, `directions`; JSON).
 
 The Parquet files of the trace have numbers for directions of flows, causes, states, kinds, hosts and nodes. In Python
-(`run.table("bins")`, `run.bins()` and so on) and in the CSV of `leowarp export` each is a word, listed here as "in words",
-or the name of the host or node. A filter has the words, too: `run.table("bins", filters=[("direction", "==", "data")])`."""
+(`run.table("bins")`, `run.bins()` and so on) and in the CSV of `leowarp export` each is a word, listed here as "in
+words", or the name of the host or node. Filters have the words, too: `filters=[("direction", "==", "data")]`."""
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, IslRule, RangeRule, del
 from leowarp.routes.observed import PathDelays, leavings
 from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Graph, Path, as_forwarded
+from leowarp.routes.sightings import Sightings
 from leowarp.routes.table import PathValues, Routes, routes_table
 from leowarp.scenario.schema import Plan
 
@@ -57,7 +58,7 @@ def constellation_routes(plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | N
     pairs = network.ordered_pairs()
     paths: list[list[Path | None]] = []
     isl: list[NDArray[np.intp]] | None = [] if plan.network.instantiate == "all" else None
-    watch = _Sightings(network)
+    watch = Sightings(plan, ephemeris, network.talking_stations())
     last = None if last_hop is None else LastSatellite(last_hop.rule, ephemeris.stations)
     # Update by update within: the tie rule and the last satellite go by what was in force before.
     for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE):
@@ -74,7 +75,7 @@ def constellation_routes(plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | N
             paths.append(network.paths(graph, paths[-1] if paths else None))
     # Before routes are described: a station that sees nothing is why there is no path, and says more.
     watch.raise_if_blind()
-    return _described(network, t_ns, pairs, paths, isl)
+    return _described(network, t_ns, pairs, paths, isl, watch)
 
 
 def _check_margin(plan: Plan, network: _Network) -> None:
@@ -287,73 +288,13 @@ _TOLERANCES = {"distance": SPEED_OF_LIGHT_M_PER_S * 1e-9, "delay": 1.0, "hops": 
 """What is equal by the tie rule, in the metric's own unit (m, ns, links)."""
 
 
-class _Sightings:
-    """Which satellites the stations that talk have seen, and how near those came that they did not."""
-
-    def __init__(self, network: _Network) -> None:
-        self._network = network
-        stations = network.talking_stations()
-        self._seen = dict.fromkeys(stations, False)
-        self._highest_deg = dict.fromkeys(stations, -90.0)
-        self._nearest_m = dict.fromkeys(stations, np.inf)
-
-    def views(self, satellites_m: EcefMetres) -> dict[int, NDArray[np.bool_]]:
-        """For each station that talks, which satellites it sees at each instant, (k, n)."""
-        plan, stations = self._network.plan, self._network.ephemeris.stations
-        seen = {}
-        for station in self._seen:
-            seen[station] = in_view(plan.ground, stations, station, satellites_m)
-            if seen[station].any():
-                self._seen[station] = True
-            # How near one came is asked only until one is seen: it is for the message of a station that never sees any.
-            elif not self._seen[station]:
-                highest = float(stations.elevations_deg(station, satellites_m).max())
-                nearest = float(stations.ground_distances_m(station, satellites_m).min())
-                self._highest_deg[station] = max(self._highest_deg[station], highest)
-                self._nearest_m[station] = min(self._nearest_m[station], nearest)
-        return seen
-
-    def raise_if_blind(self) -> None:
-        """Raises
-        ------
-        ScenarioError
-            If a station that talks never saw a satellite: with how near one came, and the rule that would have let it.
-        """
-        blind = [station for station, seen in self._seen.items() if not seen]
-        if not blind:
-            return
-        plan, names = self._network.plan, self._network.ephemeris.stations.names
-        station = blind[0]
-        # Rounded up: the update at 0 is one, and the last interval may be cut by the end of the run.
-        updates = -(-plan.run.duration_ns // plan.routing.interval_ns)
-        others = "" if len(blind) == 1 else f" (nor do {', '.join(names[s] for s in blind[1:])})"
-        if plan.ground.rule == "ground-range":
-            raise ScenarioError(
-                f"station {names[station]} sees no satellite at any of {updates} route updates{others}: "
-                f'ground.rule = "ground-range" asks for a sub-satellite point within '
-                f"{plan.ground.max_ground_range_m / 1e3:g} km, the nearest was {self._nearest_m[station] / 1e3:.0f} km "
-                f"away (elevation at best {self._highest_deg[station]:.1f} deg)",
-                f'set ground.max_ground_range = "{np.ceil(self._nearest_m[station] / 1e4) * 10:.0f} km" or more, '
-                "or take a constellation whose inclination reaches the station",
-            )
-        lower = max(np.floor(self._highest_deg[station]), 0.0)
-        hint = "take a constellation whose inclination reaches the station"
-        if self._highest_deg[station] > 0:
-            hint = f'set ground.min_elevation = "{lower:.0f} deg" or less, or {hint}'
-        raise ScenarioError(
-            f"station {names[station]} sees no satellite at any of {updates} route updates{others}: ground.rule = "
-            f'"min-elevation" asks for {plan.ground.min_elevation_deg:g} deg, the highest satellite stood at '
-            f"{self._highest_deg[station]:.1f} deg (sub-satellite point {self._nearest_m[station] / 1e3:.0f} km away)",
-            hint,
-        )
-
-
 def _described(
     network: _Network,
     t_ns: NDArray[np.int64],
     pairs: list[tuple[int, int]],
     paths: list[list[Path | None]],
     isl: list[NDArray[np.intp]] | None,
+    watch: Sightings,
 ) -> Routes:
     """Routes of paths that were found: with values, numbers, summary, warnings.
 
@@ -383,7 +324,7 @@ def _described(
                 changes += 1
                 shorter += delay_ns < old_delay_ns
         values.append(row)
-    warnings = list(ephemeris.warnings) + list(_outages(plan, nodes, pairs, paths))
+    warnings = list(ephemeris.warnings) + list(_outages(network, watch, pairs, paths))
     summary: dict[str, int | float] = {
         "route_updates": len(t_ns),
         "route_changes": changes,
@@ -439,7 +380,7 @@ def _without_path_ns(plan: Plan, t_ns: NDArray[np.int64], paths: Sequence[Sequen
 
 
 def _outages(
-    plan: Plan, nodes: list[str], pairs: list[tuple[int, int]], paths: Sequence[Sequence[Path | None]]
+    network: _Network, watch: Sightings, pairs: list[tuple[int, int]], paths: Sequence[Sequence[Path | None]]
 ) -> Iterator[str]:
     """Warnings of pairs that have no path after some updates.
 
@@ -448,15 +389,27 @@ def _outages(
     ScenarioError
         If a pair has none at all.
     """
+    plan, nodes, satellites = (
+        network.plan,
+        [*network.ephemeris.names, *network.ephemeris.stations.names],
+        network.satellites,
+    )
     for i, (source, destination) in enumerate(pairs):
         # Links go both ways, so the way back has a path where the way there has one: its warning would be the same.
         if i % 2:
             continue
         without = [k for k, now in enumerate(paths) if now[i] is None]
         if len(without) == len(paths):
+            attempted = (
+                f"there is no path from {nodes[source]} to {nodes[destination]} at any of {len(paths)} route updates"
+            )
+            if not watch.together(source - satellites, destination - satellites):
+                raise ScenarioError(
+                    f"{attempted}: each sees satellites, but never both at the same update",
+                    "take more satellites, or let ground.rule reach further",
+                )
             raise ScenarioError(
-                f"there is no path from {nodes[source]} to {nodes[destination]} at any of {len(paths)} route updates: "
-                f'both see satellites, but the links of isl.rule = "{plan.isl.rule}" join none of them',
+                f'{attempted}: both see satellites, but the links of isl.rule = "{plan.isl.rule}" join none of them',
                 _no_path_hint(plan),
             )
         if without:

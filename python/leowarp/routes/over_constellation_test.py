@@ -272,6 +272,14 @@ def test_stations_that_never_have_a_path_are_an_error() -> None:
     assert "isl.max_range above 500 km" in str(raised.value.hint)
 
 
+def test_stations_that_never_see_a_satellite_at_once_are_not_told_to_change_links_between_satellites() -> None:
+    poles = station("north", 89.0, 0.0), station("south", -89.0, 0.0)
+    with pytest.raises(ScenarioError, match="each sees satellites, but never both at the same update") as raised:
+        made(plan(star(planes=1, satellites_per_plane=1, inclination_deg=90.0), stations=poles, duration_s=7000))
+    assert "isl" not in str(raised.value.hint)
+    assert "take more satellites" in str(raised.value.hint)
+
+
 def test_time_without_a_path_is_null_and_warned_about() -> None:
     ways = made(plan(duration_s=300, ground=Ground(max_ground_range_m=700e3)))
     without = [row for row in ways.table.to_pylist() if row["path"] is None]

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which satellites stations see during a run, and why one sees none: its latitude, or too few satellites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp import units
+from leowarp.ephemeris import EcefMetres, Ephemeris
+from leowarp.errors import ScenarioError
+from leowarp.routes.links import in_view
+from leowarp.scenario.schema import Plan
+
+_A_DAY_NS = 86_400_000_000_000
+_AT_ONCE = 32
+
+
+class Sightings:
+    """What stations have seen, and how near those satellites came that they did not.
+
+    Parameters
+    ----------
+    plan : Plan
+    ephemeris : Ephemeris
+        Of the same plan.
+    stations : sequence of int
+        Places of the stations that talk.
+    """
+
+    def __init__(self, plan: Plan, ephemeris: Ephemeris, stations: Sequence[int]) -> None:
+        self._plan, self._ephemeris = plan, ephemeris
+        self._seen: dict[int, list[NDArray[np.bool_]]] = {station: [] for station in stations}
+        self._blind = set(stations)
+        self._highest_deg = dict.fromkeys(stations, -90.0)
+        self._nearest_m = dict.fromkeys(stations, np.inf)
+
+    def views(self, satellites_m: EcefMetres) -> dict[int, NDArray[np.bool_]]:
+        """For each station that talks, which satellites it sees at each of the next instants, (k, n)."""
+        stations = self._ephemeris.stations
+        seen = {}
+        for station, before in self._seen.items():
+            seen[station] = in_view(self._plan.ground, stations, station, satellites_m)
+            before.append(np.asarray(seen[station].any(axis=-1)))
+            if before[-1].any():
+                self._blind.discard(station)
+            # How near one came is asked only until one is seen: it is for the message of a station that never sees any.
+            if station in self._blind:
+                highest = float(stations.elevations_deg(station, satellites_m).max())
+                nearest = float(stations.ground_distances_m(station, satellites_m).min())
+                self._highest_deg[station] = max(self._highest_deg[station], highest)
+                self._nearest_m[station] = min(self._nearest_m[station], nearest)
+        return seen
+
+    def together(self, one: int, other: int) -> bool:
+        """Whether two stations that talk ever see a satellite at the same instant."""
+        return bool((np.concatenate(self._seen[one]) & np.concatenate(self._seen[other])).any())
+
+    def raise_if_blind(self) -> None:
+        """Raises
+        ------
+        ScenarioError
+            If a station that talks never saw a satellite: with how near one came, why, and what would help.
+        """
+        blind = [station for station in self._seen if station in self._blind]
+        if not blind:
+            return
+        ground, names = self._plan.ground, self._ephemeris.stations.names
+        station = blind[0]
+        updates = sum(map(len, self._seen[station]))
+        others = "" if len(blind) == 1 else f" (nor do {', '.join(names[s] for s in blind[1:])})"
+        highest_deg, nearest_km = self._highest_deg[station], self._nearest_m[station] / 1e3
+        if ground.rule == "ground-range":
+            asked = (
+                f"asks for a sub-satellite point within {ground.max_ground_range_m / 1e3:g} km, the nearest was "
+                f"{nearest_km:.0f} km away (elevation at best {highest_deg:.1f} deg)"
+            )
+        else:
+            asked = (
+                f"asks for {ground.min_elevation_deg:g} deg, the highest satellite stood at {highest_deg:.1f} deg "
+                f"(sub-satellite point {nearest_km:.0f} km away)"
+            )
+        raise ScenarioError(
+            f"station {names[station]} sees no satellite at any of {updates} route updates{others}: "
+            f'ground.rule = "{ground.rule}" {asked}',
+            ", or ".join(self._remedies(station)),
+        )
+
+    def _remedies(self, station: int) -> Iterator[str]:
+        """What would let a station see a satellite, each by itself."""
+        if self._plan.ground.rule == "ground-range":
+            yield f'set ground.max_ground_range = "{np.ceil(self._nearest_m[station] / 1e4) * 10:.0f} km" or more'
+        # What stands below the horizon is seen at no elevation.
+        elif self._highest_deg[station] > 0:
+            yield f'set ground.min_elevation = "{np.floor(self._highest_deg[station]):.0f} deg" or less'
+        latitude_deg, least_deg = self._inclination_deg(station)
+        if least_deg > 0:
+            yield (
+                f"take satellites with an inclination of {least_deg} to {180 - least_deg} deg: the orbits do not come "
+                f"near enough to the station's latitude ({latitude_deg:.1f} deg)"
+            )
+            return
+        first_ns = self._first_ns(station)
+        if first_ns is not None:
+            start = units.TIME.format(self._plan.run.start_ns + first_ns)
+            yield f'set run.start = "{start}", when the first one is there'
+        yield "take more satellites: the orbits reach the station's latitude, and none was there during the run"
+
+    def _inclination_deg(self, station: int) -> tuple[float, int]:
+        """A station's geocentric latitude, and the least inclination with which satellites would come into its view.
+
+        Returns
+        -------
+        latitude_deg : float
+        least_deg : int
+            0: some orbit reaches it as it is, when a satellite is at the right place of it.
+        """
+        # Two positions of a satellite span the plane of its orbit; a minute apart they are on one line for none.
+        first_m, second_m = self._ephemeris.positions_eci_m(np.array([0, 60_000_000_000]))
+        normals = np.cross(first_m, second_m)
+        inclination_deg = np.degrees(np.arccos(normals[:, 2] / np.linalg.norm(normals, axis=-1)))
+        northernmost_deg = np.minimum(inclination_deg, 180 - inclination_deg)
+        x_m, y_m, z_m = self._ephemeris.stations.positions_ecef_m[station]
+        latitude_deg = float(np.degrees(np.arctan2(z_m, np.hypot(x_m, y_m))))
+        ground, here_m = self._plan.ground, float(np.linalg.norm([x_m, y_m, z_m]))
+        if ground.rule == "ground-range":
+            reach_deg = np.degrees(ground.max_ground_range_m / self._ephemeris.stations.sphere_radius_m)
+        else:
+            # The angle at the Earth's centre between the station and a satellite at the least elevation e, distance r
+            # from the centre: cos(e + angle) = (R / r) cos e.
+            elevation_rad = np.radians(ground.min_elevation_deg)
+            radius_m = np.maximum(np.linalg.norm(first_m, axis=-1), here_m)
+            reach_deg = np.degrees(np.arccos(here_m / radius_m * np.cos(elevation_rad)) - elevation_rad)
+        lacking_deg = abs(latitude_deg) - reach_deg
+        if (lacking_deg <= northernmost_deg).any():
+            return latitude_deg, 0
+        return latitude_deg, int(np.ceil(np.min(lacking_deg)))
+
+    def _first_ns(self, station: int) -> int | None:
+        """When a satellite is first seen within a day of the run's start, at a route update; None: at none."""
+        updates_ns = np.arange(0, _A_DAY_NS, max(self._plan.routing.interval_ns, _A_DAY_NS // 1440), dtype=np.int64)
+        for begin in range(0, len(updates_ns), _AT_ONCE):
+            now_ns = updates_ns[begin : begin + _AT_ONCE]
+            try:
+                satellites_m = self._ephemeris.positions_ecef_m(now_ns)
+            except ScenarioError:
+                # Elements of a satellite that decays within the day: the run itself does not go so far.
+                return None
+            seen = in_view(self._plan.ground, self._ephemeris.stations, station, satellites_m).any(axis=-1)
+            if seen.any():
+                return int(now_ns[seen][0])
+        return None
