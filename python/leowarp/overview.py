@@ -241,6 +241,8 @@ class _Row:
         Not shown if this scalar is known of some column, and none of the row's own.
     label : str, optional
         In place of the declared one.
+    unknown : str, optional
+        Why it is not known of a flow whose path changed.
     """
 
     name: str
@@ -250,12 +252,19 @@ class _Row:
     unless: str | None = None
     stand_in: str | None = None
     label: str | None = None
+    unknown: str | None = None
 
 
 def _rows(rows: Sequence[_Row], columns: Sequence[dict[str, Any]], declared: dict[str, scalars.Scalar]) -> Rows:
     return tuple(
-        (label, tuple(text(*value) if value[0] is not None else None for value in values))
-        for _, label, text, values in _shown(rows, columns, declared)
+        (
+            label,
+            tuple(
+                text(*value) if value[0] is not None else row.unknown if column.get("route_changes") else None
+                for value, column in zip(values, columns, strict=True)
+            ),
+        )
+        for row, label, text, values in _shown(rows, columns, declared)
     )
 
 
@@ -367,7 +376,8 @@ def _is_shown(row: _Row, values: list[tuple[Any, ...]], columns: Sequence[dict[s
         case _Shown.ANY:
             return any(value[0] for value in values)
         case _Shown.CHANGES:
-            return not unknown and any(column.get("route_changes") for column in columns)
+            told = not unknown or row.unknown is not None
+            return told and any(column.get("route_changes") for column in columns)
 
 
 def _kind(flow: dict[str, Any]) -> str:
@@ -520,7 +530,7 @@ _PING = (
     _Row("rtt_p50_ns", _Shown.KNOWN),
     _Row("rtt_p99_ns", _Shown.KNOWN),
     _Row("rtt_step_mean_ns", _Shown.KNOWN),
-    _Row("spike_p50_ns", _Shown.CHANGES),
+    _Row("spike_p50_ns", _Shown.CHANGES, unknown="too few pings to tell"),
     *_LATE,
 )
 

@@ -68,6 +68,12 @@ def test_of_a_path_that_does_not_change_nothing_is_said_of_changes():
     assert not [name for rows in tables(still).values() for name in rows if "change" in name]
 
 
+def test_a_spike_that_too_few_pings_met_is_unknown_and_says_so():
+    assert tables(SUMMARY)["Pings, B to A"]["spike at a change, median"] == ("too few pings to tell",)
+    met = SUMMARY | {"flows": [PING | {"spike_p50_ns": 0}]}
+    assert tables(met)["Pings, B to A"]["spike at a change, median"] == ("0 s",)
+
+
 def test_a_flow_that_did_not_come_back_has_no_median():
     slow = SUMMARY | {"flows": [TCP | {"recovered_ratio": 0.25, "recovery_p50_ns": None}]}
     tcp = tables(slow)["TCP, A to B"]

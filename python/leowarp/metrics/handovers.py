@@ -18,6 +18,9 @@ from leowarp.metrics.tables import CAUSES, DATA, Tables, floats
 from leowarp.scalars import names
 from leowarp.scalars.of_flows import RECOVERY
 
+LEAST_PROBES = 5
+"""Sent in the second before a change and in the second after it: an interval of 200 ms at most."""
+
 QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
 
@@ -90,14 +93,16 @@ def of_probes(probes: Probes | None, changes_ns: np.ndarray) -> dict[str, Any]:
 
 
 def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
-    """Of each change with replies near it: the largest delay within 1 s of it less the median of the second before.
+    """The largest delay within 1 s of each change, less the median of the second before it.
 
     A probe that is under way at the change meets the spike too, so the largest is looked for on both sides.
 
     Returns
     -------
     float64 array, ns
-        One a change with replies in the second before it, in the order of the changes.
+        One a change with replies in the second before it and `LEAST_PROBES` probes sent in the second before and in the
+        second after, in the order of the changes. Of fewer probes most would miss a spike, which is much shorter than a
+        second; and the largest of two, one of which is the median, is 0 above it for every second change.
     """
     spikes = []
     for t_ns in changes_ns.tolist():
@@ -105,6 +110,8 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
         # a second.
         before = probes.between(t_ns - NEAR_NS, t_ns).delay_ns
         close = probes.between(t_ns - NEAR_NS, t_ns + NEAR_NS).delay_ns
+        if min(len(before), len(close) - len(before)) < LEAST_PROBES:
+            continue
         middle = quantile(before[~np.isnan(before)], 0.5)
         if middle is not None:
             spikes.append(float(np.nanmax(close)) - middle)

@@ -6,6 +6,8 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leowarp import scenario
 from leowarp.metrics import (
@@ -141,10 +143,21 @@ def test_probes_of_the_summary(result):
 
 def test_spikes_of_probes():
     # 40 ms, a spike of 90 ms by the probe that is under way at the change, then 50 ms; nothing near the second change.
-    found = Probes(np.arange(0, 4 * S, 500 * MS), np.array([40, 40, 40, 90, 50, 50, 50, 50]) * 1e6)
+    found = Probes(np.arange(0, 4 * S, 200 * MS), np.array([40] * 9 + [90] + [50] * 10) * 1e6)
     assert probe_spikes(found, np.array([2 * S, 9 * S])).tolist() == [50 * MS]
-    lost = Probes(found.sent_ns, np.full(8, np.nan))
+    lost = Probes(found.sent_ns, np.full(20, np.nan))
     assert of_probes(lost, np.array([2 * S]))["spike_p50_ns"] is None
+
+
+@given(
+    st.integers(1, 2_000).filter(lambda every_ms: not 200 < every_ms < 250), st.integers(0, 2_000),
+    st.lists(st.floats(20, 90), min_size=1, max_size=50),
+)  # fmt: skip
+def test_the_spike_of_pings_too_far_apart_is_unknown_and_not_0(every_ms: int, first_ms: int, rtts_ms: list[float]):
+    sent_ns = np.arange(first_ms, 60_000, every_ms) * MS
+    found = Probes(sent_ns, np.resize(rtts_ms, len(sent_ns)) * 1e6)
+    spikes = of_probes(found, np.array([15, 30, 45]) * S)
+    assert (spikes["spike_p50_ns"] is None) == (spikes["spike_p90_ns"] is None) == (every_ms >= 250)
 
 
 def test_losses_near_changes_and_elsewhere(result):

@@ -352,7 +352,8 @@ RECOVERY: Section = (
 SPIKES: Section = (
     Scalar("spike_p50_ns", NS, _CHANGES,
            "median over the changes of the largest round trip (of probes without replies: one-way delay) within 1 s, "
-           "less the median of the second before", _SPIKE_WORDS[0], "spike at a change, median"),
+           "less the median of the second before; null: fewer than 5 probes were sent in the second before and in the "
+           "second after each", _SPIKE_WORDS[0], "spike at a change, median"),
     Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of what spike_p50_ns is the median of", _SPIKE_WORDS[1]),
 )
 
