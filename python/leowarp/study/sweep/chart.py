@@ -31,12 +31,15 @@ class Chart:
         A line each, one value a place; at most `len(COLOURS)`.
     along, up : str
         What the axes are called.
+    joined : bool
+        Whether lines join the places: numbers in order. Nothing is between two words.
     """
 
     places: Sequence[str]
     lines: Mapping[str, Sequence[Middle]]
     along: str
     up: str
+    joined: bool
 
     def svg(self) -> str:
         """The chart as an `<svg>` element; "" if nothing is known, or too many lines would have to be told apart."""
@@ -71,15 +74,19 @@ class Chart:
             dots = [(x(place + aside), of_seeds) for place, of_seeds in enumerate(line)
                     if of_seeds.known and math.isfinite(of_seeds.high)]  # fmt: skip
             look = f'stroke="{COLOURS[number]}" stroke-width="1.6"'
-            points = " ".join(f"{at:.1f},{y(of_seeds.median):.1f}" for at, of_seeds in dots)
-            parts.append(f'<polyline points="{points}" fill="none" stroke-dasharray="{DASHES[number]}" {look}/>')
+            if self.joined:
+                points = " ".join(f"{at:.1f},{y(of_seeds.median):.1f}" for at, of_seeds in dots)
+                parts.append(f'<polyline points="{points}" fill="none" stroke-dasharray="{DASHES[number]}" {look}/>')
             for at, of_seeds in dots:
                 ends = f'y1="{y(of_seeds.low):.1f}" y2="{y(of_seeds.high):.1f}"'
                 parts.append(f'<line x1="{at:.1f}" x2="{at:.1f}" {ends} {look}/>')
-                parts.append(f'<circle cx="{at:.1f}" cy="{y(of_seeds.median):.1f}" r="3.2" fill="{COLOURS[number]}"/>')
+                parts.append(_dot(at, y(of_seeds.median), number))
             under = HEIGHT_PX + _ROW_PX * number + 6
-            parts.append(f'<line x1="{_LEFT}" x2="{_LEFT + 34}" y1="{under}" y2="{under}" '
-                         f'stroke-dasharray="{DASHES[number]}" {look}/>')  # fmt: skip
+            if self.joined:
+                parts.append(f'<line x1="{_LEFT}" x2="{_LEFT + 34}" y1="{under}" y2="{under}" '
+                             f'stroke-dasharray="{DASHES[number]}" {look}/>')  # fmt: skip
+            else:
+                parts.append(_dot(_LEFT + 17, under, number))
             parts.append(_text(_LEFT + 42, under + 4, name, "start"))
         words = f"{self.up} over {self.along}: medians, and bars for their intervals; the table has the numbers"
         return (
@@ -98,6 +105,10 @@ def _axis(low: float, high: float) -> tuple[float, float, float]:
     first = math.floor(low / step) * step
     last = max(math.ceil(high / step) * step, first + step)
     return first, last, step
+
+
+def _dot(x: float, y: float, number: int) -> str:
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.2" fill="{COLOURS[number]}"/>'
 
 
 def _text(x: float, y: float, words: str, anchor: str) -> str:

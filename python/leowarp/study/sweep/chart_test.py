@@ -8,9 +8,9 @@ from leowarp.study.statistics import middle
 from leowarp.study.sweep.chart import COLOURS, Chart
 
 
-def chart(**lines):
+def chart(*, joined=True, **lines):
     return Chart(["1 ms", "2 ms"], {name: [middle(values) for values in line] for name, line in lines.items()},
-                 "jitter <max>", "goodput in Mbit/s").svg()  # fmt: skip
+                 "jitter <max>", "goodput in Mbit/s", joined=joined).svg()  # fmt: skip
 
 
 def test_each_cell_is_a_dot_with_its_interval_and_what_is_unknown_is_left_out():
@@ -19,6 +19,15 @@ def test_each_cell_is_a_dot_with_its_interval_and_what_is_unknown_is_left_out():
     assert svg.count("<circle") == 3
     for word in ("cubic", "bbr", "1 ms", "2 ms", "jitter &lt;max&gt;"):
         assert word in svg
+
+
+def test_words_along_the_axis_are_dots_that_no_line_joins():
+    svg = chart(joined=False, cubic=[[1.0, 2.0, 3.0], [4.0]], bbr=[[5.0], [6.0, 7.0]])
+    ElementTree.fromstring(svg)
+    assert "<polyline" not in svg
+    assert chart(cubic=[[1.0], [4.0]]).count("<polyline") == 1
+    # One a value, and one a name beside it.
+    assert svg.count("<circle") == 4 + 2
 
 
 def test_higher_values_stand_higher():

@@ -320,6 +320,14 @@ def test_the_page_shows_what_was_varied_what_failed_and_a_scalar_over_the_parame
     assert "8 runs are in results/ (in_study is false)" in with_fewer
 
 
+@pytest.mark.parametrize(("delays", "joined"), [('["0 ms", "1.5 ms", "2 ms"]', True), ('["1.5 ms"]', False)])
+def test_the_page_joins_numbers_by_lines_and_congestion_controls_by_none(quick, study_file, delays, joined):
+    # The parameter with the most values is the axis: delays, or congestion controls.
+    page = quick(study_file(('["0 ms", "1.5 ms"]', delays))).page.read_text()
+    assert page.count("<circle") > 0
+    assert ("<polyline" in page) == joined
+
+
 def test_batches_grow_with_cheap_runs_and_shrink_towards_the_end():
     assert batch_size(1000, 2, None) < 10
     assert batch_size(1000, 2, 0.5) == BATCH_S / 0.5

@@ -13,8 +13,9 @@ from leowarp import scalars
 from leowarp.study.statistics import HOW, Middle, middle
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.chart import Chart
+from leowarp.study.sweep.keys import plan_key
 from leowarp.study.sweep.plans import StudyRun
-from leowarp.study.sweep.ranges import seeds_in_words
+from leowarp.study.sweep.ranges import is_in_order, seeds_in_words
 from leowarp.study.sweep.rows import FAILED
 
 if TYPE_CHECKING:
@@ -164,9 +165,11 @@ def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metri
     caption = f"{what}{f', by {others}' if others else ''}: {HOW}. n: runs with a value."
     body = [[row, *(_cell(middles.get((row, head), nothing)) for head in heads)] for row in rows]
     meaning = f"<p>{html.text(scalar.definition)}.</p>" if scalar is not None else ""
-    chart = Chart(
-        rows, {head: [middles.get((row, head), nothing) for row in rows] for head in heads}, down or "", what
-    ).svg()
+    # Each value once, as `rows` has them. A quoted part is no key of a plan: a sysctl.
+    given = [] if down is None else list({str(one[down]): one[down] for one in values_of_runs}.values())
+    joined = down is not None and is_in_order(given, plan_key(down.split(".")))
+    of_heads = {head: [middles.get((row, head), nothing) for row in rows] for head in heads}
+    chart = Chart(rows, of_heads, down or "", what, joined=joined).svg()
     shown = f"<figure>{chart}<figcaption>{html.text(what)}; bars: intervals.</figcaption></figure>" if chart else ""
     return meaning + shown + html.table(caption, [down or "", *heads], body, left=frozenset((0,)))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from leowarp.errors import ScenarioError
@@ -78,6 +79,34 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     if twice is not None:
         raise ScenarioError(f"{twice!r} comes more than once: the values are closer than they are kept", "take fewer")
     return values
+
+
+def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
+    """Whether the values of a parameter are numbers that all rise or all fall, so that a line may join them.
+
+    Parameters
+    ----------
+    values : sequence
+        As a scenario would have them.
+    key : PlanKey or None
+        What is varied; None of what no plan has as one key, whose values are in no order.
+
+    >>> from leowarp.study.sweep.keys import plan_key
+    >>> is_in_order(["500 us", "1 ms"], plan_key(("chain", "delay")))
+    True
+    >>> is_in_order(["reno", "cubic"], plan_key(("flows", "0", "congestion_control")))
+    False
+    """
+    if key is None or not values:
+        return False
+    try:
+        kind = _Kind(key, values[0])
+        numbers = [kind.number(value) for value in values]
+    except ScenarioError:
+        # A word, such as "none" or "auto", or packets beside bytes: no number to put it by.
+        return False
+    steps = [later - earlier for earlier, later in pairwise(numbers)]
+    return all(step > 0 for step in steps) or all(step < 0 for step in steps)
 
 
 class _Kind:
