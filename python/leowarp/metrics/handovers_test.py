@@ -150,9 +150,10 @@ def test_spikes_of_probes():
 
 
 @given(
-    st.integers(1, 2_000).filter(lambda every_ms: not 200 < every_ms < 250), st.integers(0, 2_000),
+    st.integers(1, 2_000).filter(lambda every_ms: not 200 < every_ms < 250),
+    st.integers(0, 2_000),
     st.lists(st.floats(20, 90), min_size=1, max_size=50),
-)  # fmt: skip
+)
 def test_the_spike_of_pings_too_far_apart_is_unknown_and_not_0(every_ms: int, first_ms: int, rtts_ms: list[float]):
     sent_ns = np.arange(first_ms, 60_000, every_ms) * MS
     found = Probes(sent_ns, np.resize(rtts_ms, len(sent_ns)) * 1e6)

@@ -19,7 +19,7 @@ _AT_ONCE = 32
 
 
 class Sightings:
-    """What stations have seen, and how near those satellites came that they did not.
+    """Satellites that stations have seen, and how near the others came.
 
     Parameters
     ----------
@@ -89,10 +89,10 @@ class Sightings:
         )
 
     def _remedies(self, station: int) -> Iterator[str]:
-        """What would let a station see a satellite, each by itself."""
+        """Changes each of which lets a station see a satellite."""
         if self._plan.ground.rule == "ground-range":
             yield f'set ground.max_ground_range = "{np.ceil(self._nearest_m[station] / 1e4) * 10:.0f} km" or more'
-        # What stands below the horizon is seen at no elevation.
+        # No elevation shows a satellite below the horizon.
         elif self._highest_deg[station] > 0:
             yield f'set ground.min_elevation = "{np.floor(self._highest_deg[station]):.0f} deg" or less'
         latitude_deg, least_deg = self._inclination_deg(station)

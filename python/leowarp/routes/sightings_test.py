@@ -21,7 +21,7 @@ BY_RANGE = Ground(rule="ground-range", max_ground_range_m=1_000e3)
 
 
 def hint_of(resolved: Plan) -> str | None:
-    """What station 0 is told; None: it sees a satellite."""
+    """The hint for station 0; None: it sees a satellite."""
     sky = ephemeris_of(resolved)
     assert sky is not None
     watch = Sightings(resolved, sky, [0])
@@ -67,7 +67,7 @@ def test_each_proposal_lets_the_station_see_a_satellite(
     if started is not None:
         run = dataclasses.replace(resolved.run, start_ns=int(units.TIME.parse(started[1])))
         assert hint_of(dataclasses.replace(resolved, run=run)) is None
-    # One of the two causes. A constellation of 1,600 satellites tells which, but for orbits that only just reach.
+    # One of the two causes. A constellation of 1,600 satellites shows which, except for orbits that only just reach.
     steep = re.search(r"inclination of (\d+) to (\d+) deg", hint)
     assert (steep is None) == ("take more satellites" in hint)
 

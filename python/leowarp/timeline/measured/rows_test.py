@@ -126,8 +126,8 @@ def test_a_ping_in_step_meets_each_recorded_probe_once_though_its_time_was_round
     rtt_ns = in_order(t_ns, np.array(rtts_ns, dtype=float))
     (tmp_path / "pings.txt").write_text(printed(t_ns, rtt_ns))
     again_ns = met(read(tmp_path / "pings.txt"), keys(), t_ns, down_first=down_first)
-    # Printed to 1 ms from 100 ms on: half of it is the error of a round trip, and of the reply before it that it waits
-    # for; the sending time, the printed one less the round trip, has the same error.
+    # From 100 ms on ping prints 1 ms, so a round trip is wrong by half of that. It may wait for the reply before it,
+    # which is wrong by as much. So is its sending time, which is the printed time less the round trip.
     assert np.nanmax(np.abs(again_ns - rtt_ns)) <= 2 * MS
 
 
