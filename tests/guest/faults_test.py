@@ -14,7 +14,7 @@ import leowarp as lw
 from leowarp import report
 from leowarp.errors import GuestError, HostError
 from leowarp.guest import GuestImage, GuestProgress
-from leowarp.guest.drive import Patience
+from leowarp.guest.standstill import Patience
 from support.waiting import wait_until, wait_until_gone
 
 pytestmark = pytest.mark.guest

@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 import leowarp as lw
+from leowarp import guest, media
 from leowarp.errors import GuestError, ScenarioError
+from leowarp.guest.boot_input import put_input
 from leowarp.guest.cache import cache_root
 from leowarp.guest.modules import ARCHIVE, compiled
+from leowarp.running.by_hand import shell
+from leowarp.scenario import plan_of
 
 pytestmark = pytest.mark.guest
 
@@ -70,6 +74,7 @@ def test_the_example_keeps_the_share_of_its_window_that_its_parameter_says(tmp_p
     )
     sockets = made.sockets()
     reductions = sockets[(sockets.ssthresh_pkts.diff() != 0) & (sockets.ca_state == "Recovery")].index
+    assert made.warnings == []
     ratios = [
         sockets.ssthresh_pkts[i] / sockets.cwnd_pkts[i - 1]
         for i in reductions
@@ -144,16 +149,98 @@ def test_warnings_are_told_and_no_error(tmp_path, built_kernel):
 def test_a_module_that_faults_when_it_is_loaded_is_named(tmp_path):
     source = module(tmp_path, "bad_load", ("return tcp_register", "*(volatile int *)8 = 1;\n\treturn tcp_register"))
     error = fails(tmp_path, source)
-    assert "panicked in a module (bad_load_register" in error.message
-    assert "[bad_load]: Kernel mode fault at addr 0x8" in error.message
+    assert "panicked in bad_load_register of the module bad_load (a null pointer: " in error.message
+    assert "Kernel mode fault at addr 0x8" in error.message
 
 
-def test_a_module_that_faults_while_a_flow_runs_is_named(tmp_path):
-    source = module(tmp_path, "bad_loss", ("u64 kept_pkts = ", "u64 kept_pkts = *(volatile int *)8 + "))
-    error = fails(tmp_path, source)
-    assert "panicked in a module (bad_loss_ssthresh" in error.message
+def with_loss(tmp_path: Path, name: str, statement: str) -> Path:
+    """A module that does this at each loss."""
+    headers = "#include <linux/delay.h>\n#include <linux/refcount.h>\n#include <linux/module.h>\n"
+    helpers = (
+        "static refcount_t refs = REFCOUNT_INIT(1);\n"
+        "static noinline int deep(volatile int *x)\n"
+        "{\n\tvolatile int y[64];\n\n\ty[0] = *x + 1;\n\treturn y[0] < 0 ? 0 : deep(y) + y[0];\n}\n"
+    )
+    return module(
+        tmp_path,
+        name,
+        ("#include <linux/module.h>\n", headers),
+        ("static unsigned int kept_percent", f"{helpers}static unsigned int kept_percent"),
+        ("u64 kept_pkts = ", f"volatile int x __maybe_unused = 1;\n\t{statement}\n\tu64 kept_pkts = "),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "statement", "says"),
+    [
+        ("null", "*(volatile int *)8 = x;", "panicked in null_ssthresh of the module null (a bad pointer: "),
+        ("bug", "BUG_ON(x);", " in bug_ssthresh of the module bug (BUG!)"),
+        # A stack that overflows may overwrite anything, the names of functions included.
+        ("overflow", "x = deep(&x);", "the module overflow"),
+    ],
+)
+def test_a_module_that_faults_while_a_flow_runs_is_named(tmp_path, name, statement, says):
+    error = fails(tmp_path, with_loss(tmp_path, name, statement))
+    assert says in error.message
     assert "guest-console.txt" in error.message
-    assert "Modules linked in: bad_loss" in (tmp_path / "run" / "guest-console.txt").read_text()
+    assert "the console has the registers" in error.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "statement", "says"),
+    [
+        ("endless", "while (x);", "virtual time stopped at"),
+        # Most of its time is spent in a function of the kernel.
+        ("calling", "while (x) ktime_get();", "virtual time stopped at"),
+        ("waiting", "while (x) udelay(10);", "the agent has said nothing for 20 virtual seconds"),
+    ],
+)
+def test_a_module_that_does_not_return_is_named(tmp_path, name, statement, says):
+    source = with_loss(tmp_path, name, statement)
+    plan = plan_of(
+        EXAMPLES / "chain.toml", {"guest.cc_modules": [str(source)], "flows.0.congestion_control": name}, None
+    ).named_by_caller()
+    image = guest.guest_image("default")
+    put_input(image, plan, media.timeline_of(plan), tmp_path / "in")
+    with pytest.raises(GuestError, match=says) as caught:
+        guest.drive(
+            image, tmp_path, tmp_path / "console.txt", duration_ns=plan.run.duration_ns, seed=1,
+            memory_bytes=plan.guest.memory_bytes, patience=guest.Patience(frozen_cpu_s=2, silent_virtual_s=20),
+        )  # fmt: skip
+    assert f"; its kernel is in {name}_ssthresh of the module {name}. " in caught.value.message
+    assert "Kernel panic" not in caught.value.message
+    assert f"the module {name} does not return from there" in caught.value.hint
+    assert programs_in(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "statement", "says"),
+    [
+        ("warns", 'WARN(x, "window of %u\\n", tcp_snd_cwnd(tcp_sk(sk)));',
+         r"warns\.c:\d+ in warns_ssthresh of the module warns \(\"window of \d+\"\);"),
+        ("leaks", "refcount_dec(&refs);",
+         r"lib/refcount\.c:\d+ in refcount_warn_saturate \(\"refcount_t: .*\"\), with leaks_ssthresh of the module "),
+    ],
+)  # fmt: skip
+def test_a_warning_of_the_kernel_is_one_of_the_run(tmp_path, name, statement, says):
+    made = run(tmp_path, with_loss(tmp_path, name, statement))
+    (told,) = made.warnings
+    assert re.search(rf"the guest's kernel printed a warning( \d+ times, first)? at [01]\.\d{{3}} s: {says}", told)
+    assert made.manifest["warnings"] == made.warnings
+
+
+def test_a_warning_of_the_kernel_is_told_after_a_shell(tmp_path):
+    source, told = with_loss(tmp_path, "warns", "WARN_ON(x);"), []
+    settings = {"guest.cc_modules": [str(source)], "flows.0.congestion_control": "warns"}
+    assert shell(EXAMPLES / "chain.toml", "A", ["sleep", "3"], settings, progress=False, on_warning=told.append) == 0
+    assert [text for text in told if "in warns_ssthresh of the module warns" in text] == told != []
+
+
+def test_a_module_that_sleeps_where_it_must_not_is_named(tmp_path):
+    error = fails(tmp_path, with_loss(tmp_path, "sleeps", "msleep(x);"))
+    assert "printed more than 16 MiB; before that, the guest's kernel printed an error at 0." in error.message
+    assert "BUG: scheduling while atomic: " in error.message
+    assert "with sleeps_ssthresh of the module sleeps in its call trace" in error.message
 
 
 def test_a_module_whose_init_refuses_is_named(tmp_path):

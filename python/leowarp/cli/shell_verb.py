@@ -48,5 +48,6 @@ def shell(
     code = run_shell(
         file, station, command or (), settings, is_terminal=has_terminal,
         stdin=sys.stdin.buffer.read() if stdin else None, flows=flows, kernel=kernel, trust=trust,
+        on_warning=lambda text: note(f"warning: {text}"),
     )  # fmt: skip
     raise typer.Exit(code)

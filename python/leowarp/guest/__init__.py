@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from leowarp.guest.batch import run_batch
 from leowarp.guest.boot_input import put_input
-from leowarp.guest.drive import GuestProgress, GuestResult, Patience, check, drive
+from leowarp.guest.drive import GuestProgress, GuestResult, check, drive
 from leowarp.guest.image import GuestImage, guest_image
 from leowarp.guest.input import write_input
 from leowarp.guest.left_out import check_fits
@@ -19,6 +19,7 @@ from leowarp.guest.live import Forward, Live, Pace, check_allowed, forward_of, l
 from leowarp.guest.modules import compile_modules
 from leowarp.guest.programs import check_programs, keep_outputs
 from leowarp.guest.shell import Shell, check_shell, run_shell
+from leowarp.guest.standstill import Patience
 from leowarp.guest.trust import demand as demand_trust
 from leowarp.layout import CONSOLE, GUEST
 

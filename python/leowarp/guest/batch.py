@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leowarp.errors import GuestError, LeowarpError
-from leowarp.guest.drive import GuestProgress, GuestResult, Patience, Spent, Watched, end_of, prepared
+from leowarp.guest.drive import GuestProgress, GuestResult, Spent, Watched, end_of, prepared
 from leowarp.guest.image import GuestImage
 from leowarp.guest.input import write_input
 from leowarp.guest.modules import compile_modules, put_modules
+from leowarp.guest.standstill import Patience
 from leowarp.layout import CONSOLE
 
 if TYPE_CHECKING:
@@ -96,8 +97,6 @@ def run_batch(
         culprit = next(number for number in range(len(runs)) if number not in tried)
         broken = broken or watched.failure(spent) or GuestError(f"the guest ended in run {culprit} of its batch")
     results: list[GuestResult | LeowarpError | None] = []
-    # The host counts processor time of a process, not of a run: every run of a boot is told an equal share.
-    share = max(len(tried), 1)
     for number, name in enumerate(names):
         out = work / "out" / name
         if number in watched.errors:
@@ -111,5 +110,6 @@ def run_batch(
             except GuestError as error:
                 results.append(error)
                 continue
-            results.append(GuestResult(out, end, spent.cpu_s / share, spent.wall_s / share, spent.peak_memory_bytes))
+            # The host counts processor time of a process, not of a run.
+            results.append(watched.result(out, end, spent, number, runs=len(tried)))
     return results

@@ -6,11 +6,13 @@ The texts are those of Linux 6.12 (arch/um, mm/oom_kill.c, kernel/panic.c).
 
 import re
 import signal
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from leowarp.errors import GuestError, HostError, LeowarpError
 from leowarp.guest.host import MIB, free_space_bytes
+from leowarp.guest.places import fault_in, with_loaded
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,10 @@ _OTHER_PLACE = "set TMPDIR to a directory with more space (in a container: --shm
 # Enough for a panic's reason and what led to it, little enough for a terminal
 LAST_WORDS = 12
 LONGEST_WORD = 200
-# Lines of the agent for the host; registers, raw stack and code of a panic
+# Lines of the agent for the host; registers, raw stack, code and call traces of a panic
 _FOR_MACHINES = re.compile(
-    r"^\s*$|^\s*leowarp: \{|reboot: Power down$|"
-    r"^(?:\[[ \d.]+\] ?)?(?:R[A-Z0-9]{2}: [0-9a-f]{16}|Stack:|Code: | [0-9a-f]{8,16} [0-9a-f]{8,16})"
+    r"^\s*$|^\s*leowarp: \{|reboot: Power down$|^(?:\[[ \d.]+\] ?)?"
+    r"(?:\s*$|R[A-Z0-9]{2}: [0-9a-f]{16}|Stack:|Code: | [0-9a-f]{8,16} [0-9a-f]{8,16}|Call Trace:|\s*\[<[0-9a-f]+>\] )"
 )
 
 # The first that matches is the cause; what follows a cause on the console is its consequence.
@@ -92,29 +94,50 @@ _SIGNS = [
         "leowarp kernel clean; leowarp kernel build makes kernel and agent anew",
     ),
     _Sign(
-        r"RIP: [0-9a-f]+:(?P<where>\S+ \[\w+\])[\s\S]*Kernel panic - not syncing: (?P<what>.*)",
-        GuestError,
-        "the guest kernel panicked in a module",
-        "mend the module at the function that is named; the console's text has the registers",
-    ),
-    _Sign(
         r"Attempted to kill init! exitcode=(?P<what>0x[0-9a-f]+)",
         GuestError,
         "the agent inside the guest died",
         "the console's last lines say why",
     ),
-    _Sign(
-        r"Kernel panic - not syncing: (?P<what>.*)",
-        GuestError,
-        "the guest kernel panicked",
-        "the console's text says where",
-    ),
 ]
+_PANIC = re.compile(r"Kernel panic - not syncing: (?P<what>.*)")
+# Reasons of a panic in words
+_REASONS = (
+    (r"Kernel mode signal 8\b", "a division by zero, or a quotient that does not fit"),
+    (
+        r"Kernel mode signal 4\b",
+        "an invalid instruction, which a compiler puts where no code can go on, as after a division by a constant 0",
+    ),
+    (r"Kernel mode fault at addr 0x[0-9a-f]{1,3}\b", "a null pointer"),
+    (r"Segfault with no mm|Kernel mode fault at addr|Kernel tried to access user memory", "a bad pointer"),
+    (r"Kernel stack is corrupted|corrupted stack end", "a stack that overflowed or was overwritten"),
+)
 
 
-def failure(
-    returncode: int, console: str, agent_error: dict | None, work: Path, console_file: Path
-) -> LeowarpError | None:
+@dataclass(frozen=True)
+class Words:
+    """The words that a guest left.
+
+    Attributes
+    ----------
+    console : str
+        Its last output; a message ends with the last lines of it.
+    console_file, work : Path
+        Where its whole output lies; the guest's directory.
+    modules : sequence of str
+        Names of the user's own in its kernel.
+    complaints : sequence of str
+        What its kernel complained of before (`complaints`), a sentence each.
+    """
+
+    console: str
+    console_file: Path
+    work: Path
+    modules: Sequence[str] = ()
+    complaints: Sequence[str] = ()
+
+
+def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpError | None:
     """The error that a guest's end means, or None if nothing speaks against a good end.
 
     The agent's own words come first, then what the console says, then how the process ended: each knows less than the
@@ -124,12 +147,9 @@ def failure(
     ----------
     returncode : int
         Of the kernel program; negative = the signal that ended it.
-    console : str
-        Its last output; the message ends with the last lines of it.
     agent_error : dict or None
         The agent's own `{"error": ..., "hint": ...}`, which knows best.
-    work, console_file : Path
-        The guest's directory, and where its whole output lies.
+    words : Words
 
     Returns
     -------
@@ -137,14 +157,14 @@ def failure(
         HostError where this machine is to blame, else GuestError; to be raised by the caller.
     """
     if agent_error is not None:
-        hint = agent_error.get("hint")
-        return with_disk(GuestError, f"the guest reports: {agent_error['error']}", hint, work, console, console_file)
+        return with_disk(GuestError, f"the guest reports: {agent_error['error']}", agent_error.get("hint"), words)
     for sign in _SIGNS:
-        if match := re.search(sign.pattern, console):
-            groups = match.groupdict()
-            what = ": ".join(text.strip() for name in ("where", "what") if (text := groups.get(name)))
-            message = f"{sign.meaning} ({what})" if what else sign.meaning
-            return with_disk(sign.error, message, sign.hint, work, console, console_file)
+        if match := re.search(sign.pattern, words.console):
+            what = match.groupdict().get("what")
+            message = f"{sign.meaning} ({what.strip()})" if what else sign.meaning
+            return with_disk(sign.error, message, sign.hint, words)
+    if panic := _PANIC.search(words.console):
+        return with_disk(GuestError, *_of_panic(panic["what"].strip(), words), words)
     # User Mode Linux ends with 0 after an out-of-memory kill and after a power-off alike, so the console was asked
     # first.
     if returncode == 0:
@@ -163,12 +183,27 @@ def failure(
     if returncode == -signal.SIGXFSZ:
         return HostError("the guest's memory file exceeds the limit on file sizes", hint="ulimit -f unlimited")
     how = f"signal {signal.Signals(-returncode).name}" if returncode < 0 else f"exit status {returncode}"
-    return with_disk(GuestError, f"the guest kernel ended with {how}", None, work, console, console_file)
+    message = f"the guest kernel ended with {how}{with_loaded(words.modules)}"
+    return with_disk(GuestError, message, None, words)
 
 
-def with_disk(
-    error: type[LeowarpError], message: str, hint: str | None, work: Path, console: str, console_file: Path
-) -> LeowarpError:
+def _of_panic(what: str, words: Words) -> tuple[str, str]:
+    """Message and hint of a panic: where, why, in its own words; and which module to look at."""
+    fault = fault_in(words.console, words.modules)
+    where = f" {fault.described(words.modules)}" if fault else with_loaded(words.modules)
+    meaning = next((f"{meaning}: " for pattern, meaning in _REASONS if re.search(pattern, what)), "")
+    message = f"the guest kernel panicked{where} ({meaning}{what})"
+    if fault is not None and fault.culprit is not None:
+        return message, f"fix the module {fault.culprit} at the function that is named; the console has the registers"
+    if words.modules:
+        return message, (
+            "look for what your module passes to the kernel's functions or leaves behind in its structures; the "
+            "console has the registers"
+        )
+    return message, "the console's text says where"
+
+
+def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: Words) -> LeowarpError:
     """`error`, unless the disk is full: then that is the cause. The guest's own words may be lost in that case.
 
     Parameters
@@ -177,31 +212,32 @@ def with_disk(
         HostError or GuestError.
     message, hint : str, str or None
         What happened, and what to do.
-    work, console_file : Path
-        Whose file system is asked; where the whole console lies.
-    console : str
-        Its last output.
+    words : Words
+        The file system of its `work` is asked.
     """
-    if free_space_bytes(work) < MIB:
+    if free_space_bytes(words.work) < MIB:
         return HostError(
-            f"{message}; the file system of {work} is full",
+            f"{message}; the file system of {words.work} is full",
             hint="free some space there, or name another directory with --out",
         )
-    return error(with_last_words(message, console, console_file), hint=hint)
+    return error(with_last_words(message, words), hint=hint)
 
 
-def with_last_words(message: str, console: str, console_file: Path) -> str:
-    """`message` with the last lines that the guest printed, and where all of them are.
+def with_last_words(message: str, words: Words) -> str:
+    """`message` with the kernel's first complaint, the last lines that the guest printed, and where all of them are.
 
     Returns
     -------
     str
         Several lines if the guest printed any for people.
     """
-    words = last_words(console)
-    if not words:
-        return f"{message}; the guest printed nothing else ({console_file})"
-    return f"{message}. The guest's last words (all of them in {console_file}):" + "".join(f"\n    {w}" for w in words)
+    # The first: the others may be its consequence.
+    before = f"; before that, {words.complaints[0]}" if words.complaints else ""
+    lines = last_words(words.console)
+    if not lines:
+        return f"{message}{before}; the guest printed nothing else ({words.console_file})"
+    all_of_them = f"The guest's last words (all of them in {words.console_file}):"
+    return f"{message}{before}. {all_of_them}" + "".join(f"\n    {line}" for line in lines)
 
 
 def last_words(console: str) -> list[str]:
@@ -221,5 +257,6 @@ def last_words(console: str) -> list[str]:
     lines = [line.rstrip()[:LONGEST_WORD] for line in console.splitlines() if not _FOR_MACHINES.search(line)]
     tail = lines[-LAST_WORDS:]
     # A panic prints registers and a stack below its reason, often more lines than are shown.
-    cause = next((line for line in lines if any(re.search(sign.pattern, line) for sign in _SIGNS)), None)
+    causes = [*(sign.pattern for sign in _SIGNS), _PANIC.pattern]
+    cause = next((line for line in lines if any(re.search(pattern, line) for pattern in causes)), None)
     return tail if cause is None or cause in tail else [cause, *tail[1:]]

@@ -16,12 +16,21 @@ from pathlib import Path
 from leowarp.errors import GuestError, LeowarpError
 from leowarp.guest import diagnose, host
 from leowarp.guest.child import Child
+from leowarp.guest.complaints import Complaints
 from leowarp.guest.consoles import Consoles
 from leowarp.guest.image import GuestImage
 from leowarp.guest.initramfs import initramfs
 from leowarp.guest.input import MODULES
+from leowarp.guest.places import fault_in
 from leowarp.guest.processor import Processor
-from leowarp.guest.system_calls import Calls, polling
+from leowarp.guest.standstill import (
+    Patience,
+    Sample,
+    Standstill,
+    make_kernel_tell,
+    message_and_hint,
+    message_and_hint_of_kernel,
+)
 from leowarp.guest.watch import (
     CONSOLE_BYTES_PER_VIRTUAL_S,
     CONSOLE_LIMIT_BYTES,
@@ -59,27 +68,6 @@ class GuestProgress:
 
 
 @dataclass(frozen=True)
-class Patience:
-    """When a guest counts as stuck.
-
-    Attributes
-    ----------
-    frozen_cpu_s : float
-        Processor seconds without any progress of the virtual clock. With ``time-travel=inf-cpu`` a program that neither
-        sleeps nor reads the clock stops it for good (docs/concepts/virtual-time.md).
-    asleep_s : float
-        Seconds that all of it slept, without any processor time in between; to wait for a processor or the disk is not
-        to sleep.
-    silent_virtual_s : float
-        Virtual seconds without a word of the agent.
-    """
-
-    frozen_cpu_s: float = 60.0
-    asleep_s: float = 300.0
-    silent_virtual_s: float = 3600.0
-
-
-@dataclass(frozen=True)
 class GuestResult:
     """What a complete guest left behind.
 
@@ -93,6 +81,8 @@ class GuestResult:
         Processor time of the kernel program and of the guest's processes; time on the wall from launch to end.
     peak_memory_bytes : int
         Largest resident size of the kernel program, the guest's memory included.
+    kernel_warnings : tuple of str
+        What the guest's kernel complained of: a sentence each (`complaints`).
     """
 
     out_dir: Path
@@ -100,6 +90,7 @@ class GuestResult:
     cpu_s: float
     wall_s: float
     peak_memory_bytes: int
+    kernel_warnings: tuple[str, ...]
 
     def discard(self) -> None:
         """Remove the guest's directory: its records are Parquet by now."""
@@ -131,6 +122,7 @@ def drive(
     on_progress: Callable[[GuestProgress], None] = lambda progress: None,
     patience: Patience | None = None,
     consoles: Consoles | None = None,
+    on_warning: Callable[[str], None] = lambda text: None,
 ) -> GuestResult:
     """Boot `image` on the input in `directory`/in and wait for its end.
 
@@ -151,6 +143,8 @@ def drive(
         When the guest counts as stuck.
     consoles : Consoles, optional
         What stands behind the guest's consoles but the first; nothing if not given.
+    on_warning : callable
+        Gets each of the result's `kernel_warnings` at the end, also if the user ends the guest.
 
     Raises
     ------
@@ -161,9 +155,14 @@ def drive(
     """
     directory = prepared(image, directory, memory_bytes)
     watched = Watched(image, directory, console.resolve(), duration_ns, on_progress, patience or Patience(), consoles)
-    spent = watched.run(seed, memory_bytes)
-    end = watched.ending(spent)
-    return GuestResult(directory / "out", end, spent.cpu_s, spent.wall_s, spent.peak_memory_bytes)
+    try:
+        spent = watched.run(seed, memory_bytes)
+        end = watched.ending(spent)
+    except KeyboardInterrupt:
+        watched.tell(on_warning)
+        raise
+    watched.tell(on_warning)
+    return watched.result(directory / "out", end, spent)
 
 
 def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
@@ -257,6 +256,9 @@ class Watched:
         self._on_progress = on_progress
         self._patience = patience
         self._console_text = ""
+        # Names of the user's modules, which are in the kernel from the boot's first run on.
+        self._modules = sorted(file.stem for file in (work / "in" / MODULES).glob("*.ko"))
+        self._complaints = Complaints(self._modules)
         self.virtual_ns: int | None = None
         self.run_number: int | None = None
         self.errors: dict[int | None, dict] = {}
@@ -296,14 +298,13 @@ class Watched:
             # host would kill each guest process that no longer has its memory.
             "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
         }
-        words = command_line(memory_bytes, (self._work / "in" / MODULES).is_dir(), self._consoles.words)
+        words = command_line(memory_bytes, bool(self._modules), self._consoles.words)
         descriptors = self._consoles.descriptors
         return Child([str(self._image.kernel), *words], self._work, environment, self._console_file, descriptors)
 
     def _wait(self, child: Child, console: Console, began: float) -> Usage:
-        stuck, usage = _Standstill(self._patience), Usage(child.pid)
+        stuck, usage = Standstill(self._patience), Usage(child.pid)
         memory = GuestMemory(child.pid, self._image.symbols)
-        clock_ns, calls = memory.clock_ns(), memory.calls()
         # A flood of messages costs no virtual time, and would fill the disk before any clock moves.
         limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self._duration_ns // 10**9
         with closing(Processor()) as processor:
@@ -317,40 +318,65 @@ class Watched:
                 cpu_s = usage.sample()
                 if self._consoles.is_still:
                     # It waits for its user, who may take all day.
-                    stuck = _Standstill(self._patience)
+                    stuck = Standstill(self._patience)
                     continue
                 if processor.starved(now, cpu_s):
                     processor.keep(members_of_session(child.pid))
                 self._on_progress(GuestProgress(self.virtual_ns, cpu_s, now - began))
                 if console.size_bytes > limit_bytes:
                     message = f"the guest printed more than {limit_bytes >> 20} MiB"
-                    raise GuestError(diagnose.with_last_words(message, console.text(), self._console_file))
-                if (now_ns := memory.clock_ns()) != clock_ns:
-                    clock_ns, calls = now_ns, memory.calls()
-                if why := stuck.judge(usage.asleep_s, cpu_s, now_ns, self.virtual_ns):
-                    raise GuestError(*self._standstill(why, memory, calls, console.text()))
+                    raise GuestError(diagnose.with_last_words(message, self._words(console.text())))
+                sample = Sample(
+                    usage.asleep_s, cpu_s, usage.main_s, memory.clock_ns(), self.virtual_ns, memory.calls()
+                )  # fmt: skip
+                if why := stuck.judge(sample):
+                    raise self._stood_still(why, stuck, child, memory, console)
         return usage
 
-    def _standstill(self, why: str, memory: GuestMemory, calls: Calls | None, console: str) -> tuple[str, str]:
-        """Message and hint; `calls` are those until virtual time stopped."""
-        program = memory.running_program()
-        culprit = f"; the program on its processor: {program}" if program else ""
-        made, hint = polling(calls, memory.calls())
-        message = f"the guest stands still: {why}{culprit}{made}"
-        return diagnose.with_last_words(message, console, self._console_file), hint
+    def _stood_still(
+        self, why: str, stuck: Standstill, child: Child, memory: GuestMemory, console: Console
+    ) -> GuestError:
+        # Before the kernel tells where it is: that is a panic, and not what went wrong.
+        words = self._words(console.text())
+        message, hint = message_and_hint(why, memory.running_program(), stuck.calls, memory.calls())
+        is_in_kernel = stuck.is_in_kernel
+        if is_in_kernel or (is_in_kernel is None and self._modules):
+            make_kernel_tell(child, bool(self._modules))
+            self._hear(console)
+            fault = fault_in(console.text(), self._modules)
+            if is_in_kernel or (fault is not None and fault.culprit is not None):
+                message, hint = message_and_hint_of_kernel(why, fault, self._modules)
+        return GuestError(diagnose.with_last_words(message, words), hint)
 
     def _hear(self, console: Console) -> None:
-        for message in console.messages():
-            self.run_number = message.get("run")
-            if "t_ns" in message:
-                self.virtual_ns = int(message["t_ns"])
-            if "error" in message:
-                self.errors.setdefault(self.run_number, message)
+        for line in console.lines():
+            if isinstance(line, str):
+                self._complaints.hear(line, self.run_number, self.virtual_ns)
+                continue
+            self.run_number = line.get("run")
+            if "t_ns" in line:
+                self.virtual_ns = int(line["t_ns"])
+            if "error" in line:
+                self.errors.setdefault(self.run_number, line)
+
+    def _words(self, console: str, run_number: int | None = None) -> diagnose.Words:
+        complaints = self._complaints.sentences(run_number)
+        return diagnose.Words(console, self._console_file, self._work, self._modules, complaints)
 
     def failure(self, spent: Spent, run_number: int | None = None) -> LeowarpError | None:
         """What a run's error or the guest's end means, or None if nothing speaks against a good end."""
         error = self.errors.get(run_number)
-        return diagnose.failure(spent.returncode, self._console_text, error, self._work, self._console_file)
+        return diagnose.failure(spent.returncode, error, self._words(self._console_text, run_number))
+
+    def tell(self, on_warning: Callable[[str], None]) -> None:
+        """Pass on the kernel's complaints in a guest with one run."""
+        for sentence in self._complaints.sentences():
+            on_warning(sentence)
+
+    def result(self, out: Path, end: dict, spent: Spent, run_number: int | None = None, runs: int = 1) -> GuestResult:
+        """The result of a run with its records in `out`, which had an equal share of a boot of `runs` runs."""
+        complaints = tuple(self._complaints.sentences(run_number))
+        return GuestResult(out, end, spent.cpu_s / runs, spent.wall_s / runs, spent.peak_memory_bytes, complaints)
 
     def ending(self, spent: Spent) -> dict:
         """The `end.json` of a guest with one run.
@@ -369,9 +395,7 @@ class Watched:
         except FileNotFoundError as missing:
             reached = "before its start" if self.virtual_ns is None else f"after {self.virtual_ns / 1e9:g} s"
             message = f"the guest ended {reached} of {self._duration_ns / 1e9:g} s without out/end.json"
-            raise diagnose.with_disk(
-                GuestError, message, None, self._work, self._console_text, self._console_file
-            ) from missing
+            raise diagnose.with_disk(GuestError, message, None, self._words(self._console_text)) from missing
 
 
 def end_of(out: Path) -> dict:
@@ -391,37 +415,3 @@ def end_of(out: Path) -> dict:
     if end.get("ok") is not True:
         raise GuestError(f"the guest's end.json does not say ok: {json.dumps(end)[:2000]}")
     return end
-
-
-class _Standstill:
-    """Decides from samples whether a guest still gets anywhere."""
-
-    def __init__(self, patience: Patience) -> None:
-        self._patience = patience
-        self._clock_ns: int | None = None
-        self._cpu_at_step_s = 0.0
-        self._cpu_s = -1.0
-        self._asleep_at_step_s = 0.0
-        self._heard_ns: int | None = None
-        self._clock_at_word_ns = 0
-
-    def judge(self, asleep_s: float, cpu_s: float, clock_ns: int | None, heard_ns: int | None) -> str | None:
-        """Why the guest counts as stuck, or None. Without a readable clock the agent's words stand for it."""
-        # A stripped kernel has no symbols, and its memory cannot be read for the clock then.
-        clock_ns = clock_ns if clock_ns is not None else heard_ns
-        # The agent speaks once a virtual second: a kernel whose clock runs on while its only program is dead says
-        # nothing.
-        if heard_ns != self._heard_ns:
-            self._heard_ns, self._clock_at_word_ns = heard_ns, clock_ns or 0
-        if clock_ns != self._clock_ns:
-            self._clock_ns, self._cpu_at_step_s = clock_ns, cpu_s
-        if cpu_s != self._cpu_s:
-            self._cpu_s, self._asleep_at_step_s = cpu_s, asleep_s
-        at = f"at {(clock_ns or 0) / 1e9:g} s after boot"
-        if cpu_s - self._cpu_at_step_s > self._patience.frozen_cpu_s:
-            return f"virtual time stopped {at} while it used {cpu_s - self._cpu_at_step_s:.0f} s of processor time"
-        if asleep_s - self._asleep_at_step_s > self._patience.asleep_s:
-            return f"it slept for {asleep_s - self._asleep_at_step_s:.0f} s and used no processor time, {at}"
-        if clock_ns is not None and clock_ns - self._clock_at_word_ns > self._patience.silent_virtual_s * 1e9:
-            return f"the agent has said nothing for {self._patience.silent_virtual_s:g} virtual seconds, {at}"
-        return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,7 +101,10 @@ def check_shell(shell: Shell) -> None:
     check_program(shlex.join(shell.words()), shell)
 
 
-def run_shell(image: GuestImage, plan: Plan, timeline: pa.Table, run_dir: Path, shell: Shell) -> int:
+def run_shell(
+    image: GuestImage, plan: Plan, timeline: pa.Table, run_dir: Path, shell: Shell,
+    on_warning: Callable[[str], None],
+) -> int:  # fmt: skip
     """Exit code of `shell`, which ran on this process' terminal or standard outputs, in the network of `timeline`.
 
     Parameters
@@ -110,6 +113,8 @@ def run_shell(image: GuestImage, plan: Plan, timeline: pa.Table, run_dir: Path, 
         Its flows run beside.
     run_dir : Path
         Where the guest works.
+    on_warning : callable
+        As for `drive`.
 
     Raises
     ------
@@ -127,6 +132,6 @@ def run_shell(image: GuestImage, plan: Plan, timeline: pa.Table, run_dir: Path, 
         (directory / "in" / INPUT).write_bytes(shell.stdin)
     done = drive(
         image, directory, run_dir / CONSOLE, duration_ns=plan.run.duration_ns, seed=plan.run.seed,
-        memory_bytes=plan.guest.memory_bytes, consoles=consoles,
+        memory_bytes=plan.guest.memory_bytes, consoles=consoles, on_warning=on_warning,
     )  # fmt: skip
     return int(done.end["exit_code"])

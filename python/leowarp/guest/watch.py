@@ -4,6 +4,7 @@
 import json
 import os
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -170,23 +171,20 @@ class Console:
         self.size_bytes = 0
         self.tail = b""
 
-    def messages(self) -> list[dict]:
-        """New messages of the agent: the JSON of each `leowarp: {...}` line.
+    def lines(self) -> Iterator[dict | str]:
+        """New lines: of the agent's messages, `leowarp: {...}`, their JSON; of all others the text.
 
-        Returns
-        -------
-        list of dict
-            In their order; lines of the kernel are not among them, and a line without its end waits for the next call.
+        A line without its end waits for the next call.
         """
-        messages = []
         while chunk := self._file.read(1 << 20):
             self.size_bytes += len(chunk)
             self.tail = (self.tail + chunk)[-CONSOLE_KEPT_BYTES:]
             *lines, self._partial = (self._partial + chunk).split(b"\n")
             # A line without an end must not grow without one
             self._partial = self._partial[-CONSOLE_KEPT_BYTES:]
-            messages += [message for line in lines if (message := _message(line)) is not None]
-        return messages
+            for line in lines:
+                message = _message(line)
+                yield line.decode("utf-8", "replace") if message is None else message
 
     def text(self) -> str:
         """The last 64 kB."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def shell(
     scenario: Path | str | Plan, at: str, command: Sequence[str] = (), set: Mapping[str, Any] | Sequence[str] = (), *,
     is_terminal: bool = False, stdin: bytes | None = None, flows: bool = True, kernel: Path | str | None = None,
-    progress: bool | OnProgress = True, trust: bool = False,
+    progress: bool | OnProgress = True, trust: bool = False, on_warning: Callable[[str], None] = print,
 ) -> int:  # fmt: skip
     """Exit code of a command at a host of a scenario's network, which ran on this process' terminal or outputs.
 
@@ -35,6 +35,8 @@ def shell(
         Whether it gets the terminal; else standard output and standard error, and as standard input `stdin`.
     flows : bool
         Whether the scenario's flows run beside it.
+    on_warning : callable
+        Gets each warning at the end.
 
     The other parameters are those of `leowarp.run`. Raises any `LeowarpError`.
     """
@@ -56,7 +58,7 @@ def shell(
     # Without flows routes lead from every station to every other.
     timeline = prepared(dataclasses.replace(plan, flows=())).timeline
     with tempfile.TemporaryDirectory(prefix="leowarp-shell-") as scratch:
-        return guest.run_shell(image, plan, timeline, Path(scratch), asked)
+        return guest.run_shell(image, plan, timeline, Path(scratch), asked, on_warning)
 
 
 def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> str:

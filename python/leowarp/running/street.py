@@ -44,7 +44,7 @@ class Judged:
     ----------
     metrics : Metrics
     warnings : list of str
-        Every one, of kernel, routes, timeline, agent and metrics, in this order.
+        Every one, of the kernel's build, routes, timeline, the kernel as it ran, agent and metrics, in this order.
     """
 
     metrics: Metrics
@@ -106,5 +106,7 @@ def judged(plan: Plan, tables: Tables, given: Prepared, made: GuestResult, kerne
 
     numbers = metrics.metrics(tables, plan)
     # In the order in which they came to be known, so that the first is that of the first cause.
-    warnings = [*kernel_facts["warnings"], *given.warnings, *made.end["warnings"], *numbers.warnings]
+    warnings = [
+        *kernel_facts["warnings"], *given.warnings, *made.kernel_warnings, *made.end["warnings"], *numbers.warnings
+    ]  # fmt: skip
     return Judged(numbers, warnings)

@@ -76,7 +76,8 @@ def run_live(
     pace : Pace
         Looked at from `on_time`, which is called whenever the guest waits for the clock on the wall.
     say : callable
-        Gets a line for each thing that happens to a connection. Both are called in a thread of their own.
+        Gets a line for each thing that happens to a connection. Both are called in a thread of their own; at the end
+        `say` also gets what the guest's kernel complained of.
 
     Raises
     ------
@@ -93,4 +94,5 @@ def run_live(
         image, directory, run_dir / CONSOLE, duration_ns=plan.run.duration_ns, seed=plan.run.seed,
         memory_bytes=plan.guest.memory_bytes,
         consoles=LiveConsoles(pieces, pace, live.doors, say, on_time, to_network=live.to_network),
+        on_warning=lambda text: say(f"warning: {text}"),
     )  # fmt: skip
