@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from leowarp import guest, media, scenario
-from leowarp.errors import GuestError
+from leowarp.errors import GuestError, ScenarioError
+from leowarp.guest.modules import put_modules
 from leowarp.scenario.key import InputFile
 
 pytestmark = pytest.mark.guest
@@ -37,6 +38,19 @@ def run(tmp_path: Path, plan) -> guest.GuestResult:
     return guest.run(guest.guest_image("default"), plan, media.timeline_of(plan), tmp_path)
 
 
+def run_unchecked(tmp_path: Path, plan) -> guest.GuestResult:
+    """As with a kernel that cannot be looked into, or a parameter that only its module can read: the guest itself sees
+    what is wrong.
+    """
+    image = guest.guest_image("default")
+    guest.write_input(plan, media.timeline_of(plan), tmp_path / "in")
+    put_modules(guest.modules_of(plan, image), tmp_path / "in")
+    return guest.drive(
+        image, tmp_path, tmp_path / guest.CONSOLE, duration_ns=plan.run.duration_ns, seed=1,
+        memory_bytes=plan.guest.memory_bytes,
+    )  # fmt: skip
+
+
 def test_a_parameter_changes_what_a_congestion_control_does(tmp_path):
     def at_the_end(modules) -> bytes:
         done = run(tmp_path, plan_of(tmp_path, modules))
@@ -57,9 +71,26 @@ def test_a_parameter_changes_what_a_congestion_control_does(tmp_path):
 )
 def test_what_cannot_be_set_is_said_with_what_there_is(tmp_path, modules, says, hint):
     with pytest.raises(GuestError) as raised:
+        run_unchecked(tmp_path, plan_of(tmp_path, modules))
+    assert says in raised.value.message
+    assert hint in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("modules", "says", "hint"),
+    [
+        ({"tcp_cubic": {"betta": "1"}}, "the module tcp_cubic has no parameter betta", "beta (int), "),
+        ({"tcp_cubic": {"beta": "much"}}, "takes no such value for beta (int)", "a whole number from -2147483648 to"),
+        ({"tcp_cubic": {"bic_scale": "1"}}, "does not let bic_scale be written", "take it out"),
+        ({"tcp_cuubic": {}}, "this guest kernel has no module of this name with parameters", "tcp_cubic"),
+    ],
+)
+def test_what_cannot_be_set_of_the_kernel_s_own_is_found_before_it_boots(tmp_path, modules, says, hint):
+    with pytest.raises(ScenarioError) as raised:
         run(tmp_path, plan_of(tmp_path, modules))
     assert says in raised.value.message
     assert hint in raised.value.hint
+    assert not (tmp_path / guest.CONSOLE).exists()
 
 
 def test_a_run_of_a_batch_finds_the_defaults_whatever_ran_before(tmp_path):
@@ -117,7 +148,7 @@ def own(tmp_path):
     """Makes a run with a module of one's own, whose congestion control is called `mine`."""
     (tmp_path / "own.c").write_text(OWN)
 
-    def make(congestion_control: str, parameters: str = "") -> str:
+    def make(congestion_control: str, parameters: str = "", run=run) -> str:
         text = TEXT.replace("cubic", congestion_control).replace("[chain]", '[chain]\n[guest]\ncc_modules = ["own.c"]')
         path = tmp_path / "scenario.toml"
         path.write_text(text + f'start = "0.5 s"\n[modules.own]\n{parameters}\n')
@@ -144,7 +175,7 @@ def test_a_module_of_one_s_own_gets_its_parameters_and_the_run_s_zero(own):
 )
 def test_what_a_module_of_one_s_own_does_not_have_is_said(own, congestion_control, parameters, says, hint):
     with pytest.raises(GuestError) as raised:
-        own(congestion_control, parameters)
+        own(congestion_control, parameters, run_unchecked)
     assert says in raised.value.message
     assert hint in raised.value.hint
 

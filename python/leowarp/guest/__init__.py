@@ -16,7 +16,8 @@ from leowarp.guest.image import GuestImage, guest_image
 from leowarp.guest.input import write_input
 from leowarp.guest.left_out import check_fits
 from leowarp.guest.live import Forward, Live, Pace, check_allowed, forward_of, listening, run_live
-from leowarp.guest.modules import compile_modules
+from leowarp.guest.modules import compile_modules, declared_parameters, modules_of
+from leowarp.guest.parameters import Declared, mistakes
 from leowarp.guest.programs import check_programs, keep_outputs
 from leowarp.guest.shell import Shell, check_shell, run_shell
 from leowarp.guest.standstill import Patience
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 __all__ = [
+    "Declared",
     "Forward",
     "GuestImage",
     "GuestProgress",
@@ -43,12 +45,15 @@ __all__ = [
     "check_programs",
     "check_shell",
     "compile_modules",
+    "declared_parameters",
     "demand_trust",
     "drive",
     "forward_of",
     "guest_image",
     "keep_outputs",
     "listening",
+    "mistakes",
+    "modules_of",
     "run",
     "run_batch",
     "run_live",

@@ -12,7 +12,7 @@ from leowarp.errors import GuestError, LeowarpError
 from leowarp.guest.drive import GuestProgress, GuestResult, Spent, Watched, end_of, prepared
 from leowarp.guest.image import GuestImage
 from leowarp.guest.input import write_input
-from leowarp.guest.modules import compile_modules, put_modules
+from leowarp.guest.modules import modules_of, put_modules
 from leowarp.guest.standstill import Patience
 from leowarp.layout import CONSOLE
 
@@ -56,7 +56,7 @@ def run_batch(
     ValueError
         If the runs have not the guest's memory and parameters in common.
     ScenarioError, HostError
-        As `write_input`, `compile_modules` and `prepared`: before anything is booted.
+        As `write_input`, `modules_of` and `prepared`: before anything is booted.
     """
     first = runs[0][0]
     # One boot has one amount of memory and one set of parameters that the kernel takes for all namespaces.
@@ -67,7 +67,7 @@ def run_batch(
     shutil.rmtree(directory / "in", ignore_errors=True)
     for name, (plan, timeline) in zip(names, runs, strict=True):
         write_input(plan, timeline, directory / "in" / name)
-    put_modules(compile_modules(first, image), directory / "in")
+    put_modules(modules_of(first, image), directory / "in")
     work = prepared(image, directory, first.guest.memory_bytes)
     for name in names:
         # hostfs shows the guest what is there; a directory for each run keeps one run's records from the next one's.

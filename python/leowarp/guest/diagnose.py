@@ -101,6 +101,10 @@ _SIGNS = [
     ),
 ]
 _PANIC = re.compile(r"Kernel panic - not syncing: (?P<what>.*)")
+_OVERWRITTEN = (
+    "look for a stack that overflows (a function that calls itself, large local arrays), or memory that your module "
+    "writes beyond its end"
+)
 # Reasons of a panic in words
 _REASONS = (
     (r"Kernel mode signal 8\b", "a division by zero, or a quotient that does not fit"),
@@ -184,7 +188,7 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
         return HostError("the guest's memory file exceeds the limit on file sizes", hint="ulimit -f unlimited")
     how = f"signal {signal.Signals(-returncode).name}" if returncode < 0 else f"exit status {returncode}"
     message = f"the guest kernel ended with {how}{with_loaded(words.modules)}"
-    return with_disk(GuestError, message, None, words)
+    return with_disk(GuestError, message, _OVERWRITTEN if words.modules else None, words)
 
 
 def _of_panic(what: str, words: Words) -> tuple[str, str]:

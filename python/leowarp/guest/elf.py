@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Addresses of a program's variables from its symbol table, without binutils (ELF-64, little endian; elf(5))."""
+"""What an ELF file holds: symbols, sections, and what its pointers lead to, without binutils (ELF-64, little endian;
+elf(5)).
+"""
 
 import struct
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 # Elf64_Shdr: name, type, flags, address, offset, size, link, info, alignment, size of an entry
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 # Elf64_Sym: name, info, other, section, value, size
 _SYMBOL = struct.Struct("<IBBHQQ")
-_SYMTAB = 2  # SHT_SYMTAB
-_ET_EXEC = 2
+# Elf64_Rela: offset, info (symbol and type), addend
+_RELOCATION = struct.Struct("<QQq")
+_SYMTAB, _RELA, _NOBITS = 2, 4, 8  # SHT_...
+_ET_REL, _ET_EXEC = 1, 2
 _EM_X86_64 = 62
 
 
@@ -61,6 +67,99 @@ def machine_name(machine: int) -> str:
     return _MACHINES.get(machine, f"machine number {machine}")
 
 
+@dataclass(frozen=True)
+class Section:
+    """A part of an ELF file: where it lies there, and where in memory once it is linked."""
+
+    name: str
+    kind: int
+    address: int
+    offset: int
+    size_bytes: int
+    link: int
+    info: int
+
+    @property
+    def end(self) -> int:
+        """Offset behind its last byte in the file."""
+        return self.offset + self.size_bytes
+
+
+@dataclass(frozen=True)
+class Target:
+    """The target of a pointer in an ELF file.
+
+    Attributes
+    ----------
+    name : str, optional
+        Of the symbol, if the pointer says it by name.
+    address : int, optional
+        In memory, of a program that is linked.
+    offset : int, optional
+        In the file; None: what it leads to is in another one.
+    """
+
+    name: str | None
+    address: int | None
+    offset: int | None
+
+
+class Elf:
+    """An ELF-64 file, linked (a kernel program) or still to be linked (a kernel module).
+
+    Raises
+    ------
+    struct.error, IndexError, ValueError
+        If it is no such file. Names are read as they are needed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.data = path.read_bytes()
+        # e_shoff; below e_shentsize, e_shnum and e_shstrndx
+        (table,) = struct.unpack_from("<Q", self.data, 0x28)
+        entry_bytes, count, names = struct.unpack_from("<HHH", self.data, 0x3A)
+        heads = [_SECTION.unpack_from(self.data, table + number * entry_bytes) for number in range(count)]
+        texts = heads[names][4]
+        self.sections = [Section(self.text(texts + head[0]), head[1], *head[3:8]) for head in heads]
+        self.is_linked = struct.unpack_from("<H", self.data, 16)[0] != _ET_REL
+
+    def text(self, offset: int) -> str:
+        """The string that ends with a zero at an offset in the file."""
+        return self.data[offset : self.data.index(b"\0", offset)].decode("ascii", "replace")
+
+    def section(self, name: str) -> Section | None:
+        """The section of this name."""
+        return next((section for section in self.sections if section.name == name), None)
+
+    def pointer(self, offset: int) -> Target:
+        """The target of the pointer (8 bytes) at an offset in the file."""
+        if not self.is_linked:
+            return self._relocations.get(offset, Target(None, None, None))
+        (address,) = struct.unpack_from("<Q", self.data, offset)
+        for section in self.sections:
+            if section.kind != _NOBITS and 0 <= address - section.address < section.size_bytes and section.address:
+                return Target(None, address, section.offset + address - section.address)
+        return Target(None, address, None)
+
+    @cached_property
+    def _relocations(self) -> dict[int, Target]:
+        """By the offset in the file of what is to be filled in."""
+        found = {}
+        for section in self.sections:
+            if section.kind != _RELA:
+                continue
+            symbols, base = self.sections[section.link], self.sections[section.info]
+            texts = self.sections[symbols.link]
+            for at, info, addend in _RELOCATION.iter_unpack(self.data[section.offset : section.end]):
+                name, _, _, index, value, _ = _SYMBOL.unpack_from(
+                    self.data, symbols.offset + (info >> 32) * _SYMBOL.size
+                )
+                inside = 0 < index < len(self.sections)
+                offset = self.sections[index].offset + value + addend if inside else None
+                found[base.offset + at] = Target(self.text(texts.offset + name) or None, None, offset)
+        return found
+
+
 def symbols(path: Path, names: set[str]) -> dict[str, int]:
     """Address of each of `names` that the symbol table has; empty if the program is stripped.
 
@@ -76,19 +175,15 @@ def symbols(path: Path, names: set[str]) -> dict[str, int]:
     dict of str to int
         Virtual addresses, which are those of the process: the program is linked at fixed ones.
     """
-    data = path.read_bytes()
-    # e_shoff; below e_shentsize and e_shnum
-    (table,) = struct.unpack_from("<Q", data, 0x28)
-    (entry_bytes, count) = struct.unpack_from("<HH", data, 0x3A)
-    sections = [_SECTION.unpack_from(data, table + number * entry_bytes) for number in range(count)]
+    elf = Elf(path)
     addresses: dict[str, int] = {}
-    for section in sections:
-        if section[1] != _SYMTAB:
+    for section in elf.sections:
+        if section.kind != _SYMTAB:
             continue
-        offset, size_bytes, strings = section[4], section[5], sections[section[6]]
-        texts = data[strings[4] : strings[4] + strings[5]]
+        strings = elf.sections[section.link]
+        texts = elf.data[strings.offset : strings.end]
         wanted = {name.encode(): name for name in names}
-        for name_at, _, _, _, address, _ in _SYMBOL.iter_unpack(data[offset : offset + size_bytes]):
+        for name_at, _, _, _, address, _ in _SYMBOL.iter_unpack(elf.data[section.offset : section.end]):
             name = wanted.get(texts[name_at : texts.find(b"\0", name_at)])
             if name is not None:
                 addresses[name] = address

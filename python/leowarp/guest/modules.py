@@ -24,6 +24,7 @@ from leowarp.guest.host import apt
 from leowarp.guest.image import GuestImage
 from leowarp.guest.input import MODULES
 from leowarp.guest.kernel import Kernel
+from leowarp.guest.parameters import Declared, check_parameters, parameters_in
 from leowarp.guest.session import own_session
 from leowarp.guest.trust import ARCHIVE, demand
 
@@ -105,7 +106,7 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
     return entry_or_build(KIND, content_key(sorted(parts.items())), make, on_message=on_message) / f"{name}.ko"
 
 
-def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
+def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
     """The modules of a plan (`guest.cc_modules`), compiled against the kernel of `image`.
 
     Raises
@@ -116,6 +117,25 @@ def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambd
     demand(plan, on_message)
     kernel = Kernel(image.kernel, image.symbols, image.kernel_facts)
     return [compiled(file.path, kernel, on_message) for file in plan.guest.cc_modules]
+
+
+def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
+    """As `modules_of`, once it is sure that the plan's parameters (`modules`) are those of its modules.
+
+    Raises
+    ------
+    ScenarioError, HostError
+        As `modules_of` and `check_parameters`.
+    """
+    made = modules_of(plan, image, on_message)
+    if plan.modules:
+        check_parameters(plan, declared_parameters(image, made))
+    return made
+
+
+def declared_parameters(image: GuestImage, made: Iterable[Path]) -> Declared:
+    """The parameters of the modules in the kernel of `image`, and of the compiled ones in `made`."""
+    return {module: names for file in (image.kernel, *made) for module, names in parameters_in(file).items()}
 
 
 def put_modules(modules: Iterable[Path], directory: Path) -> None:

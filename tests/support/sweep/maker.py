@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from leowarp.errors import GuestError, HostError, LeowarpError
+from leowarp.guest.parameters import Parameter
 
 TESTS = Path(__file__).parents[2]
 
@@ -68,6 +69,11 @@ class FakeMaker:
         in_worker = on_message is None and (self.folder / "worker-image").exists()
         image = self.folder / ("worker-image" if in_worker else "image")
         return ("k" * 64, image.read_text() if image.exists() else "a" * 64)
+
+    def declared(self, plan, on_message=None, on_progress=None):
+        with (self.folder / "declared").open("a") as log:
+            log.write("asked\n")
+        return {"printk": {}, "tcp_bic": {"beta": Parameter("int", 0o644), "fixed": Parameter("int", 0o444)}}
 
     def _made(self, index, plan, out, alone):
         seed = plan.run.seed

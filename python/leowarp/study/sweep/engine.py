@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from leowarp.errors import LeowarpError, ScenarioError, decode_error
-from leowarp.guest import trust
+from leowarp.guest import Declared, mistakes, trust
 from leowarp.progress import building, shown
 from leowarp.running.workers import LocalWorkers
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.display import OnStudyProgress, StudyDisplay
-from leowarp.study.sweep.expand import PlannedRun, expand
+from leowarp.study.sweep.expand import MOST_PROBLEMS, Combination, PlannedRun, expand
 from leowarp.study.sweep.file import StudyFile
 from leowarp.study.sweep.keys import column_name, column_types, plan_key
 from leowarp.study.sweep.lock import LOCK, Holding
@@ -223,6 +223,7 @@ def _started(folder: Path, file: StudyFile, planned: Sequence[PlannedRun], optio
     # First what may be refused without writing anything.
     _refuse_what_is_not_ours(folder, file.name)
     trust.demand_code(_code_of(folder, planned, options.trust))
+    _refuse_parameters(file, planned, options)
     with disk.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with Holding(folder):
@@ -259,6 +260,30 @@ def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool)
         codes = trust.code_of(run.combination.plan.guest) if isinstance(run, PlannedRun) else code_of(folder, run)
         distinct |= {replace(code, named_in=None) if may_run else code: None for code in codes}
     return list(distinct)
+
+
+def _refuse_parameters(file: StudyFile, planned: Sequence[PlannedRun], options: Options) -> None:
+    """Raises ScenarioError if a run has a parameter that its module does not have or does not take.
+
+    The modules themselves know which they have, so that this is found when they are compiled and not when plans are
+    loaded.
+    """
+    declared: dict[str, Declared] = {}
+    wrong: dict[tuple[str, str], Combination] = {}
+    with building(options.progress is True) as built:
+        for combination in {id(run.combination): run.combination for run in planned}.values():
+            plan = combination.plan
+            # Studies of thousands of values have one guest.
+            guest = repr(plan.guest)
+            if plan.modules and guest not in declared:
+                declared[guest] = options.maker.declared(plan, built.message, built.steps)
+            for mistake in mistakes(plan.modules, declared.get(guest, {})):
+                wrong.setdefault(mistake, combination)
+    if wrong:
+        lines = [f"{message}; {cure}\n    in the combination {first}" for (message, cure), first in wrong.items()]
+        shown = "\n".join(lines[:MOST_PROBLEMS])
+        count = "" if len(lines) == 1 else f"{len(lines)} errors:\n"
+        raise ScenarioError(f"the study {file.name} sets what its modules do not take; {count}{shown}")
 
 
 def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: int, options: Options) -> StudyResult:

@@ -110,6 +110,28 @@ def test_what_another_agent_makes_are_other_runs(quick, study_file, fake, tmp_pa
     assert set(result.table()["agent_sha256"].to_pylist()) == {"b" * 64}
 
 
+def test_parameters_of_modules_are_checked_for_all_runs_before_the_first(quick, study_file, fake, tmp_path):
+    def study(values):
+        return study_file(("[parameters]\n", f'[parameters]\n"modules.tcp_bic.beta" = {values}\n'))
+
+    with pytest.raises(ScenarioError) as caught:
+        quick(study('["1", "x", "y"]'))
+    assert caught.value.message.startswith("the study trial sets what its modules do not take; 2 errors:\n")
+    for value in ("x", "y"):
+        assert f'modules.tcp_bic.beta = "{value}": the module tcp_bic takes no such value' in caught.value.message
+        assert f"in the combination modules.tcp_bic.beta = {value}, " in caught.value.message
+    assert made_so_far(fake) == 0
+    assert not (tmp_path / "out").exists()
+    # The guest's modules are looked at once a guest, not once a combination.
+    assert (fake / "declared").read_text() == "asked\n"
+    assert len(quick(study('["1", "2"]')).table()) == 24
+
+
+def test_a_study_without_parameters_of_modules_looks_at_none(quick, study_file, fake):
+    quick(study_file(), only=lambda run: run.number == 0)
+    assert not (fake / "declared").exists()
+
+
 def test_a_failed_run_is_a_row_and_is_made_again_only_when_asked(quick, study_file, fake):
     say(fake, 2, "fail")
     result = quick(study_file())

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a study would be, before it is: how many runs, and what they may cost.
 
-Every combination is loaded and checked as for a real start, so a dry run finds the same mistakes. Costs are the mean of
+Every combination is loaded and checked as for a real start, so a dry run finds the same mistakes, except in parameters
+of modules: a dry run compiles nothing. Costs are the mean of
 the study's runs that are there; without any they are a guess from packets and hops, meant to tell minutes from days.
 """
 
@@ -88,6 +89,7 @@ def dry_run(path: Path | str, out: Path | str | None = None, maker: Maker = GUES
             {"quantity": f"time on {cores} cores, {how}", "value": clock(left * cpu_s / cores)},
             {"quantity": "size of the results, a rough guess", "value": _size(len(runs) * ROW_BYTES)},
             {"quantity": "whole run directories that stay (keep.runs)", "value": _kept(file, runs)},
+            *_left_to_the_start(runs),
         ],
         "first_runs": [str(run) for run in runs[:SHOWN_RUNS]],
     }
@@ -168,6 +170,13 @@ def _kept(file: StudyFile, runs: Sequence[PlannedRun]) -> str:
         return "none"
     most = f"some {_size(len(runs) * RUN_DIRECTORY_BYTES)} in all, if packets are not stored"
     return f"all: {most}" if file.keep == "all" else "those of failed runs"
+
+
+def _left_to_the_start(runs: Sequence[PlannedRun]) -> list[dict[str, str]]:
+    """A row for the table about what a dry run does not look at, if there is any."""
+    if not any(run.combination.plan.modules for run in runs):
+        return []
+    return [{"quantity": "parameters of modules", "value": "checked when the study starts, before its first run"}]
 
 
 def _size(count_bytes: float) -> str:

@@ -49,6 +49,10 @@ class Combination:
     plan: Plan
     boot: str
 
+    def __str__(self) -> str:
+        """Its values, for messages."""
+        return ", ".join(f"{key} = {value}" for key, value in self.values.items())
+
     @cached_property
     def around_seed(self) -> tuple[str, str]:
         """The plan's text before and after its seed.
@@ -115,8 +119,7 @@ class PlannedRun:
 
     def __str__(self) -> str:
         """Its values and seed, for messages and the dry run."""
-        settings = [f"{key} = {value}" for key, value in self.values.items()]
-        return ", ".join([*settings, f"seed {self.seed}"])
+        return ", ".join([*filter(None, [str(self.combination)]), f"seed {self.seed}"])
 
 
 def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedRun]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from leowarp.guest import guest_image
+from leowarp.guest import Declared, declared_parameters, guest_image, modules_of
 from leowarp.progress import BuildProgress, silent
 from leowarp.scenario import Plan
 
@@ -70,6 +70,20 @@ class Maker(Protocol):
             Hexadecimal.
         """
 
+    def declared(
+        self,
+        plan: Plan,
+        on_message: Callable[[str], None] = lambda text: None,
+        on_progress: Callable[[BuildProgress], None] = silent,
+    ) -> Declared:
+        """The parameters of all modules that a plan's guest has, which are built and compiled if they are not there.
+
+        Raises
+        ------
+        ScenarioError
+            If a module does not compile.
+        """
+
 
 @dataclass(frozen=True)
 class GuestMaker:
@@ -98,6 +112,16 @@ class GuestMaker:
         image = guest_image(kernel, on_message=on_message, on_progress=on_progress)
         # Content and not version numbers: two builds of one version may differ, and a run's identity follows what ran.
         return image.kernel_facts["linux_sha256"], image.agent_facts["agent_sha256"]
+
+    def declared(
+        self,
+        plan: Plan,
+        on_message: Callable[[str], None] = lambda text: None,
+        on_progress: Callable[[BuildProgress], None] = silent,
+    ) -> Declared:
+        """See `Maker`; compiles the plan's modules."""
+        image = guest_image(plan.guest, on_message=on_message, on_progress=on_progress)
+        return declared_parameters(image, modules_of(plan, image, on_message))
 
 
 GUESTS = GuestMaker()
