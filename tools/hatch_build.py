@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts into the wheel what is not Python: native library, examples, and from `build/guest` the guest with its sources.
+"""Puts into the wheel what is not Python: native library, examples, and from `build/guest` the guest with its sources;
+and the commit of the checkout.
 
 `tools/wheel.py` fills `build/guest`, `make` builds the library. An editable installation gets nothing: it uses the
 checkout's own.
 """
 
+import json
+import runpy
 import struct
 from pathlib import Path
 from typing import Any
@@ -55,8 +58,13 @@ class GuestHook(BuildHookInterface):
         major, minor = glibc_needed(native)
         build_data["pure_python"] = False
         build_data["tag"] = f"{PYTHON_TAG}-{ABI_TAG}-manylinux_{major}_{minor}_x86_64"
+        # By its path: hatchling's environment has no leowarp.
+        own = runpy.run_path(str(native.with_name("version.py")))
+        revision = guest.with_name(own["REVISION"])
+        revision.write_text(json.dumps(own["revision_of"](Path(self.root))) + "\n")
         build_data["force_include"] = {
             str(native): f"leowarp/{NATIVE}",
+            str(revision): f"leowarp/{own['REVISION']}",
             str(guest): "leowarp/_guest",
             str(Path(self.root) / "examples"): "leowarp/examples",
         }

@@ -49,7 +49,9 @@ def main() -> None:
         bounds += _pins(LOCK)
     else:
         wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
-        wanted += [line for extra in project["project"]["optional-dependencies"].values() for line in extra]
+        extras = project["project"]["optional-dependencies"]
+        # Neither tests nor build use JupyterLab, which is a hundred packages; its kernel is among those of --site.
+        wanted += [line for name, extra in extras.items() if name != "notebook" for line in extra]
         purpose = "the project, its tests and its build use"
     if given.keep:
         bounds += _pins(SITE_LOCK if given.site else LOCK)

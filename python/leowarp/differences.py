@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -60,7 +61,7 @@ class Difference:
 def differences(runs: Sequence[Run], parts: Sequence[Part] = tuple(Part)) -> list[Difference]:
     """Everything that is not the same in all of the runs, by part and then in the order of the files.
 
-    What a run cost (CPU time, the machine) is no difference, and neither is the name of its scenario.
+    The cost of a run (CPU time, the machine) is no difference, and neither are the names of its scenario and its flows.
 
     Parameters
     ----------
@@ -171,7 +172,7 @@ def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], 
     if Part.PLAN in parts or Part.MODULE in parts:
         for key, value in _leaves(run.document):
             part = Part.MODULE if key.startswith(_OF_MODULES) else Part.PLAN
-            if key not in _NAMES and part in parts:
+            if key not in _NAMES and not _names_a_flow(key) and part in parts:
                 yield (part, key), value
     # A run that is being written has no manifest yet.
     manifest = run.manifest if (run.path / layout.MANIFEST).exists() else {}
@@ -180,6 +181,8 @@ def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], 
             yield (Part.KERNEL, f"kernel.{name}"), (manifest.get("kernel") or {}).get(name)
     if Part.VERSION in parts:
         yield (Part.VERSION, "leowarp_version"), manifest.get("leowarp_version")
+        # The commit follows from nothing that ran: a change of a page alone gives another.
+        yield (Part.VERSION, "package_sha256"), (manifest.get("leowarp_sources") or {}).get("package_sha256")
         yield (Part.VERSION, "agent_sha256"), (manifest.get("agent") or {}).get("agent_sha256")
     if Part.METRIC in parts:
         summary = run.summary
@@ -210,7 +213,8 @@ def _is_number(value: Any) -> bool:
 
 
 _NAMES = ("name", "schema")
+_names_a_flow = re.compile(r"flows\.\d+\.name").fullmatch
 _COSTS = ("cpu_s", "wall_s")
 _OF_MODULES = ("modules.", "guest.cc_modules")
 _OF_KERNEL = ("linux_version", "source", "source_sha256", "config_sha256", "linux_sha256", "compiler")
-_OF_FLOWS_PLAN = ("flow", "kind", "source", "destination", "congestion_control")
+_OF_FLOWS_PLAN = ("flow", "name", "kind", "source", "destination", "congestion_control")

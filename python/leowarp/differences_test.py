@@ -38,7 +38,8 @@ def test_a_run_does_not_differ_from_itself(runs):
 
 
 def test_costs_and_names_are_no_differences(runs, tmp_path):
-    path = write_synthetic_run(tmp_path / "x", PLAN_TOML.replace('"synthetic"', '"other"'))
+    named = PLAN_TOML.replace('"synthetic"', '"other"').replace("[[flows]]", '[[flows]]\nname = "upload"')
+    path = write_synthetic_run(tmp_path / "x", named)
     metrics(read_tables(path), plan_of(path / PLAN)).with_cost(cpu_s=9.0, wall_s=9.0).write(path)
     assert differences([runs[0], Run(path)]) == []
 

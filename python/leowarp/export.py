@@ -28,7 +28,7 @@ _SECRETS_BLOCK, _TLS_KEY_LOG = 0x0A, 0x544C534B
 """pcapng's Decryption Secrets Block, and its type for a TLS key log (draft-ietf-opsawg-pcapng, 4.7)."""
 
 
-def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | None = None) -> None:
+def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | str | None = None) -> None:
     """Writes a table as CSV (RFC 4180, comma, header line, UTF-8); a missing value is an empty field.
 
     A list, as the nodes of a path, becomes one field with blanks between its items.
@@ -44,8 +44,8 @@ def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | None = None) -> N
     table : str
         One of `EXPORTED`.
     stream : binary file
-    flow : int, optional
-        Only the rows of this flow.
+    flow : int or str, optional
+        Only the rows of this flow, by number or name.
     """
     if table not in EXPORTED:
         raise ScenarioError(f"there is no table {table!r} to export", hint=one_of(table, (*EXPORTED, "pcapng")))

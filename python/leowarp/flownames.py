@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a flow is called, everywhere: by its pair, its kind or congestion control, and its number where these are equal.
+"""The names of flows, everywhere: the name in the scenario, else pair and kind or congestion control.
+
+Two flows that would have one name get their numbers, too.
 
 >>> flow_names([FlowKey(0, "Madrid", "Tokyo", "tcp", "cubic"), FlowKey(1, "Madrid", "Tokyo", "tcp", "bbr")])
 ['Madrid to Tokyo, cubic', 'Madrid to Tokyo, bbr']
+>>> flow_names([FlowKey(0, "Madrid", "Tokyo", "tcp", "cubic", "upload")])
+['upload']
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 
@@ -20,12 +25,19 @@ class FlowKey(NamedTuple):
     destination: str | None
     kind: str | None
     congestion_control: str | None
+    name: str | None = None
 
     @classmethod
     def of_summary(cls, flow: Mapping[str, Any]) -> FlowKey:
         """Of a flow as `summary.json` has it."""
         ends = flow.get("source"), flow.get("destination")
-        return cls(flow.get("flow", 0), *ends, flow.get("kind"), flow.get("congestion_control"))
+        return cls(flow.get("flow", 0), *ends, flow.get("kind"), flow.get("congestion_control"), flow.get("name"))
+
+    @classmethod
+    def of_plan(cls, number: int, flow: Any) -> FlowKey:
+        """The key of a flow as a plan has it (`scenario.Flow`)."""
+        control = flow.congestion_control if flow.kind == "tcp" else None
+        return cls(number, flow.source, flow.destination, flow.kind, control, flow.name)
 
     @property
     def pair(self) -> str | None:
@@ -39,15 +51,68 @@ class FlowKey(NamedTuple):
 
 
 def named(flow: FlowKey) -> str:
-    """One flow by all that tells it from others, such as "Madrid to Tokyo, cubic (flow 3)".
+    """One flow with its number, such as "Madrid to Tokyo, cubic (flow 3)" or "upload (flow 3)".
 
     Returns
     -------
     name : str
-        With the number, by which `--flow` and the tables of a trace know it.
+        With the number, by which the tables of a trace know it.
     """
-    words = ", ".join(part for part in (flow.pair, flow.sort) if part is not None)
-    return f"{words} (flow {flow.number})" if words else f"flow {flow.number}"
+    return _numbered(flow, plain_name(flow))
+
+
+def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
+    """The name of a flow over several runs: name, pair and congestion control, without what differs between the runs.
+
+    Parameters
+    ----------
+    flows : sequence of FlowKey
+        The flow in each run that has it; at least one.
+    alone : bool
+        Whether it is the only flow of its kind: then name and pair suffice.
+
+    >>> common_name([FlowKey(2, "A", "B", "tcp", "cubic"), FlowKey(2, "A", "B", "tcp", "reno")], alone=False)
+    'A to B (flow 2)'
+    """
+    parts = [{flow.name for flow in flows}, {flow.pair for flow in flows}]
+    parts += [] if alone else [{flow.congestion_control for flow in flows}]
+    same = [texts.pop() for texts in parts if len(texts) == 1]
+    words = ", ".join(text for text in same if text is not None)
+    return words if alone or len({flow.number for flow in flows}) > 1 else _numbered(flows[0], words)
+
+
+def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
+    """The places of the flows of several runs in a comparison: flows with one place are compared.
+
+    A flow has the place of the flow of its name in an earlier run, else that of its number, else a new one.
+
+    Returns
+    -------
+    places : list of list of int
+        One for each flow of each run; no two flows of a run have the same place.
+
+    >>> up, down = FlowKey(0, "A", "B", "tcp", "cubic", "up"), FlowKey(1, "B", "A", "tcp", "cubic", "down")
+    >>> matched([[up, down], [down._replace(number=0), up._replace(number=1)]])
+    [[0, 1], [1, 0]]
+    """
+    names: dict[int, str] = {}
+    new = count(1 + max((flow.number for flows in runs for flow in flows), default=0))
+    placed = []
+    for flows in runs:
+        mine: dict[int, int] = {}
+        by_name = {name: place for place, name in names.items()}
+        taken: set[int] = set()
+        # First those that are known by name: a flow without a name takes no place that is another's.
+        for flow in sorted(flows, key=lambda flow: (flow.name not in by_name, flow.number)):
+            place = flow.number if flow.name is None else by_name.get(flow.name, flow.number)
+            if place in taken or (flow.name is not None and names.get(place, flow.name) != flow.name):
+                place = next(new)
+            mine[flow.number] = place
+            taken.add(place)
+            if flow.name is not None:
+                names[place] = flow.name
+        placed.append([mine[flow.number] for flow in flows])
+    return placed
 
 
 def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
@@ -60,10 +125,18 @@ def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
     pairs : bool
         Without, the pair is left out: where a title says it.
     """
-    parts = [(flow.pair if pairs else None, flow.sort) for flow in flows]
-    plain = [", ".join(part for part in both if part is not None) for both in parts]
-    count = Counter(plain)
+    plain = [plain_name(flow, pairs=pairs) for flow in flows]
+    times = Counter(plain)
     return [
-        (f"{name} (flow {flow.number})" if name else f"flow {flow.number}") if count[name] > 1 or not name else name
-        for name, flow in zip(plain, flows, strict=True)
+        _numbered(flow, name) if times[name] > 1 or not name else name for name, flow in zip(plain, flows, strict=True)
     ]
+
+
+def plain_name(flow: FlowKey, *, pairs: bool = True) -> str:
+    """The name without the number, which several flows may have; "" of a flow of which nothing is known."""
+    parts = (flow.pair if pairs else None, flow.sort) if flow.name is None else (flow.name,)
+    return ", ".join(part for part in parts if part is not None)
+
+
+def _numbered(flow: FlowKey, name: str) -> str:
+    return f"{name} (flow {flow.number})" if name else f"flow {flow.number}"

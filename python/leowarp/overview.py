@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Any
 
 from leowarp import scalars
-from leowarp.flownames import FlowKey, flow_names
+from leowarp.flownames import FlowKey, common_name, flow_names, matched
 
 Rows = tuple[tuple[str, tuple[str | None, ...]], ...]
 
@@ -81,7 +81,7 @@ def overview(summary: dict[str, Any]) -> list[Section]:
 
 
 def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[Section]:
-    """Tables of several runs, one column a run: one of each flow's number and kind, then one of the runs themselves.
+    """Tables of several runs, one column a run: one of each flow (`flownames.matched`), then one of the runs.
 
     Parameters
     ----------
@@ -91,23 +91,32 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
     Returns
     -------
     sections : list of Section
-        A run a column. A table for each flow number, up to `MOST_COMPARED` of a kind; of more flows one table of the
-        kind, with the sum over the flows, the median flow and the middle 80 % of each quantity. The runs come last.
+        A run a column. A table for each flow, up to `MOST_COMPARED` of a kind. More flows share one table of the kind,
+        with the sum over the flows, the median flow and the middle 80 % of each quantity. The runs come last.
     """
-    flows = [{(flow.get("flow", 0), _kind(flow)): flow for flow in summary["flows"]} for summary in summaries]
+    flows = _by_place(summaries)
     keys = sorted({key for of_run in flows for key in of_run})
     sections = []
     for kind, (title, rows) in _KINDS.items():
-        numbers = [number for number, of_kind in keys if of_kind == kind]
-        if len(numbers) > MOST_COMPARED:
+        places = [place for place, of_kind in keys if of_kind == kind]
+        if len(places) > MOST_COMPARED:
             sections.append(_compared_over_flows(title, rows, kind, names, summaries))
             continue
-        for number in numbers:
-            mine = [of_run.get((number, kind)) for of_run in flows]
+        for place in places:
+            mine = [of_run.get((place, kind)) for of_run in flows]
             of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
-            heading = _compared_title(title, [flow for flow in mine if flow is not None], alone=len(numbers) == 1)
+            heading = _compared_title(title, [flow for flow in mine if flow is not None], alone=len(places) == 1)
             sections.append(Section(heading, tuple(names), _rows(rows, of_runs, scalars.FLOW_SCALARS)))
     return [*sections, Section("Runs", tuple(names), _rows(_RUN, summaries, scalars.RUN_SCALARS))]
+
+
+def _by_place(summaries: Sequence[dict[str, Any]]) -> list[dict[tuple[int, str], dict[str, Any]]]:
+    """The flows of each run by place in the comparison and kind."""
+    places = matched([[FlowKey.of_summary(flow) for flow in summary["flows"]] for summary in summaries])
+    return [
+        {(place, _kind(flow)): flow for place, flow in zip(of_run, summary["flows"], strict=True)}
+        for of_run, summary in zip(places, summaries, strict=True)
+    ]
 
 
 MOST_COMPARED = 4
@@ -115,14 +124,9 @@ MOST_COMPARED = 4
 
 
 def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool) -> str:
-    """What the flow of a number is in all runs, such as "TCP, A to B, cubic (flow 2)"; without what differs."""
-    ways = {_way(flow) for flow in flows}
-    way = f", {ways.pop()}" if len(ways) == 1 and None not in ways else ""
-    if alone:
-        return f"{title}{way}"
-    controls = {flow.get("congestion_control") for flow in flows}
-    control = f", {controls.pop()}" if len(controls) == 1 and None not in controls else ""
-    return f"{title}{way}{control} (flow {flows[0].get('flow', 0)})"
+    """The heading of a flow in all runs, such as "TCP, A to B, cubic (flow 2)"; without what differs."""
+    words = common_name([FlowKey.of_summary(flow) for flow in flows], alone=alone)
+    return f"{title}, {words}" if words else title
 
 
 def _compared_over_flows(
@@ -182,14 +186,13 @@ class Quantity:
 
 
 def quantities(summaries: Sequence[dict[str, Any]]) -> list[tuple[str, list[Quantity]]]:
-    """What `compared` shows of each flow number and of the runs, as values, so that others may be computed of them:
-    titles, each with its quantities."""
-    flows = [{(flow.get("flow", 0), _kind(flow)): flow for flow in summary["flows"]} for summary in summaries]
+    """The titles of `compared`, each with its quantities as values, so that others may be computed of them."""
+    flows = _by_place(summaries)
     keys = sorted({key for of_run in flows for key in of_run})
     found = []
-    for number, kind in keys:
+    for place, kind in keys:
         title, rows = _KINDS[kind]
-        mine = [of_run.get((number, kind)) for of_run in flows]
+        mine = [of_run.get((place, kind)) for of_run in flows]
         of_runs = [{} if flow is None else summary | flow for summary, flow in zip(summaries, mine, strict=True)]
         heading = _compared_title(title, [flow for flow in mine if flow is not None], alone=len(keys) == 1)
         found.append((heading, _values(rows, of_runs, scalars.FLOW_SCALARS)))

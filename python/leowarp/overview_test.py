@@ -203,3 +203,17 @@ def test_flows_of_compared_runs_are_called_by_what_they_are():
     assert [section.title for section in compared(["a", "b"], [both, both])] == [
         "TCP, A to B, cubic (flow 0)", "TCP, A to B, bbr (flow 1)", "Runs",
     ]  # fmt: skip
+
+
+def test_a_named_flow_has_its_name_above_its_column():
+    named = SUMMARY | {"flows": [TCP | {"name": "upload"}, TCP | {"flow": 1, "name": None}, PING | {"flow": 2}]}
+    assert [section.columns for section in overview(named)] == [("upload", "cubic"), ("ping",), ("one",)]
+
+
+def test_compared_flows_of_one_name_share_a_table_whatever_their_numbers():
+    up, down = TCP | {"name": "up"}, TCP | {"flow": 1, "name": "down", "source": "B", "destination": "A"}
+    other = SUMMARY | {"flows": [down | {"flow": 0, "late_pkts": 7}, up | {"flow": 1, "late_pkts": 9}]}
+    sections = {each.title: dict(each.rows) for each in compared(["a", "b"], [SUMMARY | {"flows": [up, down]}, other])}
+    assert list(sections) == ["TCP, up, A to B, cubic", "TCP, down, B to A, cubic", "Runs"]
+    assert sections["TCP, up, A to B, cubic"]["late packets (overtaken)"] == ("0", "9")
+    assert sections["TCP, down, B to A, cubic"]["late packets (overtaken)"] == ("0", "7")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far runs are: on a terminal a bar each, elsewhere a plain line every few seconds. Always on stderr."""
+"""How far runs are: on a terminal a bar each, in a notebook one text, elsewhere a plain line every few seconds."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any, Self
 
 from leowarp.printable import one_line, visible
+from leowarp.status import CellText, is_notebook, is_terminal
 
 STAGES = ("timeline", "guest", "trace", "metrics", "report", "done", "failed")
 PLAIN_INTERVAL_S = 5.0
@@ -126,19 +128,23 @@ class BuildProgress:
 
 
 class Display:
-    """Shows `Progress` on stderr: `with Display() as show: show(progress)`. May be called from any thread."""
+    """Shows `Progress` on stderr, or in a cell: `with Display() as show: show(progress)`. Any thread may call it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._tasks: dict[str, Any] = {}
         self._said: dict[str, tuple[str, float]] = {}
         self._bars: Any = None
+        self._cell: CellText | None = None
+        self._runs: dict[str, Progress] = {}
 
     def __enter__(self) -> Self:
-        """Bars if stderr is a terminal; else lines, which need nothing to begin."""
-        if sys.stderr.isatty():
+        """Bars if stderr is a terminal, a text in a notebook; else lines, which need nothing to begin."""
+        if is_terminal():
             self._bars = _bars()
             self._bars.start()
+        elif is_notebook():
+            self._cell = CellText()
         return self
 
     def __exit__(
@@ -146,11 +152,16 @@ class Display:
     ) -> None:
         if self._bars is not None:
             self._bars.stop()
+        if self._cell is not None:
+            self._cell.end()
 
     def __call__(self, progress: Progress) -> None:
         """Shows how far a run is; the first time adds its bar."""
         with self._lock:
-            if self._bars is None:
+            if self._cell is not None:
+                self._runs[progress.run] = progress
+                self._cell.show(_text_of(self._runs.values()))
+            elif self._bars is None:
                 self._line(progress)
             else:
                 self._bar(progress)
@@ -188,6 +199,15 @@ class Display:
         self._bars.update(task, **fields)
 
 
+def _text_of(runs: Collection[Progress]) -> str:
+    """A line for each run that is being made, and one for those that are over; of a single run always its line."""
+    over = Counter(run.stage for run in runs if run.stage in ("done", "failed"))
+    lines = [one_line(run.text()) for run in runs if len(runs) == 1 or run.stage not in over]
+    if len(runs) > 1 and over:
+        lines.append(", ".join(f"{count} {stage}" for stage, count in over.items()))
+    return "\n".join(lines)
+
+
 class building:
     """Shows on stderr how a build goes: `with building(True) as built`, then `built.message` and `built.steps`.
 
@@ -200,6 +220,7 @@ class building:
         self._lock = threading.Lock()
         self._bars: Any = None
         self._task: Any = None
+        self._cell = CellText() if is_notebook() else None
         self._next_line_s = BUILD_INTERVAL_S
 
     def __enter__(self) -> Self:
@@ -211,6 +232,8 @@ class building:
         with self._lock:
             if self._bars is not None:
                 self._bars.stop()
+            if self._cell is not None:
+                self._cell.end()
 
     def message(self, text: str) -> None:
         """A line of text."""
@@ -228,8 +251,10 @@ class building:
         if not self._shown:
             return
         with self._lock:
-            if sys.stderr.isatty():
+            if is_terminal():
                 self._bar(at)
+            elif self._cell is not None:
+                self._cell.show(at.text())
             elif at.wall_s >= self._next_line_s:
                 self._next_line_s = at.wall_s + max(BUILD_INTERVAL_S, at.wall_s / 4)
                 print(at.text(), file=sys.stderr, flush=True)

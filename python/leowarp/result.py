@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from leowarp import plainfiles
 from leowarp.errors import ScenarioError, TraceError
-from leowarp.layout import METRICS, PLAN, REPORT, ROUTES, TIMELINE, TRACE
+from leowarp.layout import METRICS, PLAN, REPORT, ROUTES, SUMMARY, TIMELINE, TRACE
 from leowarp.metadata import decode_metadata
 from leowarp.recorded import read_manifest, read_summary, refuse_incomplete, refuse_strange
-from leowarp.spelling import one_of
+from leowarp.spelling import nearest, one_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -178,43 +179,66 @@ class Run:
             )
         return parquetfiles.read_table(path, columns=columns, filters=filters)
 
-    def _frame(self, name: str, flow: int | None = None) -> pd.DataFrame:
+    def _frame(self, name: str, flow: int | str | None = None) -> pd.DataFrame:
         # Filtered while it is read: of 90 flows the packets of one are a ninetieth of the memory.
         filters = None if flow is None else [("flow", "==", self.flow_number(flow))]
         return _frame_of(self._table(name, filters=filters, categories=True))
 
-    def flow_number(self, flow: int) -> int:
-        """The number of a flow, if the run has it.
+    def flow_number(self, flow: int | str) -> int:
+        """The number of a flow that is asked for by its number or by its name in the scenario.
 
         Raises
         ------
         ScenarioError
-            If it has none of that number: an empty table would look like a flow that sent nothing.
+            If the run has no such flow: an empty table would look like a flow that sent nothing.
         """
         # From the plan's text: a flow of which nothing was recorded is a flow all the same.
-        count = len(self.document.get("flows", ())) + len(self._connections)
+        names = [planned.get("name") for planned in self.document.get("flows", ())]
+        count = len(names) + len(self._connections)
+        if isinstance(flow, str) and flow in names:
+            return names.index(flow)
         # True is 1 to Python, and `flow=True` a mistake that would show flow 1.
         if isinstance(flow, bool) or flow not in range(count):
+            known = [name for name in names if name is not None]
+            near = nearest(flow, known) if isinstance(flow, str) else None
+            guess = f'did you mean "{near}"? ' if near else ""
             have = "only flow 0" if count == 1 else f"flows 0 to {count - 1}"
-            raise ScenarioError(f"there is no flow {flow!r} in {self.path}", hint=f"the run has {have}")
+            called = f"; names: {', '.join(known[:_MOST_NAMES])}" if known else ""
+            more = " and so on" if len(known) > _MOST_NAMES else ""
+            hint = f"{guess}the run has {have}{called}{more}"
+            raise ScenarioError(f"there is no flow {flow!r} in {self.path}", hint=hint)
         return int(flow)
 
-    def sockets(self, flow: int | None = None) -> pd.DataFrame:
-        """TCP_INFO over time; of one flow, or of all."""
+    def flow(self, which: int | str) -> dict[str, Any]:
+        """The scalars of one flow, by its number or name; units in the names.
+
+        >>> run.flow("upload")["goodput_mean_bps"]  # doctest: +SKIP
+        """
+        number = self.flow_number(which)
+        for scalars in self.summary["flows"]:
+            if scalars["flow"] == number:
+                return dict(scalars)
+        raise TraceError(
+            f"{self.path / SUMMARY} has no flow {number}, and the plan has",
+            hint=f"leowarp metrics {self.path} --again writes it anew",
+        )
+
+    def sockets(self, flow: int | str | None = None) -> pd.DataFrame:
+        """TCP_INFO over time, and BBR's mode (`bbr_mode`); of one flow, or of all."""
         return self._frame("sockets", flow)
 
-    def packets(self, flow: int | None = None) -> pd.DataFrame:
+    def packets(self, flow: int | str | None = None) -> pd.DataFrame:
         """Packet truth: the stored packets, each with its arrival or its place and cause of loss.
 
         Which are stored is `observe.packets`; late, lost and repeated ones always are (docs/concepts/truth.md).
         """
         return self._frame("packets", flow)
 
-    def bins(self, flow: int | None = None) -> pd.DataFrame:
+    def bins(self, flow: int | str | None = None) -> pd.DataFrame:
         """Packets by 50 ms of sending time; complete, whatever packets are stored."""
         return self._frame("bins", flow)
 
-    def delays(self, flow: int | None = None) -> pd.DataFrame:
+    def delays(self, flow: int | str | None = None) -> pd.DataFrame:
         """One-way delays and round trips of all packets, counted in narrow bins."""
         return self._frame("delays", flow)
 
@@ -222,24 +246,24 @@ class Run:
         """One row a flow: connecting, first and last byte, completion, bytes."""
         return self._frame("flows")
 
-    def echoes(self, flow: int | None = None) -> pd.DataFrame:
+    def echoes(self, flow: int | str | None = None) -> pd.DataFrame:
         """Probe packets of ping and udp flows."""
         return self._frame("echoes", flow)
 
-    def measures(self, flow: int | None = None, kind: str | None = None) -> pd.DataFrame:
+    def measures(self, flow: int | str | None = None, kind: str | None = None) -> pd.DataFrame:
         """What programs say that they measured (docs/guides/measures.md): transactions, page loads, segments, frames.
 
         Parameters
         ----------
-        flow : int, optional
-            A flow of kind program; of all if not given.
+        flow : int or str, optional
+            A flow of kind program, by number or name; of all if not given.
         kind : str, optional
             Lines of this kind alone, such as "page".
         """
         frame = self._frame("measures", flow)
         return frame if kind is None else frame[frame["kind"] == kind].reset_index(drop=True)
 
-    def acks(self, flow: int | None = None) -> pd.DataFrame:
+    def acks(self, flow: int | str | None = None) -> pd.DataFrame:
         """How receivers acknowledged: ACKs by the segments that they answer and the wait of the first of these."""
         return self._frame("acks", flow)
 
@@ -335,7 +359,7 @@ class Run:
         page = self.path / REPORT / "index.html"
         return page if page.exists() else None
 
-    def reordering(self, flow: int | None = None, scope: str | None = None) -> pd.DataFrame:
+    def reordering(self, flow: int | str | None = None, scope: str | None = None) -> pd.DataFrame:
         """Reordering of each flow, one row a scope: the "run", each "window" of it, around each "change" of the path.
 
         Columns: `leowarp.metrics.REORDERING_COLUMNS`; `table("reordering")` has them as the guest wrote them.
@@ -350,7 +374,9 @@ class Run:
         metrics.refuse_unknown(scope)
         return self._of(metrics.reordering(*self._reordering()), flow=flow, scope=scope)
 
-    def densities(self, flow: int | None = None, scope: str | None = None, kind: str | None = None) -> pd.DataFrame:
+    def densities(
+        self, flow: int | str | None = None, scope: str | None = None, kind: str | None = None
+    ) -> pd.DataFrame:
         """Histograms of reordering, one row a bar; kinds: "density" (RD), "buffer_density" (RBD), "n_reordering",
         "extent".
 
@@ -366,7 +392,7 @@ class Run:
         metrics.refuse_unknown(scope, kind)
         return self._of(metrics.densities(*self._reordering()), flow=flow, scope=scope, kind=kind)
 
-    def causes(self, flow: int | None = None) -> pd.DataFrame:
+    def causes(self, flow: int | str | None = None) -> pd.DataFrame:
         """What each route change made late, lost or sent again, and what none did, one row a flow and change.
 
         Columns: `leowarp.metrics.CAUSE_COLUMNS`. It is read out of the truth of each packet, so it takes a moment.
@@ -383,7 +409,7 @@ class Run:
         # A copy: the frame is kept, and what a notebook adds to it must not reach the next caller.
         return self.numbers.route_changes.copy()
 
-    def recovery(self, flow: int | None = None) -> pd.DataFrame:
+    def recovery(self, flow: int | str | None = None) -> pd.DataFrame:
         """How TCP flows came through the changes of their paths, one row a flow and change: dip and time until back,
         window, smoothed RTT, retransmissions, losses near it.
 
@@ -391,16 +417,16 @@ class Run:
         """
         return self._of(self.numbers.recoveries, flow=flow)
 
-    def series(self, name: str, flow: int | None = None) -> pd.DataFrame:
-        """A number over time: columns `t_ns`, `flow` and the name of the series.
+    def series(self, name: str, flow: int | str | None = None) -> pd.DataFrame:
+        """A number, or a state in words, over time: columns `t_ns`, `flow` and the name of the series.
 
         Parameters
         ----------
         name : str
             One of `leowarp.metrics.SERIES`, for instance "cwnd_pkts", "srtt_us", "goodput_in_order_bps",
-            "path_delay_ns"; the unit may be left out.
-        flow : int, optional
-            Of all flows that have it, one below the other, if not given.
+            "path_delay_ns", "bbr_mode"; the unit may be left out.
+        flow : int or str, optional
+            By number or name; of all flows that have it, one below the other, if not given.
 
         Raises
         ------
@@ -420,6 +446,11 @@ class Run:
             t_ns, value = series.of_flow(self.numbers, number)
             pieces.append(pd.DataFrame({"t_ns": t_ns, "flow": number, series.name: value}))
         frame = pd.concat(pieces, ignore_index=True)
+        if series.words:
+            words = [None if math.isnan(value) else series.word(int(value)) for value in frame[series.name]]
+            # A state that a newer version wrote is its digits, and no value is dropped.
+            every = dict.fromkeys([*series.words.values(), *(word for word in words if word is not None)])
+            frame[series.name] = pd.Categorical(words, categories=list(every))
         frame.attrs["units"] = {"t_ns": "ns", "flow": "", series.name: series.unit}
         return frame
 
@@ -431,13 +462,13 @@ class Run:
         planned = {name: self.table(name) for name in ("routes", "timeline")}
         return metrics.tables_of(measured, **planned, where=self.path), metrics.flow_pairs(self.observed_plan.flows)
 
-    def figure(self, name: str, *, flow: int | Sequence[int] | None = None, **options: Any) -> Figure:
+    def figure(self, name: str, *, flow: int | str | Sequence[int | str] | None = None, **options: Any) -> Figure:
         """A figure of the report by its name, for instance "goodput", as a matplotlib Figure.
 
         Parameters
         ----------
-        flow : int or sequence of int, optional
-            Which flows; by default all that the figure is about.
+        flow : int or str, or a sequence of them, optional
+            Which flows, by number or name; by default all that the figure is about.
         options
             As `leowarp.report.figure` takes them.
 
@@ -447,7 +478,7 @@ class Run:
         """
         return Run.drawing(self, name, flow=flow, **options)
 
-    def _of(self, frame: pd.DataFrame, flow: int | None, **wanted: Any) -> pd.DataFrame:
+    def _of(self, frame: pd.DataFrame, flow: int | str | None, **wanted: Any) -> pd.DataFrame:
         """Rows of a flow with the values that are wanted; None: any."""
         if flow is not None:
             wanted["flow"] = self.flow_number(flow)
@@ -485,6 +516,10 @@ class Run:
 
     def _repr_html_(self) -> str:
         return Run.inline((self,))
+
+
+_MOST_NAMES = 8
+"""Names of flows that a message lists."""
 
 
 def _frame_of(table: pa.Table) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from leowarp.errors import ScenarioError, TraceError
 from leowarp.metrics import metrics, read_tables
 from leowarp.trace import TABLES
 from support.synthetic import run as syn
+from support.synthetic.bbr import MODES_NS, write_synthetic_bbr
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +17,61 @@ def run(tmp_path_factory):
     path = syn.write_synthetic_run(tmp_path_factory.mktemp("runs") / "one")
     metrics(read_tables(path), scenario.resolve(scenario.load(path / "00-plan.toml"))).write(path)
     return lw.open(path)
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory):
+    path = write_synthetic_bbr(tmp_path_factory.mktemp("runs") / "named")
+    metrics(read_tables(path), scenario.resolve(scenario.load(path / "00-plan.toml"))).write(path)
+    return lw.open(path)
+
+
+def test_a_flow_is_asked_for_by_its_name_wherever_its_number_does(named):
+    assert named.flow_number("upload") == 0
+    assert named.flow("upload") == named.flow(0) == named.summary["flows"][0]
+    assert named.flow("upload")["name"] == "upload"
+    for read in (named.sockets, named.packets, named.bins, named.delays, named.echoes, named.reordering,
+                 named.densities, named.causes, named.recovery):  # fmt: skip
+        assert read("upload").equals(read(0))
+        assert read(flow="upload").equals(read(flow=0))
+    assert named.series("cwnd", "upload").equals(named.series("cwnd", 0))
+
+
+def test_a_name_that_no_flow_has_is_answered_with_the_names_that_there_are(named, run):
+    with pytest.raises(ScenarioError, match="there is no flow 'uplaod'") as caught:
+        named.sockets("uplaod")
+    assert caught.value.hint == 'did you mean "upload"? the run has only flow 0; names: upload'
+    with pytest.raises(ScenarioError, match="there is no flow 'upload'") as caught:
+        run.sockets("upload")
+    assert caught.value.hint == "the run has only flow 0"
+
+
+def test_the_mode_of_bbr_is_a_column_and_a_series_in_words(named, run):
+    sockets = named.sockets()
+    assert sockets["bbr_mode"].cat.categories.tolist() == ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"]
+    first = sockets[sockets["bbr_mode"] != sockets["bbr_mode"].shift()]
+    assert dict(zip(first["t_ns"], first["bbr_mode"], strict=True)) == MODES_NS
+    series = named.series("bbr_mode", "upload")
+    assert series["bbr_mode"].tolist() == sockets["bbr_mode"].tolist()
+    assert run.sockets()["bbr_mode"].isna().all()
+    assert run.series("bbr_mode")["bbr_mode"].isna().all()
+
+
+def test_states_are_series_in_words(run):
+    assert set(run.series("ca_state")["ca_state"]) == {"Open", "Recovery"}
+    assert run.series("ca_state")["ca_state"].tolist() == run.sockets()["ca_state"].tolist()
+
+
+def test_the_computed_column_is_read_with_others_or_alone(named):
+    some = named.table("sockets", columns=["bbr_mode", "t_ns"], filters=[("t_ns", "<", 2_000_000_000)])
+    assert some.column_names == ["bbr_mode", "t_ns"]
+    assert set(some["bbr_mode"].to_pylist()) == {"STARTUP", "DRAIN"}
+    draining = named.table("sockets", columns=["t_ns"], filters=[("bbr_mode", "==", "DRAIN")])
+    assert 1_000_000_000 <= min(draining["t_ns"].to_pylist()) <= max(draining["t_ns"].to_pylist()) < 2_000_000_000
+    with pytest.raises(ScenarioError, match="bbr_mode is never 'DRIAN'"):
+        named.table("sockets", filters=[("bbr_mode", "==", "DRIAN")])
+    assert named.table("sockets", columns=["t_ns"]).column_names == ["t_ns"]
+    assert named.table("sockets").column_names[-1] == "bbr_mode"
 
 
 @pytest.mark.slow

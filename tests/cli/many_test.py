@@ -24,7 +24,7 @@ def run(scenario, given, out, *, progress, **options):
     name = os.path.basename(out)
     def note(what):
         with open({log!r}, "a") as log:
-            log.write(f"{{what}} {{name}} {{os.getpid()}}\\n")
+            log.write(f"{{what}} {{name}} {{os.getpid()}} {{options['report']}}\\n")
     note("begins")
     progress(Progress(run="x", stage="guest", t_ns=500, duration_ns=1000, wall_s=1.0))
     if given.get("sleep"):
@@ -70,6 +70,13 @@ def test_each_job_gives_its_run_in_order_and_its_progress_under_its_label(worker
     assert [run.path for run in runs] == outs
     assert {(p.run, p.stage, p.t_ns) for p in seen if p.stage == "guest"} == {(n, "guest", 500) for n in "ABC"}
     assert sorted(p.run for p in seen if p.stage == "done") == ["A", "B", "C"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("asked", "given"), [({}, "False"), ({"report": True}, "True")])
+def test_reports_are_made_only_when_asked_for(worker, write_run, asked, given):
+    run_many([Job("s.toml", write_run("a"))], progress=False, **asked)
+    assert [line.split()[3] for line in worker.read_text().splitlines()] == [given, given]
 
 
 @pytest.mark.slow

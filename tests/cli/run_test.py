@@ -182,9 +182,11 @@ def test_killing_the_parent_of_several_runs_ends_them_all(tmp_path, spawn):
 def test_several_runs_at_once_equal_each_alone(tmp_path, chain):
     jobs = [lw.Job(CHAIN, tmp_path / name, {"run.duration": "3 s"}) for name in ("a", "b", "c")]
     seen = []
-    for run in lw.run_many(jobs, at_once=2, report=False, progress=seen.append):
+    for run in lw.run_many(jobs, at_once=2, progress=seen.append):
         for path in sorted((chain.path / "30-trace").iterdir()):
             assert (run.path / "30-trace" / path.name).read_bytes() == path.read_bytes(), path.name
+        # Reports are for whoever asks.
+        assert run.report is None
     assert {progress.run for progress in seen} == {"a", "b", "c"}
 
 

@@ -14,10 +14,13 @@ import typer
 
 import leowarp as lw
 from leowarp import layout, scenario
+from leowarp.cli import guest_verbs
 from leowarp.cli.app import app
 from leowarp.metrics import metrics, read_tables
 from leowarp.scenario.schema import Shell
+from leowarp.version import sources
 from support.elements import orbits_of, written
+from support.synthetic.bbr import write_synthetic_bbr
 from support.synthetic.run import write_synthetic_run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -282,6 +285,21 @@ def test_what_does_not_move_is_not_exported_as_czml(leowarp_within, write_run):
         assert "--czml" in answer.err
 
 
+def test_a_flow_is_asked_for_by_its_name(leowarp_within, tmp_path):
+    run = write_synthetic_bbr(tmp_path / "run")
+    metrics(read_tables(run), scenario.plan_of(run / layout.PLAN)).write(run)
+    by_name, by_number = (leowarp_within("export", run, "sockets", "--flow", flow) for flow in ("upload", "0"))
+    assert by_name.status == 0
+    assert by_name.out == by_number.out
+    assert by_name.out.splitlines()[1].endswith('"STARTUP"')
+    drawn = leowarp_within("plot", run, "bbr_mode", "--flow", "upload", "-o", tmp_path / "mode.svg")
+    assert (drawn.status, drawn.out.strip()) == (0, str(tmp_path / "mode.svg"))
+    for words in (("export", run, "packets"), ("plot", run, "cwnd"), ("report", run)):
+        answer = leowarp_within(*words, "--flow", "uplod")
+        assert answer.status == 2
+        assert 'did you mean "upload"?' in answer.err
+
+
 @pytest.mark.slow
 def test_metrics_print_what_is_missing_only_if_asked_and_as_a_dash(leowarp, write_run):
     run = write_run()
@@ -319,6 +337,7 @@ def test_version_names_the_libraries_and_builds_nothing(leowarp, tmp_path):
     assert told["kernels_built"] == []
     assert not (tmp_path / "cache").exists()
     assert told["leowarp"]
+    assert {name: told[name] for name in sources()} == sources()
     assert {"python", "numpy", "pyarrow"} <= told.keys()
 
 
@@ -329,6 +348,19 @@ def test_a_broken_pipe_is_no_error(leowarp, tmp_path):
     done = subprocess.run(["bash", str(script)], capture_output=True, text=True, check=True)
     assert "Traceback" not in done.stderr
     assert done.stdout.splitlines()[-1] == "0"
+
+
+def test_the_demo_makes_the_reports_of_its_runs(leowarp_within, monkeypatch, tmp_path):
+    asked = []
+
+    def run_many(jobs, **options):
+        asked.append(([job.label for job in jobs], options["report"]))
+        raise lw.GuestError("enough")
+
+    monkeypatch.setattr(lw, "run_many", run_many, raising=False)
+    monkeypatch.setattr(guest_verbs, "built_image", lambda choice: None)
+    assert leowarp_within("demo", "--out", tmp_path / "demo").status == lw.GuestError.exit_code
+    assert asked == [(["reno", "cubic", "bbr"], True)]
 
 
 def test_frames_carry_units_and_missing_values_stay_missing(write_run):
@@ -343,6 +375,10 @@ def test_frames_carry_units_and_missing_values_stay_missing(write_run):
         run.sockets(flow=9)
     assert run.plan.name == "chain"
     assert run.warnings == ["look twice"]
+
+
+def test_the_manifest_says_which_sources_made_the_run(write_run):
+    assert lw.open(write_run()).manifest["leowarp_sources"] == sources()
 
 
 def test_the_manifest_lists_each_file_with_its_sha256(write_run):

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from leowarp.version import REVISION, revision_of, sources
+
 pytestmark = [pytest.mark.guest, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,6 +44,7 @@ def test_the_wheel_carries_kernel_agent_and_what_the_gpl_asks_for(wheel):
         facts = json.loads(archive.read("leowarp/_guest/kernel.json"))
         copying = archive.read("leowarp/_guest/source/COPYING").decode()
         rebuild = archive.read("leowarp/_guest/source/REBUILD.md").decode()
+        revision = json.loads(archive.read(f"leowarp/{REVISION}"))
     # The tag promises a glibc that has every symbol version which the library names, and asks for none newer.
     versions = {int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", library)}
     assert max(versions) == int(tag[1])
@@ -56,6 +59,7 @@ def test_the_wheel_carries_kernel_agent_and_what_the_gpl_asks_for(wheel):
     assert "GNU GENERAL PUBLIC LICENSE" in copying
     assert "linux-source-6.12" in rebuild
     assert not [name for name in names if name.endswith("_test.py")]
+    assert revision == revision_of(ROOT)
 
 
 def ordinary_user(python: Path, libraries: str) -> list[str]:
@@ -114,5 +118,7 @@ def test_an_ordinary_user_without_a_compiler_runs_a_scenario(wheel):
     summary = json.loads((home / "run" / "summary.json").read_text())
     assert summary["virtual_s"] == 5
     assert not (home / "run" / "INCOMPLETE").exists()
+    # The installed package is that of the checkout, by its commit and by its files.
+    assert json.loads((home / "run" / "manifest.json").read_text())["leowarp_sources"] == sources()
     (home / "arrivals.txt").write_text("1\n3\n2\n4\n")
     assert json.loads(run("reorder", "arrivals.txt", "--threshold", "3", "--json"))["reordered_ratio"] == 0.25

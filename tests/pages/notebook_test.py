@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A notebook that is executed by a kernel, and its outputs in a browser."""
 
+import re
+import sys
+from pathlib import Path
+
 import pytest
 
 import leowarp
@@ -10,6 +14,8 @@ from leowarp.replicates import open_group
 from leowarp.report.bands import GROUP_FIGURES
 from support.notebooks import as_page, executed, is_png, shown
 from support.synthetic.run import PLAN_TOML
+
+CHAIN = Path(__file__).parents[2] / "examples" / "chain.toml"
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +74,27 @@ def test_a_figure_that_cannot_be_drawn_says_why_and_others_stand(synthetic):
     assert "Goodput over time: cannot draw" in shown_html
     assert "A route change, packet by packet: " not in shown_html
     assert "data:image/png;base64," in shown_html
+
+
+@pytest.mark.guest
+def test_progress_is_one_quiet_output_of_a_cell_whatever_makes_the_runs(tmp_path):
+    short = "{'run.duration': '3 s', 'flows.0.name': 'upload'}"
+    one, many, command, flow = executed(
+        [
+            f"import leowarp as lw\nrun = lw.run({str(CHAIN)!r}, {short}, 'one')",
+            f"runs = lw.run_many([lw.Job({str(CHAIN)!r}, name, {short}) for name in 'abc'], at_once=2)",
+            f"!{sys.executable} -m leowarp run {CHAIN} --out command --set run.duration='1 s' --no-report --force",
+            "run.flow('upload')['name']",
+        ],
+        tmp_path,
+    )
+    for cell, last in ((one, "one: done"), (many, "3 done")):
+        (output,) = cell["outputs"]
+        assert output["output_type"] == "display_data"
+        assert output["data"] == {"text/plain": last}
+    # A command of a cell writes on a terminal of its own: lines as in a log, and no bar.
+    text = "".join(output["text"] for output in command["outputs"])
+    assert "command: done" in text
+    # Jupyter shows bold type (SGR); what moves a cursor it shows as it is.
+    assert re.sub(r"\x1b\[[0-9;]*m|\r\n", "", text).isprintable()
+    assert shown(flow)["text/plain"] == "'upload'"

@@ -9,6 +9,7 @@ import pytest
 import leowarp
 from leowarp import view
 from leowarp.ephemeris import ephemeris_of
+from support.synthetic.bbr import MODES_NS, write_synthetic_bbr
 from support.synthetic.run import CHANGES_NS, PATHS, PLAN_TOML, QUEUE_PKTS
 
 pytestmark = pytest.mark.slow
@@ -219,6 +220,16 @@ def test_runs_are_compared_with_one_clock(browser, run_dir, synthetic, tmp_path)
     told = tab.text(".plot-head")
     assert "cubic" in told
     assert "reno" in told
+    assert tab.complaints == []
+
+
+def test_the_mode_of_bbr_is_shown_in_words(browser, tmp_path):
+    page = view.write_view([write_synthetic_bbr(tmp_path / "bbr")], tmp_path / "view.html")
+    tab = browser.open(f"{page.as_uri()}#t=0.5")
+    for t_ns, mode in MODES_NS.items():
+        at(tab, t_ns / 1e9 + 0.5)
+        heads = tab.run("Array.from(document.querySelectorAll('.plot-head'), (head) => head.textContent)")
+        assert f"mode of BBRmode {mode}" in heads
     assert tab.complaints == []
 
 

@@ -2,6 +2,10 @@
 """What of the package goes into a wheel: nothing that only tests need."""
 
 import ast
+import importlib.util
+import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -38,3 +42,28 @@ def test_nothing_in_the_wheel_imports_what_only_tests_have(shipped):
     modules = [path for path in shipped.values() if path.suffix == ".py"]
     assert len(modules) > 200
     assert {str(path): found for path in modules if (found := ONLY_FOR_TESTS.intersection(imported(path)))} == {}
+
+
+def test_a_wheel_carries_the_commit_of_its_checkout(tmp_path):
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "tools" / "hatch_build.py")
+    built = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(built)
+    package = tmp_path / "python" / "leowarp"
+    package.mkdir(parents=True)
+    for name in ("version.py", built.NATIVE):
+        shutil.copy(ROOT / "python" / "leowarp" / name, package / name)
+    (tmp_path / "build" / "guest").mkdir(parents=True)
+    (tmp_path / "build" / "guest" / "linux").touch()
+
+    def carried():
+        data = {}
+        built.GuestHook(str(tmp_path), {}, None, None, "", "wheel").initialize("standard", data)
+        (file,) = [path for path, place in data["force_include"].items() if place == "leowarp/_revision.json"]
+        return json.loads(Path(file).read_text())
+
+    assert carried() == {"git_commit": None, "git_changed": None}
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    for words in (["init"], ["add", "python/leowarp/version.py"], ["commit", "--message", "first"]):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    assert carried() == {"git_commit": head, "git_changed": False}

@@ -40,6 +40,8 @@ export interface Pair {
 }
 
 export interface Flow {
+  /** As everywhere else; several flows may have one name. */
+  name: string;
   kind: "tcp" | "ping" | "udp" | "program";
   source: number;
   destination: number;
@@ -123,6 +125,8 @@ export interface RunDocument {
   drops: { t: Float64Array; direction: Int32Array; cause: Uint8Array; of: number };
   load: LoadDocument | null;
   packets: Packets | null;
+  /** The words for the numbers of the rows `bbr_mode`. */
+  bbr_modes: string[];
   fading: { snr_db: number; smallest_cdb: Int32Array; mean_cdb: Int32Array } | null;
 }
 

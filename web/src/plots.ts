@@ -22,6 +22,8 @@ interface Row {
   traces: Trace[];
   /** Above this it is cut off: what fills a hole arrives in a burst of several times the capacity. */
   most: number;
+  /** The words of a state, for whole numbers from 0 on; empty of numbers. */
+  words: string[];
 }
 
 export interface Marks {
@@ -35,7 +37,7 @@ const CUT = 1.3;
 export class Plots {
   private plots: uPlot[] = [];
   private heads: HTMLElement[] = [];
-  private values: { element: HTMLElement; traces: Trace[] }[] = [];
+  private values: { element: HTMLElement; traces: Trace[]; words: string[] }[] = [];
   private range: [number, number];
   private shown = "";
 
@@ -63,9 +65,9 @@ export class Plots {
   private rows(flow: number, colours: Theme): Row[] {
     const several = this.runs.length > 1;
     const rows: Row[] = [];
-    const add = (name: string, of: (run: Run, colour: string) => Trace[], cut = false): void => {
+    const add = (name: string, of: (run: Run, colour: string) => Trace[], cut = false, words: string[] = []): void => {
       const traces = this.runs.flatMap((run) => of(run, several ? colours.runs[run.number % colours.runs.length] : colours.runs[0]));
-      if (traces.some((trace) => trace.y.some((y) => y !== null))) rows.push({ name, traces, most: cut ? CUT * quantile(traces, 0.98) : Infinity });
+      if (traces.some((trace) => trace.y.some((y) => y !== null))) rows.push({ name, traces, most: cut ? CUT * quantile(traces, 0.98) : Infinity, words });
     };
     const trace = (run: Run, colour: string, key: string, scale: number, what: string): Trace[] => {
       const of = run.document.flows[Math.min(flow, run.document.flows.length - 1)];
@@ -79,6 +81,7 @@ export class Plots {
     ]);
     add("probe, ms", (run, colour) => probes(run, flow, colour, several));
     add("congestion window, packets", (run, colour) => trace(run, colour, "cwnd_pkts", 1, "window"));
+    add("mode of BBR", (run, colour) => trace(run, colour, "bbr_mode", 1, "mode"), false, this.runs[0].document.bbr_modes);
     add("waiting on the path, packets", (run, colour) => trace(run, colour, "queue_pkts", 1, "queue"));
     add("late, packets in 50 ms", (run, colour) => [
       ...trace(run, several ? colour : colours.late, "late_pkts", 50e-3 / run.document.step_s, "late"),
@@ -101,13 +104,16 @@ export class Plots {
       const value = document.createElement("b");
       chip.append(`${trace.label} `, value);
       head.append(chip);
-      this.values.push({ element: value, traces: [trace] });
+      this.values.push({ element: value, traces: [trace], words: row.words });
     }
     const box = document.createElement("div");
     box.className = "plot";
     this.element.append(head, box);
     const data = uPlot.join(row.traces.map((trace) => [trace.x, trace.y] as uPlot.AlignedData));
     const axis = { stroke: colours.quiet, grid: { stroke: colours.line, width: 0.5 }, ticks: { show: false } };
+    const isState = row.words.length > 0;
+    const places = row.words.map((_, place) => place);
+    const ofStates = { splits: () => places, values: () => row.words, font: "7px sans-serif", space: 1 };
     const plot = new uPlot(
       {
         width: Math.max(box.clientWidth, 200),
@@ -115,7 +121,10 @@ export class Plots {
         legend: { show: false },
         cursor: { show: false },
         padding: [5, 8, last ? 0 : 5, 0],
-        scales: { x: { time: false, range: () => this.range }, y: { range: (_u, low, high) => spread(low, high, row.most) } },
+        scales: {
+          x: { time: false, range: () => this.range },
+          y: { range: (_u, low, high) => (isState ? [-0.5, places.length - 0.5] : spread(low, high, row.most)) },
+        },
         series: [
           {},
           ...row.traces.map((trace) => ({
@@ -124,12 +133,12 @@ export class Plots {
             width: trace.width,
             spanGaps: false,
             points: { show: trace.points ?? false, size: 3, fill: trace.colour },
-            paths: trace.points ? () => null : undefined,
+            paths: trace.points ? () => null : isState ? uPlot.paths.stepped!({ align: 1 }) : undefined,
           })),
         ],
         axes: [
           { ...axis, show: last, size: 20, gap: 2, values: (_u, ticks) => ticks.map((t) => `${t} s`) },
-          { ...axis, size: 46, gap: 3, space: 26 },
+          { ...axis, size: 46, gap: 3, space: 26, ...(isState ? ofStates : {}) },
         ],
         hooks: { drawClear: [(u) => this.drawMarks(u, colours)] },
       },
@@ -197,11 +206,11 @@ export class Plots {
       head.hidden = share < 0 || share > 1;
       head.style.transform = `translateX(${share * this.plots[i].over.clientWidth}px)`;
     }
-    for (const { element, traces } of this.values) {
+    for (const { element, traces, words } of this.values) {
       const [trace] = traces;
       const place = lastAt(trace.x, t_s);
       const y = place < 0 ? null : trace.y[place];
-      const text = y === null || y === undefined ? "–" : shownNumber(y);
+      const text = y === null || y === undefined ? "–" : (words[y] ?? shownNumber(y));
       if (element.textContent !== text) element.textContent = text;
     }
   }

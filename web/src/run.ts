@@ -192,11 +192,9 @@ export class Run {
     return t_s / this.document.tick_s + 1e-6;
   }
 
-  /** Name of a flow: what tells it from the others. */
+  /** Name of a flow with its number, by which equal ones differ. */
   flowName(number: number): string {
-    const flow = this.document.flows[number];
-    const ends = `${this.name(flow.source)} to ${this.name(flow.destination)}`;
-    return `${number}: ${flow.congestion_control ?? flow.kind}, ${ends}`;
+    return `${number}: ${this.document.flows[number].name}`;
   }
 }
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from leowarp.cli.look_verbs import plan_of
 from leowarp.errors import ScenarioError
+from leowarp.flownames import FlowKey, named
 from leowarp.scenario.schema import Access, Measured
 from leowarp.timeline.measured import Description, Measurement, read, read_capacity
 from leowarp.timeline.measured.files import capacity_format_of
@@ -103,7 +104,7 @@ def _of_run(path: Path) -> list[Measurement]:
         kept = np.diff(sent_ns, prepend=-1) > 0
         # Where the run has a wall clock, reconfigurations are told in seconds of its minute.
         wall_ns = wall_ns_of(plan.medium.clock) if isinstance(plan.medium, Access) else None
-        source = f"{path}, flow {number}"
+        source = f"{path}, {named(FlowKey.of_plan(number, flow))}"
         pings.append(Measurement.of_round_trips(sent_ns[kept], rtt_ns[kept], wall_ns=wall_ns, source=source))
     if not pings:
         raise ScenarioError(f"{path}: the run has no pings", 'a probe is a flow with kind = "ping"')

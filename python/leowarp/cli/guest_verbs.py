@@ -189,23 +189,27 @@ def _verdict(checks: list[Check], booted: bool | None) -> str:
 
 
 def version(json_: options.Json = False) -> None:
-    """Versions of leowarp, its libraries and, if it is built, its kernel."""
+    """Versions of leowarp (its commit and the hash of its files too), its libraries and, if it is built, its kernel."""
     from leowarp.cli.output import print_json
     from leowarp.guest.cache import cache_root
     from leowarp.trace.manifest import library_versions
-    from leowarp.version import VERSION
+    from leowarp.version import VERSION, sources
 
     # Only what is there: asking for the version must not build a kernel.
     kernels = sorted(
         {json.loads(file.read_text())["linux_version"] for file in cache_root().glob("kernel/*/kernel.json")}
     )
     # A kernel is in the cache once for each recipe; the set has each version of Linux once.
-    facts: dict[str, Any] = {"leowarp": VERSION, **library_versions(), "kernels_built": kernels}
+    facts: dict[str, Any] = {"leowarp": VERSION, **sources(), **library_versions(), "kernels_built": kernels}
     if json_:
         print_json(facts)
-    else:
-        for name, value in facts.items():
-            say(" ".join([name, *map(str, value if isinstance(value, list) else [value])]))
+        return
+    for name, value in facts.items():
+        say(" ".join([name, *(_plainly(each) for each in (value if isinstance(value, list) else [value]))]))
+
+
+def _plainly(value: Any) -> str:
+    return {None: "unknown", True: "yes", False: "no"}.get(value, str(value))
 
 
 def built_image(choice: str | Path) -> GuestImage:

@@ -44,9 +44,29 @@ CcModules = Annotated[
         "the scenario's guest.cc_modules; flows may then name any congestion control.",
     ),
 ]
+
+
+def flow_of(text: str) -> int | str:
+    """A flow as typed: a number, or the name that the scenario gives it, which begins with a letter.
+
+    >>> flow_of("3"), flow_of("upload")
+    (3, 'upload')
+    """
+    return int(text) if text.isascii() and text.isdecimal() else text
+
+
+Flow = Annotated[
+    # typer knows no union: the parser gives what the name and the number of a flow are.
+    Any, typer.Option("--flow", metavar="NUMBER|NAME", parser=flow_of, help="Only rows of this flow.")
+]
 Flows = Annotated[
-    list[int] | None,
-    typer.Option("--flow", min=0, help="Figures of this flow alone, by its number; may be repeated. All otherwise."),
+    list[Any] | None,
+    typer.Option(
+        "--flow",
+        metavar="NUMBER|NAME",
+        parser=flow_of,
+        help="Figures of this flow alone, by its number or name; may be repeated. All otherwise.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a complete run that stands there.")]

@@ -29,7 +29,7 @@ from leowarp.metrics import (
 from leowarp.routes.schema import ROUTES, ROUTES_DOC
 from leowarp.timeline.schema import EVENTS, TIMELINE, TIMELINE_DOC
 from leowarp.trace import TABLES
-from leowarp.trace.schema import Column
+from leowarp.trace.schema import COMPUTED, Column
 
 
 def reference_page() -> str:
@@ -55,7 +55,7 @@ def _lines() -> Iterator[str]:
         yield f"| `{event}` | {_cell(meaning)} |"
     # From the schemas that the host checks the guest's records with, so the page cannot say anything else.
     for table in TABLES.values():
-        columns = (_of_column(column) for column in table.columns)
+        columns = (_of_column(column) for column in (*table.columns, *COMPUTED.get(table.name, ())))
         yield from _table(f"30-trace/{table.name}.parquet", table.doc, columns)
     yield from _table(
         "40-metrics.parquet",

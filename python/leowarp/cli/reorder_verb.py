@@ -13,6 +13,7 @@ from leowarp.cli.output import say
 from leowarp.cli.reorder_request import Drawn, Request
 from leowarp.errors import HostError
 from leowarp.printable import one_line
+from leowarp.status import is_terminal
 
 if TYPE_CHECKING:
     from leowarp.reordering import Flow, Measured, Source
@@ -269,7 +270,7 @@ class _Shown:
 
     def __enter__(self) -> _Shown:
         # Taken when it begins, not at import: a test or a notebook may have put another stream in place of stderr.
-        self._clock, self._stream, self._is_terminal = time.monotonic, sys.stderr, sys.stderr.isatty()
+        self._clock, self._stream, self._is_terminal = time.monotonic, sys.stderr, is_terminal()
         self._begun = self._said = self._clock()
         return self
 

@@ -159,7 +159,7 @@ def export(
         Path | None,
         typer.Option("--out", "-o", help="File, or for pcapng a directory; stdout for a table if not given."),
     ] = None,
-    flow: Annotated[int | None, typer.Option("--flow", min=0, help="Only rows of this flow.")] = None,
+    flow: options.Flow = None,
     czml_: Annotated[
         bool, typer.Option("--czml", help="Satellites, stations and the links of paths for Cesium, instead of a table.")
     ] = False,

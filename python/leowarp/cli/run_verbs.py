@@ -107,7 +107,7 @@ def demo(
         if job not in todo:
             note(f"{job.out} is there already, of the same plan, kernel and agent; --force makes it again")
     # What stands complete was sorted out above, so whatever is left in the way is of another plan, or unfinished.
-    leowarp.run_many(todo, at_once=jobs, kernel=kernel, force=True, progress=True)
+    leowarp.run_many(todo, at_once=jobs, kernel=kernel, force=True, report=True, progress=True)
     runs = [leowarp.open(job.out) for job in made]
     with shown(True) as show:
         page = report.write_comparison(

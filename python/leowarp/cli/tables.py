@@ -8,7 +8,7 @@ from typing import Any
 
 from leowarp import scalars
 from leowarp.cli.output import fitting, print_table, say
-from leowarp.flownames import FlowKey, flow_names
+from leowarp.flownames import FlowKey, named
 from leowarp.overview import Section
 
 MOST_COLUMNS = 6
@@ -79,8 +79,8 @@ def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
     """
     _print_groups("Run", ("value",), scalars.RUN, [scalars.flat(summary)], nulls=nulls)
     flows = summary["flows"]
-    keys = [FlowKey.of_summary(flow) for flow in flows]
-    names = {key.number: _numbered(key, name) for key, name in zip(keys, flow_names(keys), strict=True)}
+    # With their numbers, which older summaries and the tables of a trace have alone.
+    names = {key.number: named(key) for key in (FlowKey.of_summary(flow) for flow in flows)}
     # A table a kind: TCP and probes have few scalars in common, and half of each column would be dashes.
     for kind in dict.fromkeys(flow.get("kind") for flow in flows):
         mine = [flow for flow in flows if flow.get("kind") == kind]
@@ -121,11 +121,6 @@ def _print_groups(
             rows.append((group, *("" for _ in columns)))
             rows += [(f"  {name}", *(scalar_text(summary.get(name)) for summary in values)) for name in mine]
     _print_blocks(Section(title, tuple(columns), tuple((name or "", tuple(texts)) for name, *texts in rows)))
-
-
-def _numbered(key: FlowKey, name: str) -> str:
-    """The name with the flow's number, by which other verbs ask for it."""
-    return name if f"flow {key.number}" in name else f"{name} (flow {key.number})"
 
 
 def scalar_text(value: Any) -> str | None:

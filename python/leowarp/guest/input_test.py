@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
 import struct
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,12 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leowarp import media, scenario
 from leowarp.errors import ScenarioError
 from leowarp.guest.input import EVENT, NONE, address, events, setup, windows, write_input
 from leowarp.guest.network import Network
 from leowarp.scenario.schema import Cures
 from leowarp.timeline.schema import TIMELINE
 
+CHAIN = Path(__file__).parents[3] / "examples" / "chain.toml"
 SCHEMA = pa.schema([(field.name, field.type) for field in TIMELINE])
 
 
@@ -319,3 +322,13 @@ def test_directions_equal_a_slow_search(pairs):
     slow = [2 * known.index((a, b)) if (a, b) in known else 2 * known.index((b, a)) + 1 for a, b in pairs]
     a, b = np.array(pairs).T
     assert network.directions(a, b).tolist() == slow
+
+
+def test_names_of_flows_do_not_reach_the_guest(tmp_path):
+    written = []
+    for name in ("upload", "none"):
+        given_plan = scenario.plan_of(CHAIN, {"flows.0.name": name})
+        assert given_plan.flows[0].name == (None if name == "none" else name)
+        write_input(given_plan, media.timeline_of(given_plan), tmp_path / name)
+        written.append({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()})
+    assert written[0] == written[1]

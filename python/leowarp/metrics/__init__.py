@@ -32,7 +32,7 @@ from leowarp.metrics.flows import GOODPUT_SERIES, counter, goodput, packet_rtt, 
 from leowarp.metrics.link_loads import link_loads
 from leowarp.metrics.link_values import LinkValues, link_values
 from leowarp.metrics.long_form import LONG_COLUMNS, numbers_of
-from leowarp.metrics.over_time import SERIES, Series, series_of
+from leowarp.metrics.over_time import SERIES, Series, flow_bbr_modes, series_of
 from leowarp.metrics.pairs import PAIR_COLUMNS, pairs
 from leowarp.metrics.probes import NEAR_NS, SLOT_COLUMNS, Probes, near, probes, quantile, slots
 from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use, path_queues, queue_series
@@ -94,6 +94,7 @@ __all__ = [
     "densities",
     "dip",
     "drops_by_cause",
+    "flow_bbr_modes",
     "flow_pairs",
     "goodput",
     "histogram",

@@ -151,6 +151,18 @@ def life(tables: Tables, number: int, flow: Any, end_ns: int) -> tuple[int, int]
     return start_ns, stop_ns if np.isnan(took_ns) else min(stop_ns, start_ns + int(took_ns))
 
 
+def identity(number: int, flow: Any) -> dict[str, Any]:
+    """The scalars of `scalars.of_flows.IDENTITY`, which the plan says."""
+    return {
+        "flow": number,
+        "name": flow.name,
+        "kind": flow.kind,
+        "source": flow.source,
+        "destination": flow.destination,
+        "congestion_control": flow.congestion_control if flow.kind == "tcp" else None,
+    }
+
+
 def flow_summary(
     tables: Tables, number: int, flow: Any, end_ns: int, *, is_only_sender: bool = True, is_only_receiver: bool = True
 ) -> dict[str, Any]:
@@ -171,13 +183,7 @@ def flow_summary(
     dict of scalar to value
         Names, units and definitions: `scalars/of_flows.py`. Values are plain Python numbers or text.
     """
-    row: dict[str, Any] = {
-        "flow": number,
-        "kind": flow.kind,
-        "source": flow.source,
-        "destination": flow.destination,
-        "congestion_control": flow.congestion_control if flow.kind == "tcp" else None,
-    }
+    row = identity(number, flow)
     ending = tables.of_flow("flows", number)
     ends: dict[str, int | None] = {}
     for name in ("bytes", "completion_ns", "connect_ns", "error"):

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers over time, by name: what there is of each flow, in which unit, and what exactly it is."""
+"""Numbers and states over time, by name: what there is of each flow, in which unit, and what exactly it is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from leowarp.errors import ScenarioError, TraceError
@@ -16,6 +18,8 @@ from leowarp.metrics.queues import path_queues
 from leowarp.metrics.tables import floats
 from leowarp.spelling import nearest
 from leowarp.trace import TABLES
+from leowarp.trace.bbr import BBR_CONTROLS, BBR_GAINS, bbr_modes
+from leowarp.trace.schema import BBR_MODES
 
 QUEUE_GRID_NS = 10_000_000
 """Instants at which the queues of a path are added up."""
@@ -23,7 +27,7 @@ QUEUE_GRID_NS = 10_000_000
 
 @dataclass(frozen=True)
 class Series:
-    """A number of a flow over time.
+    """A number or a state of a flow over time.
 
     Attributes
     ----------
@@ -37,6 +41,8 @@ class Series:
         The table of the trace that it is read from.
     steps : bool
         Whether a value holds until the next one; else it is what was met at that instant.
+    words : mapping of int to str
+        Of a state: what each number stands for; else empty.
     """
 
     name: str
@@ -44,6 +50,11 @@ class Series:
     definition: str
     needs: str
     steps: bool = True
+    words: Mapping[int, str] = field(default_factory=dict, hash=False)
+
+    def word(self, number: int) -> str:
+        """The word of a state; of one that a newer version wrote, its digits."""
+        return self.words.get(number, str(number))
 
     def of_flow(self, numbers: Numbers, flow: int) -> tuple[np.ndarray, np.ndarray]:
         """When and what: int64 array in ns and float64 array in `unit`, both of shape (n,); nan where null.
@@ -113,6 +124,26 @@ def _sampled(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.nda
     return samples["t_ns"].to_numpy(dtype="int64"), value
 
 
+def flow_bbr_modes(flow: Any, samples: pd.DataFrame) -> np.ndarray:
+    """The mode of a flow in each of its samples, as `trace.bbr.bbr_modes`; nan of every other congestion control.
+
+    Parameters
+    ----------
+    flow : plan.flows[number]
+    samples : DataFrame
+        Its rows of `sockets`.
+    """
+    # A table of an older run may lack the gains.
+    if flow.congestion_control not in BBR_CONTROLS or not set(BBR_GAINS) <= set(samples.columns):
+        return np.full(len(samples), np.nan)
+    return bbr_modes(*(floats(samples[gain]) for gain in BBR_GAINS))
+
+
+def _bbr_mode(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+    samples = numbers.tables.of_flow("sockets", flow)
+    return samples["t_ns"].to_numpy(dtype="int64"), flow_bbr_modes(numbers.flows[flow], samples)
+
+
 def _probed(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndarray]:
     # Null less a time is nan: a probe that was lost has a place in time and no value.
     echoes = numbers.tables.of_flow("echoes", flow)
@@ -121,12 +152,13 @@ def _probed(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.ndar
 
 
 def _of_sockets() -> dict[str, Series]:
-    """Every number that is sampled from the sockets."""
+    """Everything that is sampled from the sockets, but truth values."""
     return {
-        column.name: Series(column.name, column.unit, f"{column.doc}; at every `observe.sockets`", "sockets")
+        column.name: Series(
+            column.name, column.unit, f"{column.doc}; at every `observe.sockets`", "sockets", words=column.words
+        )
         for column in TABLES["sockets"].columns
-        # States are names that are stored as numbers: as a line over time they would be read as more and less.
-        if column.name not in ("t_ns", "flow", "state", "ca_state") and not pa.types.is_boolean(column.type)
+        if column.name not in ("t_ns", "flow") and not pa.types.is_boolean(column.type)
     }
 
 
@@ -136,6 +168,7 @@ _COMPUTED: dict[str, Callable[[Numbers, int, str], tuple[np.ndarray, np.ndarray]
     "path_delay_ns": _path_delay,
     "path_queue_pkts": _path_queue,
     "share_ratio": _share,
+    "bbr_mode": _bbr_mode,
     "probe_delay_ns": _probed,
     "probe_rtt_ns": _probed,
 }
@@ -147,11 +180,15 @@ SERIES: dict[str, Series] = {
         Series("path_delay_ns", "ns", "propagation along the path of the flow's pair from t_ns on", ""),
         Series("path_queue_pkts", "pkts", "packets waiting on all links of the path in force together", "links"),
         Series("share_ratio", "", "part of the goodput of all TCP flows that run through the second", "sockets"),
+        Series(
+            "bbr_mode", "", "BBR's mode by its two gains: STARTUP, DRAIN, PROBE_BW or PROBE_RTT; null for other "
+            "congestion controls and modules of your own; at every `observe.sockets`", "sockets", words=BBR_MODES,
+        ),
         Series("probe_delay_ns", "ns", "one-way delay of each probe, by when it was sent", "echoes", steps=False),
         Series("probe_rtt_ns", "ns", "round-trip time of each ping, by when it was sent", "echoes", steps=False),
         *_of_sockets().values(),
     )
-}
+}  # fmt: skip
 """Every series: what is computed, then what is sampled from the sockets."""
 
 

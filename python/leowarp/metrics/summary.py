@@ -23,7 +23,7 @@ from leowarp.metrics.channels import Pair
 from leowarp.metrics.connections import datagram_scalars, program_scalars
 from leowarp.metrics.cures import cure_scalars
 from leowarp.metrics.delays import delays
-from leowarp.metrics.flows import flow_summary, life, received_ce_pkts
+from leowarp.metrics.flows import flow_summary, identity, life, received_ce_pkts
 from leowarp.metrics.handovers import losses_near_changes, of_packets, of_probes, recovery_scalars
 from leowarp.metrics.iperf3 import iperf3_scalars
 from leowarp.metrics.link_values import LinkValues
@@ -176,11 +176,8 @@ def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
 
 def _of_programs(run: Evidence, number: int) -> dict[str, Any]:
     """Scalars of a flow of programs; its connections are flows with scalars of their own."""
-    flow = run.plan.flows[number]
-    ends = {"flow": number, "kind": flow.kind, "source": flow.source, "destination": flow.destination}
-    ends |= {"congestion_control": None} | program_scalars(run.tables, number)
-    ends |= iperf3_scalars(run.tables, number)
-    return ends | measure_scalars(run.tables, number, run.end_ns)
+    ends = identity(number, run.plan.flows[number]) | program_scalars(run.tables, number)
+    return ends | iperf3_scalars(run.tables, number) | measure_scalars(run.tables, number, run.end_ns)
 
 
 _OF_KIND = {"tcp": _of_tcp, "program": _of_programs}

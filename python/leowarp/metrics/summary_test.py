@@ -2,6 +2,8 @@
 """The summaries of the synthetic runs hold what is declared, in its order, and `40-metrics.parquet` its definitions."""
 
 import dataclasses
+import itertools
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +13,7 @@ from leowarp.metrics import metrics, read_tables
 from leowarp.metrics.summary import Evidence
 from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS, DATAGRAMS, REORDERING
 from leowarp.scalars.of_run import COSTS, CURES
-from support.synthetic.access import write_synthetic_access
+from support.synthetic.access import PLAN_TOML, write_synthetic_access
 
 NO_TRANSFERS = {"completion_ns", "completion_goodput_bps"}
 # `acks` and the kernel's counters are not among the tables, and some columns of TCP_INFO
@@ -27,7 +29,9 @@ NOT_OF_PROBES = {"congestion_control", "connect_ns", "completion_ns", "bytes", "
 @pytest.fixture(scope="module")
 def both(result, tmp_path_factory):
     """The run over satellites and the one over an access link: TCP, pings."""
-    path = write_synthetic_access(tmp_path_factory.mktemp("access") / "run")
+    numbers = itertools.count()
+    named = re.sub(r"\[\[flows\]\]", lambda _: f'[[flows]]\nname = "number {next(numbers)}"', PLAN_TOML)
+    path = write_synthetic_access(tmp_path_factory.mktemp("access") / "run", named)
     plan = scenario.resolve(scenario.load(path / "00-plan.toml"))
     return result, metrics(read_tables(path), plan)
 

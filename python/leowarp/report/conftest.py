@@ -6,6 +6,7 @@ import pytest
 from leowarp.metrics import metrics, read_tables
 from leowarp.report import RunView
 from support.synthetic.access import write_synthetic_access
+from support.synthetic.bbr import write_synthetic_bbr
 from support.synthetic.run import PLAN_TOML, write_synthetic_run
 
 
@@ -31,6 +32,15 @@ def other_run_dir(tmp_path_factory):
 @pytest.fixture(scope="session")
 def access_dir(tmp_path_factory):
     path = write_synthetic_access(tmp_path_factory.mktemp("runs") / "access")
+    view = RunView(path)
+    metrics(view.tables, view.plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def bbr_dir(tmp_path_factory):
+    """A run of BBR, whose flow is called "upload"."""
+    path = write_synthetic_bbr(tmp_path_factory.mktemp("runs") / "bbr")
     view = RunView(path)
     metrics(view.tables, view.plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
     return path

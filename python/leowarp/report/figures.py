@@ -255,7 +255,7 @@ def views(runs: Runs) -> list[RunView]:
     return [run if isinstance(run, RunView) else RunView(run) for run in many]
 
 
-def figure(runs: Runs, name: str, *, flow: int | Sequence[int] | None = None, **options: Any) -> Figure:
+def figure(runs: Runs, name: str, *, flow: int | str | Sequence[int | str] | None = None, **options: Any) -> Figure:
     """A figure of a run or of several runs.
 
     Parameters
@@ -264,9 +264,9 @@ def figure(runs: Runs, name: str, *, flow: int | Sequence[int] | None = None, **
         Run directories.
     name : str
         One of `FIGURES`.
-    flow : int or sequence of int, optional
-        Which flows of each run; by default all that the figure is about. Up to eight are a line each; of more, their
-        distribution is drawn, or those that were hit hardest, and the figure says so.
+    flow : int or str, or a sequence of them, optional
+        Which flows of each run, by number or name; by default all that the figure is about. Up to eight are a line
+        each; of more, their distribution is drawn, or those that were hit hardest, and the figure says so.
     options
         Of that figure, e.g. `bin_ns`, `start_s`, `change_s`.
 
@@ -310,7 +310,7 @@ def flows_of(run: RunView, name: str) -> list[int]:
     return {"probes": run.probe_flows, "pings": run.ping_flows, "any": every}.get(FIGURES[name].shows, run.tcp_flows)
 
 
-def _of_flows(run: RunView, name: str, flow: int | Sequence[int] | None) -> list[RunView]:
+def _of_flows(run: RunView, name: str, flow: int | str | Sequence[int | str] | None) -> list[RunView]:
     """A view of each flow of a run that a figure shows; the run itself if it has no two of them.
 
     Raises
@@ -325,7 +325,7 @@ def _of_flows(run: RunView, name: str, flow: int | Sequence[int] | None) -> list
         # Reordering is that of TCP where there is any.
         have = run.tcp_flows or have if FIGURES[name].shows == "any" else have
         return [run] if len(have) < 2 else [run.of_flow(number) for number in have]
-    wanted = [flow] if isinstance(flow, int) else list(dict.fromkeys(flow))
+    wanted = run.chosen(flow)
     wrong = [number for number in wanted if number not in have]
     if wrong or not wanted:
         known = ", ".join(f"{number} ({run.flow_names[number]})" for number in have[:MOST_LINES])

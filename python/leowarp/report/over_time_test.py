@@ -3,7 +3,7 @@
 
 import pytest
 
-from leowarp.errors import ScenarioError
+from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import plot
 from support.synthetic import run as syn
 
@@ -44,3 +44,23 @@ def test_a_change_of_the_path_is_marked(run_dir):
     axes = plot(run_dir, ["path_delay"]).axes[0]
     marked = {float(line.get_xdata()[0]) for line in axes.lines[1:]}
     assert marked == {t_ns / 1e9 for t_ns in syn.CHANGES_NS}
+
+
+def test_a_state_is_drawn_by_its_words(bbr_dir):
+    (axes,) = plot(bbr_dir, ["bbr_mode"], flow="upload").axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["STARTUP", "DRAIN", "PROBE_BW", "PROBE_RTT"]
+    # Only those that there were in the time that is shown.
+    (axes,) = plot(bbr_dir, ["bbr_mode"], from_s=3.0, to_s=12.5).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["PROBE_BW", "PROBE_RTT"]
+    assert axes.get_title(loc="left") == "synthetic, upload"
+
+
+def test_of_flows_that_were_not_asked_for_those_that_have_the_series_are_drawn(bbr_dir, run_dir):
+    window, mode = plot([bbr_dir, run_dir], ["cwnd", "bbr_mode"]).axes
+    assert [len([line for line in axes.lines if len(line.get_xdata()) > 2]) for axes in (window, mode)] == [2, 1]
+    mode, window = plot([bbr_dir, run_dir], ["bbr_mode", "cwnd"]).axes
+    assert len(mode.figure.legends[0].get_texts()) == 2
+    with pytest.raises(TraceError, match="it has none"):
+        plot([bbr_dir, run_dir], ["bbr_mode"], flow=0)
+    with pytest.raises(TraceError, match="it has none"):
+        plot(run_dir, ["bbr_mode"])

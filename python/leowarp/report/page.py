@@ -42,7 +42,8 @@ STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude"
 
 def write_report(
     run_dir: str | Path, *, command: str | None = None, formats: Sequence[str] = (),
-    figures: Sequence[str] | None = None, flow: int | Sequence[int] | None = None, on_figure: OnFigure | None = None,
+    figures: Sequence[str] | None = None, flow: int | str | Sequence[int | str] | None = None,
+    on_figure: OnFigure | None = None,
 ) -> Path:  # fmt: skip
     """Writes a run's figures and page into `50-report/`; returns the page.
 
@@ -56,8 +57,8 @@ def write_report(
         Of the figures' files ("pdf", "png"), besides SVG.
     figures : sequence of str, optional
         Which figures, by name; by default all that the run has something to show in.
-    flow : int or sequence of int, optional
-        Which flows the figures show; by default all. The tables have all of them.
+    flow : int or str, or a sequence of them, optional
+        Which flows the figures show, by number or name; by default all. The tables have all of them.
     on_figure : callable, optional
         Hears how many figures are drawn, of how many.
 
@@ -70,7 +71,7 @@ def write_report(
     """
     view = RunView(run_dir)
     folder = view.path / layout.REPORT
-    chosen = _chosen_flows(view, flow)
+    chosen = None if flow is None else view.chosen(flow)
     drawing = Drawing(figures, formats, chosen, on_figure=on_figure or Drawing.on_figure)
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
     if figures is not None:
@@ -87,13 +88,6 @@ def write_report(
                 hint=f"the page is written, and says so too: {page}",
             )
     return page
-
-
-def _chosen_flows(view: RunView, flow: int | Sequence[int] | None) -> list[int] | None:
-    if flow is None:
-        return None
-    chosen = [flow] if isinstance(flow, int) else list(dict.fromkeys(flow))
-    return [view.run.flow_number(number) for number in chosen]
 
 
 def write_comparison(

@@ -64,12 +64,20 @@ class RunView:
 
     @cached_property
     def flow_names(self) -> list[str]:
-        """What each flow is called, by its number."""
-        return flow_names([
-            FlowKey(number, flow.source, flow.destination, flow.kind,
-                    flow.congestion_control if flow.kind == "tcp" else None)
-            for number, flow in enumerate(self.plan.flows)
-        ])  # fmt: skip
+        """The name of each flow, by its number."""
+        return flow_names([FlowKey.of_plan(number, flow) for number, flow in enumerate(self.plan.flows)])
+
+    def chosen(self, flow: int | str | Sequence[int | str]) -> list[int]:
+        """Numbers of the flows that a user asks for by number or name, each once.
+
+        Raises
+        ------
+        ScenarioError
+            If the run has no such flow.
+        """
+        # A name is a sequence, too, of its letters.
+        each = [flow] if isinstance(flow, str) or not isinstance(flow, Sequence) else flow
+        return list(dict.fromkeys(self.run.flow_number(one) for one in each))
 
     @property
     def plan(self) -> Plan:

@@ -54,7 +54,7 @@ def run_many(
     at_once: int | None = None,
     kernel: Path | str | None = None,
     force: bool = False,
-    report: bool = True,
+    report: bool = False,
     progress: bool | OnProgress = True,
     failures: Literal["raise", "return"] = "raise",
     trust: bool = False,
@@ -66,8 +66,10 @@ def run_many(
     jobs : sequence of Job
     at_once : int, optional
         How many at a time; as many as there are usable cores if not given.
-    kernel, force, report, trust
+    kernel, force, trust
         As for `leowarp.run`.
+    report : bool
+        Whether to make figures and page of each run; `leowarp report RUN` makes them later, too.
     progress : bool or callable
         True: one display for all on stderr. A callable gets each `Progress`.
     failures : {"raise", "return"}

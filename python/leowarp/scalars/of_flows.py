@@ -25,9 +25,9 @@ constant in `metrics/` that computes it; the text is what a reader of `40-metric
 may be equal (`rtt_min_ns` of TCP and of pings): they then have one unit, and a flow has one of the two.
 
 >>> [scalar.name for scalar in IDENTITY]
-['flow', 'kind', 'source', 'destination', 'congestion_control']
+['flow', 'name', 'kind', 'source', 'destination', 'congestion_control']
 >>> len(TCP), len(PROBE), len(COMMON)
-(106, 71, 48)
+(107, 72, 49)
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ _MEASURED = Group.MEASURED
 # What the flow was, from the plan. First, so that a row of `summary.json` begins with its own name.
 IDENTITY: Section = (
     Scalar("flow", COUNT, _WHAT, "number of the flow, from 0"),
+    Scalar("name", TEXT, _WHAT, "name of the flow in the scenario; null: none"),
     Scalar("kind", TEXT, _WHAT, "tcp, ping, udp or program"),
     Scalar("source", TEXT, _WHAT, "station that sends data"),
     Scalar("destination", TEXT, _WHAT, "station that receives it"),

@@ -28,6 +28,7 @@ from leowarp.scenario.node import Node
 from leowarp.scenario.positions import KeyPath, key_lines
 from leowarp.scenario.problems import Origin, Problem, ScenarioProblems
 from leowarp.scenario.queues import QueueKeys
+from leowarp.spelling import nearest
 
 Overrides = Mapping[str, Any] | Sequence[str]
 
@@ -275,12 +276,14 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
     below = base.value if base is not None else {}
     if isinstance(below, list):
         # Longer numbers are no place in any list, and Python's int() refuses texts of thousands of digits.
-        index = int(part) if part.isdecimal() and len(part) < 6 else None
+        index = int(part) if part.isdecimal() and len(part) < 6 else _places(below).get(part)
         if index is None or index > len(below):
             count = len(below)
             rule = f"{part!r} is not a place in the list {so_far}, which has {count} (0 is the first)"
+            near = nearest(part, _places(below))
+            guess = f"did you mean {so_far}.{near}? " if near else ""
             there = f"{so_far}.0 to {so_far}.{count - 1}, or " if count > 1 else f"{so_far}.0, or " if count else ""
-            raise ScenarioProblems([Problem(origin, here, rule, f"write {there}{so_far}.{count} to add one")])
+            raise ScenarioProblems([Problem(origin, here, rule, f"{guess}write {there}{so_far}.{count} to add one")])
         old = below[index] if index < len(below) else Node({}, origin)
         new = _override_node(old, rest, value, origin, here)
         return Node([*below[:index], merge(old, new), *below[index + 1 :]], origin)
@@ -297,6 +300,12 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
     if rest and child is not None and not isinstance(child.value, dict | list):
         raise ScenarioProblems([Problem(origin, here, f"{here} is a single value and has no keys")])
     return Node({part: _override_node(child, rest, value, origin, here)}, origin)
+
+
+def _places(items: Sequence[Node]) -> dict[str, int]:
+    """The places of a list's tables by their names, as far as they have one: stations, and flows that are named."""
+    names = [item.get("name") for item in items]
+    return {name.value: n for n, name in enumerate(names) if name is not None and isinstance(name.value, str)}
 
 
 def _merge(lower: Node, upper: Node) -> Node:

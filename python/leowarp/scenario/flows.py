@@ -8,6 +8,7 @@ for.
 from __future__ import annotations
 
 import re
+from itertools import count
 
 from leowarp import units
 from leowarp.scenario import sections
@@ -58,6 +59,10 @@ UDP_PAYLOAD_BYTES = 1200
 # `str.isalnum` also takes ü and ², which are two bytes each in a setsockopt. 15: TCP_CA_NAME_MAX less the closing 0.
 _CC_NAME = re.compile(r"[A-Za-z0-9_-]{1,15}")
 
+# A letter first: digits alone are a flow's number. No comma and no brackets: other names of flows have them.
+_FLOW_NAME = re.compile(r"[^\W\d_][\w .-]{0,39}")
+_NAME_OF_NUMBER = re.compile(r"flow ?\d+", re.IGNORECASE)
+
 
 def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
     """Fill in what a flow's kind and the run imply; every broken rule goes to `problems`.
@@ -94,7 +99,8 @@ def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
         for name in traffic.values.get("congestion_controls", {}):
             mixed = Section("traffic", traffic.where("congestion_controls"), {"congestion_control": name})
             _check_congestion_control(mixed, draft, problems)
-    # After the flows one by one: these two look at all of them together.
+    # After the flows one by one: these look at all of them together.
+    _check_names(draft, problems)
     _check_replies(draft, problems)
     _check_ends_of_run(draft, problems)
 
@@ -225,6 +231,26 @@ def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
         rule = 'is "none", and this flow is no flood'
         hint = 'write flood = true, or interval = "1 s"'
         problems.add(section.where("interval"), f"{section.name}.interval", rule, hint)
+
+
+def _check_names(draft: Draft, problems: Problems) -> None:
+    """A name is one of a flow, and of no other flow."""
+    first: dict[str, str] = {}
+    named = [(section, section.values["name"]) for section in draft.flows if section.values.get("name") is not None]
+    every = {name for _, name in named}
+    for section, name in named:
+        where, key = section.where("name"), f"{section.name}.name"
+        if _FLOW_NAME.fullmatch(name) is None:
+            rule = f'"{name}" is not the name of a flow'
+            hint = "1 to 40 letters, digits, blanks, dots, dashes and underscores, a letter first"
+            problems.add(where, key, rule, hint)
+        elif _NAME_OF_NUMBER.fullmatch(name) is not None:
+            rule = f'"{name}" is what a flow without a name is called'
+            problems.add(where, key, rule, 'say what it does, as in name = "upload"')
+        elif name in first:
+            free = next(text for number in count(2) if (text := f"{name}-{number}") not in every)
+            problems.add(where, key, f'{first[name]} is called "{name}", too', f'write name = "{free}"')
+        first.setdefault(name, section.name)
 
 
 def _check_replies(draft: Draft, problems: Problems) -> None:

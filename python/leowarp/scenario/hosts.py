@@ -39,6 +39,8 @@ class Flow:
 
     Attributes
     ----------
+    name : str or None
+        For people alone: the guest does not know it. None of the flows of ``[traffic]`` and of programs' connections.
     kind : str
         ``tcp``, ``ping``, ``udp`` or ``program``; what a kind does not have (`flows.FLOW_KEYS`) is None.
     source, destination : str
@@ -68,6 +70,11 @@ class Flow:
         The file that names the programs; no part of the plan's identity.
     """
 
+    name: str | None = text(
+        "What tables, figures and pages call the flow, and what `--flow` and `--set flows.NAME.size=...` take in place "
+        "of its number. A letter first, then letters, digits, blanks, dots, dashes and underscores; each name once.",
+        "none",
+    )
     kind: str = word(
         "Bulk TCP, ICMP echo, constant-rate UDP, or programs of your own.", ("tcp", "ping", "udp", "program"), "tcp"
     )

@@ -228,6 +228,7 @@ def test_files_that_cannot_be_read_say_so(tmp_path):
         ("flows.7.source=Madrid", "is not a place in the list flows, which has 1"),
         ("flows.7.source=Madrid", "write flows.0, or flows.1 to add one"),
         ("flows.x=1", "is not a place in the list flows"),
+        ("stations.Madird.height=1 m", "did you mean stations.Madrid?"),
         ("flows.-1.source=Madrid", "is not a place in the list flows"),
         ("flows.0.congestion_control=cubik", 'did you mean "cubic"'),
         ("flows.0=none", "--set flows.0=none: flows.0: 'none' is not a table"),
@@ -358,3 +359,53 @@ def test_odd_overrides_end_in_a_plan_or_a_scenario_error(tmp_path_factory, key, 
         except ScenarioError:
             continue
         assert plan.stations[0].name == "Madrid"
+
+
+def two_flows(first: str, second: str) -> str:
+    flow = GOOD[GOOD.index("[[flows]]") :]
+    return GOOD.replace(flow, f'{flow}name = "{first}"\n{flow}name = "{second}"\n')
+
+
+@pytest.mark.parametrize("name", ["upload", "video 2.5 Mbit", "Übertragung", "a-b_c", "x" * 40])
+def test_a_flow_may_be_called(tmp_path, name):
+    assert resolve(load(write(tmp_path, two_flows(name, "other")))).flows[0].name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "hint"),
+    [
+        ("3", "is not the name of a flow", "a letter first"),
+        ("3rd", "is not the name of a flow", "a letter first"),
+        ("a, b", "is not the name of a flow", "blanks, dots"),
+        ("a (b)", "is not the name of a flow", "blanks, dots"),
+        ("x" * 41, "is not the name of a flow", "1 to 40"),
+        ("Flow 3", "what a flow without a name is called", "upload"),
+        ("flow7", "what a flow without a name is called", "upload"),
+        ("other", 'flows.0 is called "other", too', 'write name = "other-2"'),
+    ],
+)
+def test_a_flow_may_not_be_called(tmp_path, name, says, hint):
+    (problem,) = problems_of(write(tmp_path, two_flows("other", name)))
+    assert problem.key == "flows.1.name"
+    assert says in problem.rule
+    assert hint in problem.hint
+
+
+def test_the_name_that_is_proposed_is_free(tmp_path):
+    flow = GOOD[GOOD.index("[[flows]]") :]
+    text = two_flows("a", "a-2") + f'{flow}name = "a"\n'
+    (problem,) = problems_of(write(tmp_path, text))
+    assert problem.hint == 'write name = "a-3"'
+
+
+def test_an_override_reaches_flows_and_stations_by_name(tmp_path):
+    path = write(tmp_path, two_flows("upload", "the other"))
+    plan = resolve(load(path, [
+        "flows.upload.size=1 MB", 'flows."the other".congestion_control=bbr', "stations.Tokyo.height=30 m",
+        "flows.1.name=renamed", "flows.renamed.stop=50 s",
+    ]))  # fmt: skip
+    assert [(flow.name, flow.size_bytes, flow.congestion_control) for flow in plan.flows] == [
+        ("upload", 1_000_000, "cubic"), ("renamed", None, "bbr"),
+    ]  # fmt: skip
+    assert plan.flows[1].stop_ns == 50 * 10**9
+    assert plan.stations[1].height_m == 30.0

@@ -577,3 +577,11 @@ def test_starlinks_first_generation_has_4408_satellites_in_five_shells(tmp_path:
     sky = resolve(load(tmp_path / "a.toml")).constellation
     assert sky is not None
     assert [one.satellites for one in sky.shells] == [1584, 1584, 720, 348, 172]
+
+
+def test_a_plan_keeps_the_names_of_flows_and_without_them_it_is_the_text_that_it_was(tmp_path):
+    plain = resolve(load(write(tmp_path, GOOD)))
+    assert "name" not in plain.to_toml()[plain.to_toml().index("[[flows]]") :].partition("\n\n")[0]
+    named = resolve(load(write(tmp_path, GOOD), {"flows.0.name": "upload"}))
+    assert again(tmp_path, named).flows[0].name == "upload"
+    assert named.to_toml().replace('name = "upload"\n', "") == plain.to_toml()

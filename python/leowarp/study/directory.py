@@ -87,7 +87,10 @@ def make_runs(
     if jobs:
         # force=True: what lies there is incomplete or of another plan, or the caller wants it anew. A failure is
         # returned, as the other runs can still be judged.
-        made = run_many(jobs, at_once=at_once, kernel=kernel, force=True, progress=progress, failures="return")
+        # With their reports, to which the study's page leads.
+        made = run_many(
+            jobs, at_once=at_once, kernel=kernel, force=True, report=True, progress=progress, failures="return"
+        )
         for job, result in zip(jobs, made, strict=True):
             if isinstance(result, LeowarpError):
                 failed[Path(job.out).name] = result

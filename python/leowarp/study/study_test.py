@@ -38,7 +38,9 @@ def made(monkeypatch, template):
     """`run_many` that copies the template under the job's own plan, and notes which runs were asked for."""
     asked = []
 
-    def run_many(jobs, **options):
+    def run_many(jobs, *, report, **options):
+        # The page of a study leads to the reports of its runs.
+        assert report
         results = []
         for job in jobs:
             out = Path(job.out)

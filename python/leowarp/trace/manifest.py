@@ -17,7 +17,7 @@ from typing import Any
 from leowarp import plainfiles
 from leowarp.layout import GUEST, INCOMPLETE, MANIFEST
 from leowarp.trace.program_logs import program_logs
-from leowarp.version import VERSION
+from leowarp.version import VERSION, sources
 
 MANIFEST_VERSION = 1
 # The manifest cannot hold its own sha256; the mark goes once the manifest is there.
@@ -54,6 +54,7 @@ def write_manifest(
     content = {
         "manifest_version": MANIFEST_VERSION,
         "leowarp_version": VERSION,
+        "leowarp_sources": sources(),
         "seed": seed,
         "kernel": kernel,
         "agent": agent,

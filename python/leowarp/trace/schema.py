@@ -246,6 +246,21 @@ SOCKETS = TableSchema(
     ),
 )
 
+BBR_MODES = {0: "STARTUP", 1: "DRAIN", 2: "PROBE_BW", 3: "PROBE_RTT"}
+"""As `enum bbr_mode` of net/ipv4/tcp_bbr.c numbers and names them, without BBR_."""
+
+BBR_MODE = Column(
+    "bbr_mode",
+    Kind(pa.uint8(), ""),
+    "",
+    "BBR's mode by its two gains; null for other congestion controls and modules of your own; computed as the table is "
+    "read, in no file",
+    words=BBR_MODES,
+)
+
+COMPUTED = {"sockets": (BBR_MODE,)}
+"""By table, columns that are computed from those of the file as it is read in words (`words.py`)."""
+
 PACKETS = TableSchema(
     "packets",
     "Packet",

@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 from leowarp.errors import ScenarioError
 from leowarp.metadata import decode_metadata
 from leowarp.spelling import one_of
+from leowarp.trace.bbr import BBR_GAINS, with_bbr_mode
 from leowarp.trace.convert import read
-from leowarp.trace.schema import TABLES
+from leowarp.trace.schema import COMPUTED, TABLES, Column
 
 
 def read_in_words(
@@ -47,11 +48,11 @@ def read_in_words(
         If a filter has a value that is no word of its column, or does not fit the table.
     """
     conditions = [] if isinstance(filters, pc.Expression) else list(_conditions(filters))
-    coded = {column.name for column in TABLES[table].columns if column.words or column.names}
+    coded = {column.name for column in _columns(table) if column.words or column.names}
     if not isinstance(filters, pc.Expression) and coded.isdisjoint(name for name, _, _ in conditions):
         # Filtered while it is read.
-        return in_words(read(trace, table, columns=columns, filters=filters), table, categories=categories)
-    whole = read(trace, table)
+        return in_words(_read(trace, table, columns, filters), table, categories=categories)
+    whole = _read(trace, table)
     known = _words(whole.schema, table)
     for name, _, value in conditions:
         for each in value if isinstance(value, (list, tuple, set)) else [value]:
@@ -65,6 +66,22 @@ def read_in_words(
         columns_of = f"its columns: {', '.join(whole.schema.names)}"
         raise ScenarioError(f"filtering the table {table}: {error}", hint=columns_of) from error
     return chosen if columns is None else chosen.select(columns)
+
+
+def _read(trace: Path | str, table: str, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
+    """The table with its computed columns, if `columns` is None or names one."""
+    computed = {column.name for column in COMPUTED.get(table, ())}
+    if not computed or (columns is not None and computed.isdisjoint(columns)):
+        return read(trace, table, columns=columns, filters=filters)
+    stored = None
+    if columns is not None:
+        stored = [name for name in dict.fromkeys([*columns, "flow", *BBR_GAINS]) if name not in computed]
+    found = with_bbr_mode(read(trace, table, columns=stored, filters=filters))
+    return found if columns is None else found.select(columns)
+
+
+def _columns(table: str) -> tuple[Column, ...]:
+    return (*TABLES[table].columns, *COMPUTED.get(table, ()))
 
 
 def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Table:
@@ -83,7 +100,7 @@ def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Tabl
     table : pyarrow.Table
         A number without a word, which a newer version wrote, becomes its digits.
     """
-    enumerations = {column.name for column in TABLES[name].columns if column.words}
+    enumerations = {column.name for column in _columns(name) if column.words}
     for column, words in _words(table.schema, name).items():
         place = table.schema.get_field_index(column)
         if place >= 0:
@@ -95,7 +112,7 @@ def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Tabl
 
 def _words(schema: pa.Schema, name: str) -> dict[str, Mapping[int, str]]:
     """Number to word of each column that has words; names of hosts and nodes are in the file's metadata."""
-    words = {column.name: column.words for column in TABLES[name].columns if column.words}
+    words = {column.name: column.words for column in _columns(name) if column.words}
     for column in TABLES[name].columns:
         names = decode_metadata(schema, column.names) if column.names else None
         if names is not None:

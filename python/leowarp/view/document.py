@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from leowarp.flownames import FlowKey, plain_name
 from leowarp.metrics.flows import life
 from leowarp.printable import one_line
+from leowarp.trace.schema import BBR_MODES
 from leowarp.view.container import Arrays
 from leowarp.view.load import load_of
 from leowarp.view.packets import BUDGET_BYTES, packets_of
@@ -78,6 +80,7 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
     pairs = {pair: number for number, pair in enumerate(source.pairs)}
     flows = [
         {
+            "name": clipped(plain_name(FlowKey.of_plan(number, flow))),
             "kind": flow.kind,
             "source": names(flow.source),
             "destination": names(flow.destination),
@@ -114,6 +117,7 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
         "load": load_of(source, arrays),
         "packets": packets_of(source, arrays, budget_bytes),
         "fading": fading_of_run(source, step_ns, arrays),
+        "bbr_modes": list(BBR_MODES.values()),
     }
     if sky is not None:
         # Clipped at the very end: until here names are keys, and two long ones may be equal once they are cut.

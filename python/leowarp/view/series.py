@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.media.mobile import realisation_of
-from leowarp.metrics import DATA, goodput, path_queues
+from leowarp.metrics import DATA, flow_bbr_modes, goodput, path_queues
 from leowarp.metrics.tables import floats
 from leowarp.scenario.schema import Mobile
 from leowarp.view.container import Arrays
@@ -27,8 +27,8 @@ MOST_DROPS = 200_000
 
 def step_ns_of(source: Source) -> int:
     """Step of the grid: a whole multiple of 50 ms, the length of the trace's bins."""
-    # 7 rows a flow at most (`flow_rows`).
-    steps = min(MOST_STEPS, MOST_VALUES // (7 * max(len(source.plan.flows), 1)))
+    # 8 rows a flow at most (`flow_rows`).
+    steps = min(MOST_STEPS, MOST_VALUES // (8 * max(len(source.plan.flows), 1)))
     return STEP_NS * max(1, -(-source.end_ns // (STEP_NS * steps)))
 
 
@@ -39,8 +39,9 @@ def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict
     -------
     rows : dict of str to array in the container
         A value a step: `goodput_kbps` (in order at the receiver), `srtt_us`, `cwnd_pkts` (missing where there is no
-        sample), `queue_pkts` (waiting on all links of the path together), `late_pkts`, `lost_pkts`, `again_pkts` (data,
-        by when they were sent). What the run did not observe is left out.
+        sample), `bbr_mode` (a key of `BBR_MODES`; of BBR alone), `queue_pkts` (waiting on all links of the path
+        together), `late_pkts`, `lost_pkts`, `again_pkts` (data, by when they were sent). What the run did not observe
+        is left out.
     """
     grid_ns = np.arange(0, source.end_ns, step_ns, dtype="int64")
     flow, tables = source.plan.flows[number], source.tables
@@ -52,6 +53,9 @@ def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict
         # a sample stands for the step that it begins
         rows["srtt_us"] = _last(t_ns, floats(samples["srtt_us"]), step_ns, len(grid_ns))
         rows["cwnd_pkts"] = _last(t_ns, floats(samples["cwnd_pkts"]), step_ns, len(grid_ns))
+        mode = flow_bbr_modes(flow, samples)
+        if np.isfinite(mode).any():
+            rows["bbr_mode"] = _last(t_ns, mode, step_ns, len(grid_ns))
     if tables.has("links") and source.plan.observe.queues_ns is not None:
         waiting = np.zeros(len(grid_ns))
         for in_force, pkts in path_queues(tables, (flow.source, flow.destination), source.end_ns, grid_ns):

@@ -24,6 +24,7 @@ from leowarp.view.packets import BUDGET_BYTES, packets_of
 from leowarp.view.page import built
 from leowarp.view.sky import AFTER, BEFORE, sky_of
 from leowarp.view.source import Source
+from support.synthetic.bbr import MODES_NS, write_synthetic_bbr
 from support.synthetic.run import CHANGES_NS, write_synthetic_run
 
 WIDTHS = {"i32": "<i4", "t": "<i4", "u8": "u1", "i16": "<i2"}
@@ -227,3 +228,13 @@ def test_a_run_of_an_older_version_has_a_page(tmp_path):
 def test_names_are_cut_and_made_visible():
     assert clipped("a\x1b[31m\nb") == "a\\x1b[31m\\nb"
     assert len(clipped("x" * 10_000)) == LONGEST_TEXT + 3
+
+
+def test_a_flow_has_its_name_and_bbr_its_mode(run, tmp_path):
+    found = unpacked(document([Source(write_synthetic_bbr(tmp_path / "bbr"))]))["runs"][0]
+    (flow,) = found["flows"]
+    assert flow["name"] == "upload"
+    words = [found["bbr_modes"][number] for number in flow["rows"]["bbr_mode"]]
+    assert [words[round(t_ns / 1e9 / found["step_s"])] for t_ns in MODES_NS] == list(MODES_NS.values())
+    assert run["flows"][0]["name"] == "Madrid to Tokyo, cubic"
+    assert "bbr_mode" not in run["flows"][0]["rows"]

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from leowarp.errors import ScenarioError
+from leowarp.flownames import FlowKey, named
 from leowarp.routes import Routes
 from leowarp.scenario.schema import Measured, Plan
 from leowarp.timeline.events import Events, LinkKind
@@ -177,7 +178,7 @@ def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
 def _pings_from_the_other_end(plan: Plan, measured: Measurement, begins_at: str) -> list[str]:
     """A warning for each ping that passes the two ways in the other order than the recorded round trips did."""
     return [
-        f"{measured.source}: its round trips begin at {begins_at}; flow {number} pings from {flow.source} and meets "
+        f"{measured.source}: its round trips begin at {begins_at}, and {named(FlowKey.of_plan(number, flow))} meets "
         f'halves of two of them (for its round trips write measured.rtt_from = "{flow.source}")'
         for number, flow in enumerate(plan.flows)
         if flow.kind == "ping" and flow.replies and flow.source != begins_at

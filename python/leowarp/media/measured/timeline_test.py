@@ -155,7 +155,7 @@ def test_the_second_half_of_a_round_trip_is_where_its_reply_passes(tmp_path: Pat
         flow = dataclasses.replace(resolved.flows[0], kind="ping", replies=True, source=ends[0], destination=ends[1])
         resolved = dataclasses.replace(resolved, flows=(flow,))
         assert (channel(resolved, first), channel(resolved, "r1" if first == "r0" else "r0")) == (sent, answered)
-        other = [f"begin at {rtt_from}; flow 0 pings from {ends[0]}", f'rtt_from = "{ends[0]}"']
+        other = [f"begin at {rtt_from}, and {ends[0]} to {ends[1]}, ping (flow 0) meets", f'rtt_from = "{ends[0]}"']
         warnings = warnings_of(timeline_of(resolved))
         assert [all(part in warning for part in other) for warning in warnings] == [True] * (
             rtt_from not in ("auto", ends[0])

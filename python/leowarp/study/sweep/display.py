@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a study is: on a terminal one bar, elsewhere a plain line every few seconds. Always on stderr."""
+"""How far a study is: on a terminal one bar, in a notebook one text, elsewhere a plain line every few seconds."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from leowarp.printable import one_line
 from leowarp.progress import PLAIN_INTERVAL_S, clock
+from leowarp.status import CellText, is_notebook, is_terminal
 
 WINDOW_S = 300.0
 """The rate is that of the last minutes: cheap runs may come first."""
@@ -125,17 +126,18 @@ class Pace:
 class StudyDisplay:
     """Shows `StudyProgress`: `with StudyDisplay() as show: show(progress)`.
 
-    On a terminal a bar; elsewhere a line at most every `PLAIN_INTERVAL_S` seconds, and the last one always, so that
-    logs of a batch system stay short.
+    A terminal gets a bar, a notebook a text that is replaced. Anything else gets a line at most every
+    `PLAIN_INTERVAL_S` seconds, and the last one always, so that logs of a batch system stay short.
     """
 
     def __init__(self) -> None:
         self._bars: Any = None
         self._task: Any = None
+        self._cell: CellText | None = None
         self._said, self._said_at = "", 0.0
 
     def __enter__(self) -> Self:
-        if sys.stderr.isatty():
+        if is_terminal():
             # Imported here: workers and pipes never need it.
             from rich.console import Console
             from rich.progress import BarColumn, TextColumn
@@ -145,6 +147,8 @@ class StudyDisplay:
                 BarColumn(bar_width=24), TextColumn("{task.description}", markup=False), console=Console(stderr=True)
             )
             self._bars.start()
+        elif is_notebook():
+            self._cell = CellText()
         return self
 
     def __exit__(
@@ -152,6 +156,8 @@ class StudyDisplay:
     ) -> None:
         if self._bars is not None:
             self._bars.stop()
+        if self._cell is not None:
+            self._cell.end()
 
     def __call__(self, progress: StudyProgress) -> None:
         """Shows how far the study is now; names of a study file's go through `one_line`, which shows control
@@ -162,8 +168,11 @@ class StudyDisplay:
                 self._task = self._bars.add_task("", total=progress.total)
             self._bars.update(self._task, completed=progress.done, description=one_line(progress.text()))
             return
-        now = time.monotonic()
         text = one_line(progress.text())
+        if self._cell is not None:
+            self._cell.show(text)
+            return
+        now = time.monotonic()
         # The first line and the last at once, whatever the interval: a short study has no others.
         is_due = not self._said or progress.done == progress.total or now - self._said_at >= PLAIN_INTERVAL_S
         if text != self._said and is_due:

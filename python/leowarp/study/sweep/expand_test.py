@@ -142,3 +142,12 @@ def test_parameters_of_queues_and_of_modules_are_varied_like_any_key(tmp_path):
     assert [plan.modules for plan in plans] == [{"my_cc": {"hold_ns": f"{ms}000000"}} for ms in (35, 50)]
     assert {plan.guest.cc_modules[0].path for plan in plans} == {tmp_path / "my_cc.c"}
     assert all(plan.medium.queue_parameters == {"target_ns": 5_000_000} for plan in plans)
+
+
+def test_a_flow_goes_by_its_name_as_by_its_number(tmp_path):
+    flow = '[[flows]]\nname = "up"\nsource = "A"\ndestination = "B"\n'
+    (tmp_path / "named.toml").write_text(f'name = "named"\n[chain]\n{flow}', encoding="utf-8")
+    parameters = {"flows.up.size": ["1 MB", "2 MB"]}
+    study = StudyFile.of({"name": "s", "scenario": "named.toml", "parameters": parameters}, tmp_path)
+    columns = [run.combination.columns for run in expand(study, lambda plan: True)]
+    assert columns == [{"flows_up_size_bytes": n * 10**6, "flows_up_size": f"{n} MB"} for n in (1, 2)]

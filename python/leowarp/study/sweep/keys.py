@@ -49,8 +49,8 @@ class PlanKey:
             if owner is plan and part == plan.medium.NAME:
                 owner = plan.medium
             elif isinstance(owner, tuple):
-                # Flows go by their place, hosts by their name.
-                owner = owner[int(part)] if part.isdecimal() else next(host for host in owner if host.name == part)
+                # Flows and stations go by their place or their name, hosts by their name.
+                owner = owner[int(part)] if part.isdecimal() else next(item for item in owner if item.name == part)
             else:
                 owner = getattr(owner, part)
         return getattr(owner, attribute or self.attribute)
@@ -67,7 +67,7 @@ def plan_key(parts: Sequence[str]) -> PlanKey | None:
     section: type | None = None
     if len(parts) == 2:
         section = TABLES.get(parts[0])
-    elif len(parts) == 3 and parts[1].isdecimal():
+    elif len(parts) == 3:
         section = {"flows": schema.Flow, "stations": schema.Station}.get(parts[0])
     elif len(parts) == 4 and (parts[0], parts[2]) == ("hosts", "tcp"):
         section = schema.Tcp

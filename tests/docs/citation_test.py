@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CITATION.cff says what the package says of itself."""
+
+import tomllib
+from pathlib import Path
+
+import yaml
+
+from leowarp.version import VERSION
+
+ROOT = Path(__file__).parents[2]
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def test_it_has_what_its_format_asks_for():
+    # The keys without which https://github.com/citation-file-format schema 1.2.0 refuses a file.
+    assert {"cff-version", "message", "title", "authors"} <= CITATION.keys()
+    assert CITATION["cff-version"] == "1.2.0"
+    assert CITATION["type"] == "software"
+    assert all(author["name"] for author in CITATION["authors"])
+    assert len(set(CITATION["keywords"])) == len(CITATION["keywords"])
+
+
+def test_its_version_is_the_package_s():
+    assert CITATION["version"] == PROJECT["version"] == VERSION
+
+
+def test_its_licences_are_the_package_s():
+    # The format knows no AND: the key has the licence of most, the abstract all.
+    assert CITATION["license"] == PROJECT["license"].partition(" AND ")[0]
+    assert PROJECT["license"] in CITATION["abstract"]
+
+
+def test_its_title_is_the_package_s():
+    assert CITATION["title"] == f"leowarp: {PROJECT['description'][0].lower()}{PROJECT['description'][1:]}"
