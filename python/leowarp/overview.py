@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -240,8 +240,6 @@ class _Row:
         What says these scalars; by default the unit's.
     unless : str, optional
         Not shown if this scalar is known of some column.
-    stand_in : str, optional
-        Not shown if this scalar is known of some column, and none of the row's own.
     label : str, optional
         In place of the declared one.
     unknown : str, optional
@@ -253,7 +251,6 @@ class _Row:
     also: tuple[str, ...] = ()
     text: Callable[..., str | None] | None = None
     unless: str | None = None
-    stand_in: str | None = None
     label: str | None = None
     unknown: str | None = None
 
@@ -312,36 +309,31 @@ def _place(share: float, count: int) -> int:
     return max(0, math.ceil(share * count - 1e-9) - 1)
 
 
-TOGETHER_RATIO = 0.9
-"""Of the run, for which all flows run at once, that their mean rates may be added up."""
+def total_goodput_bps(flows: Sequence[Mapping[str, Any]], name: str = "goodput_mean_bps") -> float | None:
+    """Goodput of flows together, bit/s: their payload over the time in which at least one lived; None: unknown of one.
 
-
-def total_goodput_bps(flows: Sequence[dict[str, Any]]) -> float | None:
-    """Goodput of TCP flows together, bit/s; None: it is not known of all.
-
-    The sum of their means if all ran nearly all the time. Means of short flows are each over the flow's own life, and
-    their sum is what no network ever carried: then it is the payload of all of them over the length of the run.
+    Means of short flows are each over the flow's own life, and their sum is what no network ever carried.
 
     Parameters
     ----------
     flows : sequence of dict
-        Scalars of each flow, with those of the run.
+        Scalars of each flow.
+    name : str
+        The flows' goodput; that of a flow that never lived is taken as none.
     """
-    rates = [flow.get("goodput_mean_bps") for flow in flows]
-    # A summary of an older version does not say when all ran.
-    if len(flows) == 1 or _ran_together(flows[0].get("fairness") or {}, flows[0].get("virtual_s")) is not False:
+    if any("start_ns" not in flow for flow in flows):
+        # A summary of an older version does not say when its flows lived.
+        rates = [flow.get(name) for flow in flows]
         return None if None in rates else sum(rate for rate in rates if rate is not None)
-    payloads = [flow.get("bytes") for flow in flows]
-    length_s = flows[0]["virtual_s"]
-    return None if None in payloads else 8 * sum(each for each in payloads if each is not None) / length_s
-
-
-def _ran_together(fairness: dict[str, Any], virtual_s: float | None) -> bool | None:
-    """Whether all TCP flows ran nearly all the time; None: unknown."""
-    if "from_s" not in fairness or virtual_s is None:
+    lived = [flow for flow in flows if flow["stop_ns"] > flow["start_ns"]]
+    if not lived or any(flow[name] is None for flow in lived):
         return None
-    begin_s, end_s = fairness["from_s"], fairness["until_s"]
-    return begin_s is not None and end_s - begin_s >= TOGETHER_RATIO * virtual_s
+    carried, length_ns, until_ns = 0.0, 0, 0
+    for flow in sorted(lived, key=lambda flow: flow["start_ns"]):
+        carried += flow[name] * (flow["stop_ns"] - flow["start_ns"])
+        length_ns += max(0, flow["stop_ns"] - max(flow["start_ns"], until_ns))
+        until_ns = max(until_ns, flow["stop_ns"])
+    return carried / length_ns
 
 
 def _total(name: str, known: Sequence[tuple[Any, ...]]) -> tuple[Any, ...] | None:
@@ -369,8 +361,6 @@ def _is_shown(row: _Row, values: list[tuple[Any, ...]], columns: Sequence[dict[s
     if row.unless is not None and any(column.get(row.unless) is not None for column in columns):
         return False
     unknown = all(value[0] is None for value in values)
-    if row.stand_in is not None and unknown and any(column.get(row.stand_in) is not None for column in columns):
-        return False
     match row.shown:
         case _Shown.ALWAYS:
             return True
@@ -480,9 +470,7 @@ _LATE = (
 
 _TCP = (
     _Row("congestion_control"),
-    # A transfer without samples knows what it got over its whole time alone.
-    _Row("goodput_mean_bps", stand_in="completion_goodput_bps"),
-    _Row("completion_goodput_bps", _Shown.KNOWN, unless="goodput_mean_bps"),
+    _Row("goodput_mean_bps"),
     _Row("capacity_used_ratio", _Shown.KNOWN),
     _Row("completion_ns", _Shown.KNOWN),
     _Row("share_ratio", _Shown.KNOWN),

@@ -3,7 +3,7 @@
 
 import pytest
 
-from leowarp.overview import compared, overview
+from leowarp.overview import compared, overview, total_goodput_bps
 
 TCP = {
     "flow": 0, "kind": "tcp", "source": "A", "destination": "B", "congestion_control": "cubic",
@@ -95,13 +95,6 @@ def test_the_share_of_the_capacity_is_a_row_where_it_is_known():
     assert rows["  of what its path could carry"] == ("75 %",)
 
 
-def test_a_transfer_without_samples_has_the_goodput_until_it_was_complete():
-    flow = TCP | {"goodput_mean_bps": None, "completion_goodput_bps": 88.9e6}
-    rows = tables(SUMMARY | {"flows": [flow]})["TCP, A to B"]
-    assert "goodput" not in rows
-    assert rows["goodput until complete"] == ("88.90 Mbit/s",)
-
-
 def test_a_goodput_that_is_not_known_stays_a_row():
     assert tables(SUMMARY | {"flows": [TCP | {"goodput_mean_bps": None}]})["TCP, A to B"]["goodput"] == (None,)
 
@@ -125,12 +118,26 @@ def test_probes_without_replies_have_one_way_delays(probe):
     assert rows["reordering entropy"] == ("0.5",)
 
 
-@pytest.mark.parametrize(("until_s", "total"), [(60.0, "20.00 Mbit/s"), (None, "1.000 Mbit/s"), (40.0, "1.000 Mbit/s")])
-def test_means_of_flows_that_did_not_run_together_are_not_added_up(until_s, total):
-    fairness = {"jain_index": None, "from_s": None if until_s is None else 0.0, "until_s": until_s}
-    flows = [TCP | {"flow": place, "goodput_mean_bps": 10e6, "bytes": 3_750_000} for place in range(2)]
-    tcp = overview(SUMMARY | {"virtual_s": 60.0, "fairness": fairness, "flows": flows})[0]
-    assert dict(tcp.spread.rows)["goodput"][0] == total
+@pytest.mark.parametrize(
+    ("lives_s", "total"),
+    [(((0, 60), (0, 60)), "20.00 Mbit/s"), (((0, 3), (57, 60)), "10.00 Mbit/s"), (((0, 40), (20, 60)), "13.33 Mbit/s"),
+     (((0, 60), (60, 60)), "10.00 Mbit/s")],
+)  # fmt: skip
+def test_flows_together_have_their_payload_over_the_time_in_which_one_lived(lives_s, total):
+    flows = [
+        TCP | {"flow": place, "goodput_mean_bps": 10e6, "start_ns": start_s * 10**9, "stop_ns": stop_s * 10**9}
+        for place, (start_s, stop_s) in enumerate(lives_s)
+    ]
+    assert dict(overview(SUMMARY | {"flows": flows})[0].spread.rows)["goodput"][0] == total
+    unknown = [flows[0], flows[1] | {"goodput_mean_bps": None, "stop_ns": 61 * 10**9}]
+    assert total_goodput_bps(unknown) is None
+    assert total_goodput_bps([]) is None
+
+
+def test_of_older_summaries_the_means_are_added_up():
+    flows = [TCP | {"flow": place, "goodput_mean_bps": 10e6} for place in range(2)]
+    assert total_goodput_bps(flows) == 20e6
+    assert total_goodput_bps([*flows, TCP | {"goodput_mean_bps": None}]) is None
 
 
 def test_the_datagrams_of_a_program_have_a_goodput_and_are_no_probes():

@@ -17,7 +17,7 @@ from leowarp.errors import TraceError
 from leowarp.layout import INCOMPLETE, MANIFEST, PLAN, SUMMARY, TRACE
 from leowarp.spelling import nearest
 
-TEXTS = ("name", "kind", "source", "destination", "congestion_control")
+TEXTS = ("name", "kind", "source", "destination", "congestion_control", "share_reason", "reason")
 """Of a summary: what is a text if it is there. Everything else is a number, a truth value or null."""
 
 KINDS = ("tcp", "ping", "udp", "program")

@@ -37,6 +37,9 @@ size = "1 MB"
 """
 """For the shares of flows, and for the completion of one."""
 
+OPPOSITE = TWO_TRANSFERS.replace('"A"\ndestination = "B"', '"B"\ndestination = "A"', 1)
+"""For why there is no share."""
+
 HELD = """
 run.duration = "31 s"
 cures = { move_queue = "kept", hold = true }
@@ -52,11 +55,13 @@ OF_TCP_ALONE = {"congestion_control", "connect_ns", "completion_ns"}
 
 @pytest.mark.guest
 def test_every_declared_scalar_is_known_of_some_run(tmp_path):
-    own = tmp_path / "two-transfers.toml"
+    own, opposite = tmp_path / "two-transfers.toml", tmp_path / "opposite.toml"
     own.write_text(TWO_TRANSFERS)
+    opposite.write_text(OPPOSITE)
     held = tmp_path / "held.toml"
     held.write_text(f'name = "held"\nextends = "{EXAMPLES / "madrid-tokyo.toml"}"\n{HELD}')
-    todo = [(EXAMPLES / f"{name}.toml", changes) for name, changes in RUNS.items()] + [(own, {}), (held, {})]
+    todo = [(EXAMPLES / f"{name}.toml", changes) for name, changes in RUNS.items()]
+    todo += [(own, {}), (opposite, {}), (held, {})]
     todo += [(EXAMPLES / "one-change.toml", cures) for cures in OTHER_CURES]
     known: dict[str, set[str]] = {"run": set(), "tcp": set(), "probe": set()}
     for number, (scenario, changes) in enumerate(todo):

@@ -28,7 +28,8 @@ from leowarp.metrics.compute import Metrics, metrics
 from leowarp.metrics.connections import with_connections
 from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes
 from leowarp.metrics.delays import ROUND_TRIP, Delays, delays
-from leowarp.metrics.flows import GOODPUT_SERIES, counter, goodput, packet_rtt, srtt
+from leowarp.metrics.flows import packet_rtt, srtt
+from leowarp.metrics.goodput import GOODPUT_SERIES, counter, goodput
 from leowarp.metrics.link_loads import link_loads
 from leowarp.metrics.link_values import LinkValues, link_values
 from leowarp.metrics.long_form import LONG_COLUMNS, numbers_of

@@ -10,13 +10,16 @@ import numpy as np
 
 from leowarp.metrics.changes import pair_routes
 from leowarp.metrics.channels import Pair
-from leowarp.metrics.flows import counter
+from leowarp.metrics.goodput import Life, counter
 from leowarp.metrics.link_values import LinkValues, link_values
 from leowarp.metrics.series import bin_edges
 from leowarp.metrics.tables import Tables, floats
 
 IP_BYTES = 1500
 """Length of a full packet, IP header included: Ethernet's payload, and the largest `network.mtu`."""
+
+ETHERNET_BYTES = 14
+"""The Ethernet header, which the kernel's queueing disciplines count (docs/concepts/links.md)."""
 
 BELOW_RATIO = 0.9
 """Of the capacity; the same share at which goodput counts as recovered from a change (`recovery.RecoveryRule`)."""
@@ -93,7 +96,7 @@ def _mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
 
 
 def below_capacity_ratio(
-    tables: Tables, number: int, pair: Pair, life_ns: tuple[int, int], links: LinkValues, ip_bytes: int = IP_BYTES
+    tables: Tables, number: int, pair: Pair, lived: Life, links: LinkValues, ip_bytes: int = IP_BYTES
 ) -> float | None:
     """Share of a flow's life in which its goodput was below `BELOW_RATIO` of what its path could carry.
 
@@ -103,14 +106,14 @@ def below_capacity_ratio(
     whole second was sampled.
     """
     t_ns, received = counter(tables, number, "in_order")
-    start_ns, stop_ns = life_ns
+    start_ns = lived.start_ns
     later = t_ns > start_ns
     # One look at a socket, at its end, tells of its whole life alone.
     if later.sum() < 2 or len(pair_routes(tables, pair)) == 0:
         return None
     # At its start a flow has received nothing; without that point its first second would be lost to the first sample.
     t_ns, received = np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
-    edges_ns = bin_edges(-(-start_ns // BELOW_BIN_NS) * BELOW_BIN_NS, min(stop_ns, int(t_ns[-1])), BELOW_BIN_NS)
+    edges_ns = bin_edges(-(-start_ns // BELOW_BIN_NS) * BELOW_BIN_NS, min(lived.stop_ns, int(t_ns[-1])), BELOW_BIN_NS)
     if len(edges_ns) < 2:
         return None
     goodput_bps = np.diff(np.interp(edges_ns, t_ns, received)) * 8e9 / BELOW_BIN_NS
@@ -124,7 +127,7 @@ def capacity_scalars(
     tables: Tables,
     number: int,
     pair: Pair,
-    life_ns: tuple[int, int],
+    lived: Life,
     goodput_bps: float | None,
     links: LinkValues,
     ip_bytes: int = IP_BYTES,
@@ -138,8 +141,8 @@ def capacity_scalars(
         Flow number.
     pair : (str, str)
         Its source and destination.
-    life_ns : (int, int)
-        From when to when the flow lived.
+    lived : Life
+        `life(...)` of the flow.
     goodput_bps : float or None
         Its mean over that time, in order at the receiver.
     ip_bytes : int
@@ -150,7 +153,7 @@ def capacity_scalars(
     dict
         `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; None what is not known.
     """
-    mean_bps = mean_path_capacity(tables, pair, *life_ns, links)
+    mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns, links)
     # Goodput is payload, a rate is what links count: the ratio of the two would be 0.956 of a full link otherwise.
     share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes)
     carries = mean_bps * share if mean_bps is not None else None
@@ -158,7 +161,7 @@ def capacity_scalars(
     return {
         "path_capacity_mean_bps": carries,
         "capacity_used_ratio": used,
-        "below_capacity_ratio": below_capacity_ratio(tables, number, pair, life_ns, links, ip_bytes),
+        "below_capacity_ratio": below_capacity_ratio(tables, number, pair, lived, links, ip_bytes),
     }
 
 
@@ -177,7 +180,11 @@ def payload_ratio(tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int 
     segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])
     known = segments[~np.isnan(segments)]
     # Of a flow that never sampled its segments: IP (20), TCP (20) and timestamps (12, RFC 7323, appendix A), in bytes.
-    return (float(known.max()) if len(known) else ip_bytes - 52.0) / (ip_bytes + overhead_bytes)
+    segment_bytes = float(known.max()) if len(known) else ip_bytes - 52.0
+    # A program may ask for smaller segments (TCP_MAXSEG). Whether these have timestamps is not known: without them no
+    # share of the capacity is too high.
+    packet_bytes = ip_bytes if ip_bytes - segment_bytes <= 52 else segment_bytes + 40
+    return segment_bytes / (packet_bytes + overhead_bytes)
 
 
 def overhead_bytes(tables: Tables, pair: Pair) -> int:
@@ -185,12 +192,9 @@ def overhead_bytes(tables: Tables, pair: Pair) -> int:
 
     Of links that differ it is the largest: the answer then is too low a share of payload and never one too high.
     """
-    # 14 is Ethernet's header, which the kernel's queueing disciplines count (docs/concepts/links.md).
-    if "overhead_bytes" not in tables.timeline:
-        return 14
     told = tables.link_overheads_bytes
     # One path stands for all: the links of a medium have the same overhead, whichever of them a path takes.
     first = next((path for path in pair_routes(tables, pair)["path"] if path is not None), None)
     values = [told[frozenset(link)] for link in tables.links_of(first) if frozenset(link) in told]
     known = [value for value in values if not np.isnan(value)]
-    return int(max(known)) if known else 14
+    return int(max(known)) if known else ETHERNET_BYTES

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from leowarp import layout, recorded
+from leowarp.metrics.carried import check_carried
 from leowarp.metrics.causes import causes
 from leowarp.metrics.changes import ATTRIBUTION_NS, both_ways_ns, flow_pairs, path_delay, route_changes
 from leowarp.metrics.connections import with_connections
@@ -98,16 +99,17 @@ def metrics(
     Raises
     ------
     TraceError
-        If packets or bytes of a link or a flow do not add up.
+        If packets or bytes of a link or a flow do not add up, or a flow delivered more than its last link carried.
     """
     plan = with_connections(plan, tables.connections)
     # With `run.ends = "flows"` a run is shorter than planned, so the guest's own word goes first.
     end_ns = plan.run.duration_ns if tables.virtual_ns is None else tables.virtual_ns
     # First: of a run that does not add up no number is computed.
     balances = check_conservation(tables)
-    pairs = flow_pairs(plan.flows)
     # Step functions of all links, built once: everything below asks them.
     links = link_values(tables)
+    check_carried(tables, plan.flows, end_ns, links, plan.network.mtu_bytes)
+    pairs = flow_pairs(plan.flows)
     changes = route_changes(tables, pairs, end_ns, attribution_ns, links)
     evidence = Evidence(
         tables=tables,
@@ -119,7 +121,7 @@ def metrics(
         changes_ns={pair: both_ways_ns(tables, pair) for pair in pairs},
         # Before the scalars: they are quantiles over these rows.
         recoveries=recoveries(tables, changes, pairs, rule or RecoveryRule(), end_ns),
-        shares=shares(tables, plan.flows, end_ns),
+        shares=shares(tables, plan.flows, end_ns, links),
         late=late_away_from_changes(tables, pairs),
         end_ns=end_ns,
     )

@@ -7,7 +7,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from leowarp.metrics.tables import ACK, DATA, floats
+from leowarp.metrics.goodput import Life, arrived
+from leowarp.metrics.tables import ACK, DATA
 
 if TYPE_CHECKING:
     from leowarp.metrics.tables import Tables
@@ -50,15 +51,15 @@ def _flow(program: Any, connection: dict[str, Any]) -> Any:
     return dataclasses.replace(program, **(blank | known))
 
 
-def datagram_scalars(tables: Tables, number: int, lived_ns: tuple[int, int]) -> dict[str, Any]:
+def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]:
     """What the UDP connection of a program carried.
 
     Parameters
     ----------
     number : int
         The flow.
-    lived_ns : (int, int)
-        From its first packet to its last.
+    lived : Life
+        `life(...)` of the flow: from its first packet to its last.
 
     Returns
     -------
@@ -67,12 +68,10 @@ def datagram_scalars(tables: Tables, number: int, lived_ns: tuple[int, int]) -> 
     """
     program = next((each["program"] for each in tables.connections if each["flow"] == number), None)
     found: dict[str, Any] = {"program": program, "payload_mean_bps": None, "payload_back_mean_bps": None}
-    bins, length_ns = tables.of_flow("bins", number), lived_ns[1] - lived_ns[0]
-    if program is None or length_ns <= 0 or not tables.has("bins") or "delivered_bytes" not in bins:
-        return found
     for direction, name in ((DATA, "payload_mean_bps"), (ACK, "payload_back_mean_bps")):
-        mine = floats(bins["delivered_bytes"])[bins["direction"].to_numpy() == direction]
-        found[name] = float(mine.sum()) * 8e9 / length_ns
+        came = arrived(tables, number, direction, lived)
+        if program is not None and came is not None:
+            found[name] = lived.rate_bps(came.payload_bytes)
     return found
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one flow did: goodput in three readings, round-trip times, reordering, and its scalars.
+"""What one flow did: round-trip times, packets, and its scalars.
 
-Goodput and smoothed RTT come from samples of the sender's and the receiver's socket (`tcp_info`,
+Smoothed RTT comes from samples of the sender's and the receiver's socket (`tcp_info`,
 include/uapi/linux/tcp.h), packets from the capture at both hosts, ECN marks, recoveries and undos from the kernel's
 counters of a host.
 """
@@ -13,74 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leowarp.metrics.goodput import GOODPUT_SERIES, Life, payload_bytes
 from leowarp.metrics.queues import flow_drops
-from leowarp.metrics.series import bin_edges, holding_ns, optional, rate_in_bins, weighted_quantile
+from leowarp.metrics.series import holding_ns, optional, weighted_quantile
 from leowarp.metrics.tables import ACK, DATA, Tables, floats, truths
 
-GOODPUT_SERIES = {
-    "in_order": "bytes that the receiver got in order (a hole stops it, its filling is a burst)",
-    "acked": "bytes cumulatively acknowledged at the sender",
-    "sacked": "bytes acknowledged cumulatively or selectively at the sender (SACK-aware: a hole does not stop it)",
-}
-"""The three readings of goodput: they differ around a route change, so every number says which it is."""
-
-_COUNTER = {"in_order": "bytes_received", "acked": "bytes_acked"}
 _ACK_GAP_NS = 1_000_000_000
 """Stored ACKs further apart than this belong to two windows; no RTT is read across the gap."""
-
-
-def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndarray]:
-    """Cumulative bytes of a flow at its socket samples, by one of `GOODPUT_SERIES`.
-
-    Returns
-    -------
-    t_ns : int64 array of shape (n,)
-        Samples at which the counter is known.
-    delivered : float64 array of shape (n,), bytes
-        Of "sacked" it may fall: a segment that is not full counts as a full one until it is acknowledged.
-    """
-    samples = tables.of_flow("sockets", flow)
-    if series == "sacked":
-        # The kernel counts SACKed data in segments (tcpi_sacked), so it is taken as full ones.
-        delivered = floats(samples["bytes_acked"]) + floats(samples["sacked_pkts"]) * floats(samples["snd_mss_bytes"])
-    else:
-        delivered = floats(samples[_COUNTER[series]])
-    known = ~np.isnan(delivered)
-    return samples["t_ns"].to_numpy(dtype="int64")[known], delivered[known]
-
-
-def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | None = None) -> pd.DataFrame:
-    """Goodput of a flow in bins: `t_ns` (start of the bin), `goodput_bps`; no rows of fewer than two samples.
-
-    Parameters
-    ----------
-    flow : int
-        Flow number.
-    series : {"in_order", "acked", "sacked"}
-        Which bytes count, see `GOODPUT_SERIES`.
-    bin_ns : int, optional
-        Length of a bin; default: the interval of the socket samples, which needs no interpolation at all.
-
-    Returns
-    -------
-    DataFrame with `t_ns` (int64) and `goodput_bps` (float64), ascending; bins that the samples do not cover are not in
-    it.
-
-    Raises
-    ------
-    TraceError
-        If a bin is not longer than 0.
-    """
-    t_ns, delivered = counter(tables, flow, series)
-    if len(t_ns) < 2:
-        return pd.DataFrame({"t_ns": pd.Series(dtype="int64"), "goodput_bps": pd.Series(dtype="float64")})
-    if bin_ns is None:
-        edges = t_ns
-    else:
-        # Bins sit on whole multiples of their length on the run's clock, so that flows and runs can be compared.
-        first = -(-int(t_ns[0]) // bin_ns) * bin_ns
-        edges = bin_edges(first, int(t_ns[-1]), bin_ns)
-    return pd.DataFrame({"t_ns": edges[:-1], "goodput_bps": rate_in_bins(t_ns, delivered, edges)})
 
 
 def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
@@ -127,30 +66,6 @@ def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
     return pd.DataFrame({"sent_ns": sent, "rtt_ns": (arrived - sent).astype("int64")})
 
 
-def life(tables: Tables, number: int, flow: Any, end_ns: int) -> tuple[int, int]:
-    """When a flow began, and when it had carried all, was cut off, or the run was over.
-
-    Parameters
-    ----------
-    number : int
-        Flow number, as in the tables.
-    flow : plan.flows[number]
-        Its `start_ns` and `stop_ns` are used.
-    end_ns : int
-        End of the run.
-
-    Returns
-    -------
-    (start_ns, stop_ns) : (int, int)
-        On the run's clock; the flow lives before `stop_ns`.
-    """
-    start_ns = int(flow.start_ns)
-    ending = tables.of_flow("flows", number)
-    took_ns = floats(ending["completion_ns"])[0] if len(ending) else np.nan
-    stop_ns = min(int(flow.stop_ns), end_ns)
-    return start_ns, stop_ns if np.isnan(took_ns) else min(stop_ns, start_ns + int(took_ns))
-
-
 def identity(number: int, flow: Any) -> dict[str, Any]:
     """The scalars of `scalars.of_flows.IDENTITY`, which the plan says."""
     return {
@@ -164,7 +79,14 @@ def identity(number: int, flow: Any) -> dict[str, Any]:
 
 
 def flow_summary(
-    tables: Tables, number: int, flow: Any, end_ns: int, *, is_only_sender: bool = True, is_only_receiver: bool = True
+    tables: Tables,
+    number: int,
+    flow: Any,
+    lived: Life,
+    end_ns: int,
+    *,
+    is_only_sender: bool = True,
+    is_only_receiver: bool = True,
 ) -> dict[str, Any]:
     """Scalars of one flow under stable names; what the run did not record is None.
 
@@ -173,6 +95,10 @@ def flow_summary(
     number : int
         Flow number, as in the tables.
     flow : plan.flows[number]
+    lived : Life
+        `life(...)` of the flow.
+    end_ns : int
+        End of the run.
     is_only_sender : bool
         Whether no other TCP flow starts at its source: what a host counts is then this flow's.
     is_only_receiver : bool
@@ -189,19 +115,15 @@ def flow_summary(
     for name in ("bytes", "completion_ns", "connect_ns", "error"):
         value = optional(floats(ending[name])[0]) if len(ending) else None
         ends[name] = None if value is None else int(value)
-    carried, took_ns = ends["bytes"], ends["completion_ns"]
-    # `completion_ns` counts from the flow's start, not from the run's.
-    over_ns = None if took_ns is None else int(flow.start_ns) + took_ns
     # Packets of every kind; then what only a socket or only a probe has.
     row |= _packet_scalars(tables, number)
-    row |= _tcp_scalars(tables, number, over_ns, end_ns) if flow.kind == "tcp" else _echo_scalars(tables, number)
-    row |= ends
+    row |= _tcp_scalars(tables, number, lived, end_ns) if flow.kind == "tcp" else _echo_scalars(tables, number)
+    row |= {"start_ns": lived.start_ns, "stop_ns": lived.stop_ns} | ends
     if flow.kind == "tcp":
         # The kernel counts by network namespace, so by host: with several flows these are nobody's.
         row |= host_scalars(tables, flow.source) if is_only_sender else dict.fromkeys(_HOST_COUNTS)
         marked = host_counters(tables, flow.destination).get("IpExt.InCEPkts") if is_only_receiver else None
         row["received_ce_pkts"] = None if marked is None else int(marked)
-        row["completion_goodput_bps"] = carried * 8e9 / took_ns if took_ns and carried is not None else None
     return row
 
 
@@ -266,21 +188,12 @@ def host_counters(tables: Tables, station: str) -> dict[str, float]:
     return {} if host is None else tables.last_counters.get(host, {})
 
 
-def _tcp_scalars(tables: Tables, number: int, over_ns: int | None, end_ns: int) -> dict[str, Any]:
-    """Scalars from the samples of a TCP flow's sockets; what was not sampled is None.
-
-    Parameters
-    ----------
-    over_ns : int or None
-        When the flow had carried all that it was to carry, on the run's clock; None if it had no such end.
-    """
+def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[str, Any]:
+    """Goodput of a TCP flow, and scalars from the samples of its sockets; what was not sampled is None."""
     samples = tables.of_flow("sockets", number)
     row: dict[str, Any] = {}
     for series in GOODPUT_SERIES:
-        t_ns, delivered = counter(tables, number, series)
-        # A flow's mean is over its own time: what a finished flow's socket lingers does not dilute it.
-        span_ns = min(int(t_ns[-1]), over_ns or end_ns) - int(t_ns[0]) if len(t_ns) else 0
-        row[f"goodput_{series}_mean_bps"] = (delivered[-1] - delivered[0]) * 8e9 / span_ns if span_ns > 0 else None
+        row[f"goodput_{series}_mean_bps"] = lived.rate_bps(payload_bytes(tables, number, lived, series))
     # The plain name is the in-order reading: what an application at the receiver gets.
     row["goodput_mean_bps"] = row["goodput_in_order_mean_bps"]
     rtt = srtt(tables, number, end_ns)

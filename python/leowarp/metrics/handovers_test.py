@@ -26,7 +26,9 @@ from leowarp.metrics import (
     share_series,
 )
 from leowarp.metrics.capacity import below_capacity_ratio, mean_path_capacity
+from leowarp.metrics.goodput import Life
 from leowarp.metrics.handovers import changes_with_loss, of_probes, probe_spikes, recovery_scalars
+from leowarp.metrics.shares import NO_RIVAL
 from support.synthetic import access as syn
 
 MS, S = syn.MS, syn.S
@@ -103,11 +105,13 @@ def test_a_second_is_below_capacity_by_the_path_that_it_had(access):
         {"t_ns": t_ns, "flow": 1, "bytes_received": received.astype("float64"), "snd_mss_bytes": 1448.0}
     )
     steady = dataclasses.replace(tables, sockets=sockets)
-    assert below_capacity_ratio(steady, 1, DOWN, (0, 60 * S), links) == pytest.approx(27 / 60, abs=1e-12)
+    assert below_capacity_ratio(steady, 1, DOWN, Life(0, 60 * S), links) == pytest.approx(27 / 60, abs=1e-12)
     # From 10.5 s on the first whole second is that from 11 s.
-    assert below_capacity_ratio(steady, 1, DOWN, (10 * S + S // 2, 60 * S), links) == pytest.approx(16 / 49, abs=0.03)
-    assert below_capacity_ratio(steady, 1, DOWN[::-1], (0, 60 * S), links) is None
-    assert below_capacity_ratio(steady, 1, DOWN, (0, S // 2), links) is None
+    assert below_capacity_ratio(steady, 1, DOWN, Life(10 * S + S // 2, 60 * S), links) == pytest.approx(
+        16 / 49, abs=0.03
+    )
+    assert below_capacity_ratio(steady, 1, DOWN[::-1], Life(0, 60 * S), links) is None
+    assert below_capacity_ratio(steady, 1, DOWN, Life(0, S // 2), links) is None
 
 
 def test_no_path_carries_nothing_and_an_unshaped_one_has_no_capacity(access):
@@ -290,8 +294,8 @@ def test_flows_that_never_run_together_have_no_shares(access):
     early = dataclasses.replace(plan.flows[1], stop_ns=40 * S)
     apart = dataclasses.replace(plan, flows=(plan.flows[0], early, late))
     summary = metrics(tables, apart).summary
-    assert summary["fairness"] == {"jain_index": None, "from_s": None, "until_s": None}
-    assert summary["flows"][1]["share_ratio"] is None
+    assert summary["fairness"] == {"jain_index": None, "from_s": None, "until_s": None, "reason": NO_RIVAL}
+    assert (summary["flows"][1]["share_ratio"], summary["flows"][1]["share_reason"]) == (None, NO_RIVAL)
 
 
 def test_one_look_at_the_sockets_tells_of_whole_lives_alone(access):

@@ -9,6 +9,7 @@ from typing import Any
 
 from leowarp import scalars
 from leowarp.metrics.tables import Tables
+from leowarp.overview import total_goodput_bps
 from leowarp.scalars.of_flows import IPERF3
 from leowarp.trace.iperf3 import KIND
 
@@ -66,14 +67,14 @@ def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) ->
     if udp:
         return {
             "iperf3_received_bytes": _sum(udp, "bytes"),
-            "iperf3_received_bps": _sum(udp, "payload_mean_bps"),
+            "iperf3_received_bps": total_goodput_bps(udp, "payload_mean_bps"),
             "iperf3_datagrams_pkts": _sum(udp, "probes_pkts"),
             "iperf3_lost_pkts": _sum(udp, "probes_lost_pkts"),
         }
     tcp = [flows[flow] for flow in mine[1:] if flows[flow]["kind"] == "tcp"]
     return {
         "iperf3_received_bytes": _sum(tcp, "bytes"),
-        "iperf3_received_bps": _sum(tcp, "goodput_mean_bps"),
+        "iperf3_received_bps": total_goodput_bps(tcp),
         "iperf3_retransmissions_pkts": _sum(tcp, "retransmissions_pkts"),
     }
 

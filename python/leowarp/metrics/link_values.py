@@ -69,6 +69,10 @@ class LinkValues:
         """When the rate of a direction was set: int64 array, ns, ascending; empty of a direction without any."""
         return self._rate.get((a, b), _NOTHING)[0]
 
+    def is_shaped(self, a: str, b: str) -> bool:
+        """Whether the direction ever has a rate."""
+        return bool(np.isfinite(self._rate.get((a, b), _NOTHING)[1]).any())
+
     def has_channel(self, a: str, b: str) -> bool:
         """Whether the direction's delay is a table, which moves within a slot too."""
         return (a, b) in self._channels.delay_ns

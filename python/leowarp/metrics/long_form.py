@@ -25,7 +25,7 @@ from leowarp.metrics.over_time import SERIES
 from leowarp.metrics.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS
 from leowarp.metrics.series import optional, step_at
-from leowarp.metrics.shares import SERIES_NUMBERS
+from leowarp.metrics.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
 from leowarp.metrics.tables import floats
 
 MOST_STEPS = 50_000
@@ -139,10 +139,10 @@ def _joined(pieces: Sequence[_Piece]) -> pd.DataFrame:
 
 def _shares(frame: pd.DataFrame) -> list[_Piece]:
     """The series of shares; the index once a second, not once a flow."""
-    first = frame.drop_duplicates("t_ns").sort_values("t_ns")
+    index = least_index(frame)
     return [
         _piece("share_ratio", frame["flow"], frame["t_ns"], frame["share_ratio"], None, SERIES_NUMBERS["share_ratio"]),
-        _piece("jain_index", None, first["t_ns"], first["jain_index"], None, SERIES_NUMBERS["jain_index"]),
+        _piece("jain_index", None, index["t_ns"], index["jain_index"], None, LEAST_INDEX),
     ]
 
 

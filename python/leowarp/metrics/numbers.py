@@ -14,7 +14,8 @@ from typing import Any
 import pandas as pd
 
 from leowarp.metrics.conservation import Balance
-from leowarp.metrics.flows import GOODPUT_SERIES, goodput, srtt
+from leowarp.metrics.flows import srtt
+from leowarp.metrics.goodput import GOODPUT_SERIES, goodput
 from leowarp.metrics.queues import link_use
 from leowarp.metrics.reordering import densities, reordering
 from leowarp.metrics.shares import share_series

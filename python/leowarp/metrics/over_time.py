@@ -12,9 +12,10 @@ import pandas as pd
 import pyarrow as pa
 
 from leowarp.errors import ScenarioError, TraceError
-from leowarp.metrics.flows import GOODPUT_SERIES, goodput
+from leowarp.metrics.goodput import GOODPUT_SERIES, goodput
 from leowarp.metrics.numbers import Numbers
 from leowarp.metrics.queues import path_queues
+from leowarp.metrics.shares import SERIES_NUMBERS
 from leowarp.metrics.tables import floats
 from leowarp.spelling import nearest
 from leowarp.trace import TABLES
@@ -179,7 +180,7 @@ SERIES: dict[str, Series] = {
         *(Series(f"goodput_{name}_bps", "bit/s", _FROM + words, "sockets") for name, words in GOODPUT_SERIES.items()),
         Series("path_delay_ns", "ns", "propagation along the path of the flow's pair from t_ns on", ""),
         Series("path_queue_pkts", "pkts", "packets waiting on all links of the path in force together", "links"),
-        Series("share_ratio", "", "part of the goodput of all TCP flows that run through the second", "sockets"),
+        Series("share_ratio", "", SERIES_NUMBERS["share_ratio"], "sockets"),
         Series(
             "bbr_mode", "", "BBR's mode by its two gains: STARTUP, DRAIN, PROBE_BW or PROBE_RTT; null for other "
             "congestion controls and modules of your own; at every `observe.sockets`", "sockets", words=BBR_MODES,

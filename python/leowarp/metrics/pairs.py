@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from leowarp.metrics.tables import typed_frame
+from leowarp.overview import total_goodput_bps
 
 
 def pairs(flows: Sequence[dict[str, Any]]) -> pd.DataFrame:
@@ -34,7 +35,7 @@ def pairs(flows: Sequence[dict[str, Any]]) -> pd.DataFrame:
         trips = [flow["rtt_p50_ns"] for flow in mine if flow["rtt_p50_ns"] is not None]
         rows.append({
             "source": source, "destination": destination, "flows": len(mine),
-            "goodput_mean_bps": _sum(mine, "goodput_mean_bps"),
+            "goodput_mean_bps": total_goodput_bps(mine),
             "rtt_p50_ns": median(trips) if len(trips) == len(mine) else None,
             "sent_pkts": sent, "lost_pkts": lost,
             "lost_ratio": lost / sent if sent and lost is not None else None,
@@ -52,7 +53,7 @@ PAIR_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "source": ("object", None, "station that sends"),
     "destination": ("object", None, "station that receives"),
     "flows": ("int64", None, "TCP flows from the one to the other"),
-    "goodput_mean_bps": ("Float64", "bit/s", "sum of the flows' `goodput_mean_bps`"),
+    "goodput_mean_bps": ("Float64", "bit/s", "payload of the flows over the time in which at least one lived"),
     "rtt_p50_ns": ("Float64", "ns", "median over the flows of their `rtt_p50_ns`; null: not measured"),
     "sent_pkts": ("Int64", "pkts", "data packets sent, retransmissions included; null: packets were not counted"),
     "lost_pkts": ("Int64", "pkts", "of these, lost"),

@@ -23,7 +23,8 @@ from leowarp.metrics.channels import Pair
 from leowarp.metrics.connections import datagram_scalars, program_scalars
 from leowarp.metrics.cures import cure_scalars
 from leowarp.metrics.delays import delays
-from leowarp.metrics.flows import flow_summary, identity, life, received_ce_pkts
+from leowarp.metrics.flows import flow_summary, identity, received_ce_pkts
+from leowarp.metrics.goodput import Life, life
 from leowarp.metrics.handovers import losses_near_changes, of_packets, of_probes, recovery_scalars
 from leowarp.metrics.iperf3 import iperf3_scalars
 from leowarp.metrics.link_values import LinkValues
@@ -128,16 +129,16 @@ def _of_run(run: Evidence) -> dict[str, Any]:
         "virtual_s": run.end_ns / 1e9,
         # The trace does not know them; `Metrics.with_cost` fills them in.
         **dict.fromkeys(scalars.names(COSTS)),
-        "fairness": run.shares.fairness(),
+        "fairness": run.shares.fairness,
     }
 
 
 def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
     """Scalars of a TCP flow."""
     tables, flow = run.tables, run.plan.flows[number]
-    lived_ns = life(tables, number, flow, run.end_ns)
-    changes_ns = _changes_in(run, flow, lived_ns)
-    row = _of_flow(run, number, changes_ns)
+    lived = life(tables, number, flow, run.end_ns)
+    changes_ns = _changes_in(run, flow, lived)
+    row = _of_flow(run, number, lived, changes_ns)
     return (
         row
         | round_trip_scalars(tables, number)
@@ -145,12 +146,12 @@ def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
         | of_packets(tables, number, changes_ns)
         | recovery_scalars(run.recoveries, number)
         | acknowledgement_scalars(tables, number, flow.source, is_only_sender=run.tcp_senders[flow.source] == 1)
-        | {"share_ratio": run.shares.share_ratio(number)}
+        | {"share_ratio": run.shares.ratio[number], "share_reason": run.shares.reason[number]}
         | capacity_scalars(
             tables,
             number,
             (flow.source, flow.destination),
-            lived_ns,
+            lived,
             row["goodput_mean_bps"],
             run.links,
             run.plan.network.mtu_bytes,
@@ -161,15 +162,15 @@ def _of_tcp(run: Evidence, number: int) -> dict[str, Any]:
 def _of_probes(run: Evidence, number: int) -> dict[str, Any]:
     """Scalars of a ping or UDP flow; without replies its delays are one way."""
     tables, flow = run.tables, run.plan.flows[number]
-    lived_ns = life(tables, number, flow, run.end_ns)
-    changes_ns = _changes_in(run, flow, lived_ns)
+    lived = life(tables, number, flow, run.end_ns)
+    changes_ns = _changes_in(run, flow, lived)
     replies = flow.kind == "ping" and bool(flow.replies)
     # Without the table nobody looked; with it and without rows no probe was sent. The two must not look alike.
     probed = probes(tables, number, run.end_ns, one_way=not replies) if tables.has("echoes") else None
     return (
-        _of_flow(run, number, changes_ns)
+        _of_flow(run, number, lived, changes_ns)
         | probe_scalars(probed, changes_ns, replies=replies)
-        | datagram_scalars(tables, number, lived_ns)
+        | datagram_scalars(tables, number, lived)
         | of_probes(probed, changes_ns)
     )
 
@@ -183,7 +184,7 @@ def _of_programs(run: Evidence, number: int) -> dict[str, Any]:
 _OF_KIND = {"tcp": _of_tcp, "program": _of_programs}
 
 
-def _of_flow(run: Evidence, number: int, changes_ns: np.ndarray) -> dict[str, Any]:
+def _of_flow(run: Evidence, number: int, lived: Life, changes_ns: np.ndarray) -> dict[str, Any]:
     """What flows of every kind have."""
     flow = run.plan.flows[number]
     return (
@@ -191,6 +192,7 @@ def _of_flow(run: Evidence, number: int, changes_ns: np.ndarray) -> dict[str, An
             run.tables,
             number,
             flow,
+            lived,
             run.end_ns,
             is_only_sender=run.tcp_senders[flow.source] == 1,
             is_only_receiver=run.tcp_receivers[flow.destination] == 1,
@@ -201,11 +203,11 @@ def _of_flow(run: Evidence, number: int, changes_ns: np.ndarray) -> dict[str, An
     )
 
 
-def _changes_in(run: Evidence, flow: Any, lived_ns: tuple[int, int]) -> np.ndarray:
+def _changes_in(run: Evidence, flow: Any, lived: Life) -> np.ndarray:
     """Instants at which the path of a flow changed, there or back, while the flow lived."""
     changes_ns = run.changes_ns[flow.source, flow.destination]
     # Changes before it began or after it had ended lost nothing of it, and would dilute shares of changes with losses.
-    return changes_ns[(changes_ns >= lived_ns[0]) & (changes_ns < lived_ns[1])]
+    return changes_ns[(changes_ns >= lived.start_ns) & (changes_ns < lived.stop_ns)]
 
 
 def _one_way_scalars(tables: Tables, number: int) -> dict[str, int | None]:

@@ -15,7 +15,8 @@ from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS, DATAGRAMS, REORDERING
 from leowarp.scalars.of_run import COSTS, CURES
 from support.synthetic.access import PLAN_TOML, write_synthetic_access
 
-NO_TRANSFERS = {"completion_ns", "completion_goodput_bps"}
+# Nor is any share missing.
+NO_TRANSFERS = {"completion_ns", "share_reason"}
 # `acks` and the kernel's counters are not among the tables, and some columns of TCP_INFO
 NOT_OF_TCP = {*NO_TRANSFERS, *scalars.names(ACKNOWLEDGEMENTS), "received_ce_pkts", "rto_p50_us", "rttvar_p50_us",
               "sender_reordering_events", "sender_reordering_pkts", "sender_timeouts"} - {
@@ -56,7 +57,9 @@ def test_scalars_stand_in_the_declared_order(both):
 def test_what_is_declared_is_known_of_some_run(both):
     """But for what these tables do not record: `tests/guest/scalars_test.py` finds that in runs of the guest."""
     of_runs = known(scalars.flat(each.summary) for each in both)
-    assert set(scalars.names(scalars.RUN)) - of_runs == {*scalars.names(COSTS), *scalars.names(CURES)}
+    assert set(scalars.names(scalars.RUN)) - of_runs == {
+        *scalars.names(COSTS), *scalars.names(CURES), "fairness.reason"
+    }  # fmt: skip
     assert set(scalars.names(scalars.TCP)) - known(flows(both, "tcp")) == NOT_OF_TCP
     assert set(scalars.names(scalars.PROBE)) - known(flows(both, "ping")) == NOT_OF_PROBES
 

@@ -243,8 +243,18 @@ class Tables:
         return {}
 
     @cached_property
+    def lives_of_flows(self) -> dict[Any, Any]:
+        """Results of `goodput.life` (`Life`): the check of a run, its shares and its summary ask for the same."""
+        return {}
+
+    @cached_property
     def link_overheads_bytes(self) -> dict[frozenset[str], float]:
-        """Bytes a packet on top of its IP length, of each link that the timeline makes; nan: it does not say."""
+        """Bytes a packet on top of its IP length, of each link that the timeline makes; nan: it does not say.
+
+        Empty of a timeline without the column.
+        """
+        if "overhead_bytes" not in self.timeline:
+            return {}
         a, b, values = rows_of_event(self.timeline, "link", "a", "b", "overhead_bytes")
         return {frozenset(ends): value for *ends, value in zip(a, b, floats(values), strict=True)}
 

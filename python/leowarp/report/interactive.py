@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from leowarp.metrics import goodput, path_queues
-from leowarp.metrics.flows import life
+from leowarp.metrics.goodput import life
 from leowarp.metrics.tables import floats
 from leowarp.report.goodputs import top_mbps
 from leowarp.report.style import OKABE_ITO
@@ -86,8 +86,8 @@ def chart(runs: Sequence[RunView], element: str) -> str:
 
 
 def _life_ns(run: RunView) -> int:
-    start_ns, stop_ns = life(run.tables, run.main_flow, run.plan.flows[run.main_flow], run.metrics.end_ns)
-    return stop_ns - start_ns
+    lived = life(run.tables, run.main_flow, run.plan.flows[run.main_flow], run.metrics.end_ns)
+    return lived.stop_ns - lived.start_ns
 
 
 def _whose(runs: Sequence[RunView]) -> str:

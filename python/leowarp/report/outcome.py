@@ -61,7 +61,7 @@ def _result(run: RunView) -> str:
     rates = [flow["goodput_mean_bps"] for flow in flows if flow.get("goodput_mean_bps") is not None]
     if len(rates) < len(flows):
         return ""
-    total_bps = total_goodput_bps([{**run.summary, **flow} for flow in flows])
+    total_bps = total_goodput_bps(flows)
     if total_bps is None:
         return ""
     names = [run.flow_names[number] for number in run.tcp_flows]
@@ -75,7 +75,7 @@ def _result(run: RunView) -> str:
 
 
 def _of_one(flow: Mapping[str, Any], who: str) -> str:
-    rate_bps = flow.get("goodput_mean_bps") or flow.get("completion_goodput_bps")
+    rate_bps = flow.get("goodput_mean_bps")
     if rate_bps is None:
         return ""
     sentence = f"{who} got {rate_text(rate_bps)} in order"

@@ -17,7 +17,7 @@ MOST_FIRST = 6
 """Numbers at the top of a page: what fits into one line of it, and what a reader keeps in mind."""
 
 FIRST: tuple[tuple[str, ...], ...] = (
-    ("goodput_mean_bps", "completion_goodput_bps", "replies_lost_pkts", "probes_lost_pkts"),
+    ("goodput_mean_bps", "replies_lost_pkts", "probes_lost_pkts"),
     ("completion_ns",),
     ("rtt_p50_ns", "srtt_p50_us", "owd_p50_ns"),
     ("rtt_p99_ns", "srtt_p99_us", "owd_max_ns"),
@@ -46,6 +46,7 @@ FLOW_ROWS = (
     "rtt_error_ns",
     "rtt_step_mean_ns",
     "share_ratio",
+    "share_reason",
     "cwnd_p50_pkts",
     "sent_pkts",
     "retransmissions_pkts",

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from leowarp.errors import TraceError
 from leowarp.metrics import goodput, overhead_bytes, path_capacity, payload_ratio, share_series
+from leowarp.metrics.shares import least_index
 from leowarp.report.manyflows import draw_bands, hit_hardest
 from leowarp.report.style import PAGE_IN, highest_of, line_style, mark_changes, new_figure
 from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles, worded
@@ -110,7 +111,7 @@ def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool 
 
 
 def flow_shares(runs: Sequence[RunView]) -> Figure:
-    """Goodput of each TCP flow by the second, and below Jain's index over those that run.
+    """Goodput of each TCP flow by the second, and below Jain's index over those that compete.
 
     Parameters
     ----------
@@ -119,8 +120,8 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
     Returns
     -------
     figure : Figure
-        Two panels a run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2) over the goodput x of the n
-        flows that run: 1 if all get the same, 1/n, dotted, if one gets everything.
+        Two panels a run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2) over the goodput x of n flows
+        that compete: 1 if all get the same, 1/n, dotted, if one gets everything. The least of several groups is drawn.
 
     Raises
     ------
@@ -149,10 +150,10 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
             for number, (flow, mine) in enumerate(zip(flows, of_flows, strict=True)):
                 words = run.flow_names[flow]
                 above.plot(mine["t_ns"] / 1e9 + 0.5, mine["goodput_bps"] / 1e6, label=words, **line_style(number))
-        once = frame.drop_duplicates("t_ns").sort_values("t_ns")
-        below.plot(once["t_ns"] / 1e9 + 0.5, once["jain_index"], color="#333333")
+        least = least_index(frame)
+        below.plot(least["t_ns"] / 1e9 + 0.5, least["jain_index"], color="#333333")
         index = run.metrics.summary["fairness"]["jain_index"]
-        whole = "" if index is None else f", while all run: {index:.3f}"
+        whole = "" if index is None else f", while they compete: {index:.3f}"
         above.set_title(f"{label}: {len(flows)} flows", loc="left", pad=3)
         above.set_ylabel("goodput, Mbit/s")
         # Room for the legend above the lines.
@@ -164,8 +165,10 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
         below.set_ylim(0, 1.05)
         below.set_title(f"Jain's index by the second{whole}", loc="left", pad=3)
         # The least that the index of n flows can be (Jain, Chiu and Hawe, DEC-TR-301, 1984): one of them has
-        # everything.
-        below.axhline(1 / len(run.tcp_flows), color="#888888", linewidth=0.6, linestyle=":")
+        # everything. Flows that compete in several groups have no such n.
+        if index is not None:
+            count = frame.loc[frame["jain_index"].notna(), "flow"].nunique()
+            below.axhline(1 / count, color="#888888", linewidth=0.6, linestyle=":")
     panels[-1].set_xlim(0, max(run.metrics.end_ns for run in runs) / 1e9)
     panels[-1].set_xlabel("time, s (dotted: one flow has everything)")
     return figure

@@ -7,16 +7,16 @@ those of the row before ("smallest", "mean", "median").
 
     IDENTITY                  what the flow was
     PACKETS                   packets on the wire, matched at both ends
-    SOCKET                    TCP_INFO of the sender, by samples
+    SOCKET                    goodput; TCP_INFO of the sender        metrics/goodput.py, metrics/flows.py
     ECHOES, REPLIES           probes there, and there and back       metrics/probes.py, metrics/flows.py
-    ENDING, HOST              sockets' ends, counters of a host      metrics/flows.py
+    LIFE, ENDING, HOST        sockets' ends, counters of a host      metrics/goodput.py, metrics/flows.py
     REORDERING                RFC 4737 and RFC 5236                  metrics/reordering.py
     CAUSES                    what brought losses about              metrics/causes.py
     ROUND_TRIPS, ONE_WAY      delays of data packets                 metrics/round_trips.py, metrics/delays.py
     NEAR_CHANGES, CHANGES_*,  what a change of the path did          metrics/handovers.py, metrics/recovery.py
       RECOVERY, SPIKES
     ACKNOWLEDGEMENTS          what the receiver did                  metrics/acknowledgements.py
-    SHARE, CAPACITY           of all flows, of the path              metrics/shares.py, metrics/capacity.py
+    SHARE, CAPACITY           of competing flows, of the path        metrics/shares.py, metrics/capacity.py
     PROGRAMS                  programs of the user's own             metrics/connections.py
     MEASURES                  what these measured                    metrics/measures.py
 
@@ -91,13 +91,16 @@ PACKETS: Section = (
 # From samples of TCP_INFO: what the sender's kernel believed. Medians are by time: each sample holds until the next.
 SOCKET: Section = (
     Scalar("goodput_in_order_mean_bps", BPS, _GOODPUT,
-           "payload that the receiver got in order, per second of the flow's own time: from the first socket sample to "
-           "the last, or to the flow's completion if that came first; null without samples"),
+           "payload that the receiver got in order in the flow's life, per second of it: from start_ns, its first SYN, "
+           "to stop_ns, its completion, its stop or the run's end. Of a flow that was complete, and of a connection "
+           "that ended before the run, it is `bytes`; else what the last socket sample says; null without one"),
     Scalar("goodput_acked_mean_bps", BPS, _GOODPUT,
-           "goodput_in_order_mean_bps, but of payload cumulatively acknowledged at the sender",
+           "goodput_in_order_mean_bps, but of payload cumulatively acknowledged at the sender; of a flow that was "
+           "complete the two are equal",
            "mean goodput, acknowledged"),
     Scalar("goodput_sacked_mean_bps", BPS, _GOODPUT,
-           "goodput_in_order_mean_bps, but of payload acknowledged cumulatively or selectively at the sender",
+           "goodput_in_order_mean_bps, but of payload acknowledged cumulatively or selectively at the sender; of a "
+           "flow that was complete the two are equal",
            "mean goodput, SACK-aware"),
     Scalar("goodput_mean_bps", BPS, _GOODPUT, "goodput_in_order_mean_bps: what an application at the receiver gets",
            "mean goodput, in order at the receiver", "goodput"),
@@ -141,10 +144,19 @@ DATAGRAMS: Section = (
     Scalar("program", COUNT, _WHAT,
            "number of the flow of programs whose connection it is; null: probes of leowarp's own, as of all of these"),
     Scalar("payload_mean_bps", BPS, _GOODPUT,
-           "payload that reached the destination, over the time from the connection's first packet to its last",
+           "payload that reached the destination in the flow's life, per second of it: from the connection's first "
+           "packet to its last, or to the run's end, which leaves out its last 50 ms and what was under way",
            "goodput", "goodput"),
     Scalar("payload_back_mean_bps", BPS, _GOODPUT, "likewise the payload that came back to the source",
            "goodput, back", "goodput, back"),
+)
+
+# Every mean over a flow's own time is over this one.
+LIFE: Section = (
+    Scalar("start_ns", NS_AS_S, _WHAT, "when the flow began, from the run's start: with its first SYN or datagram"),
+    Scalar("stop_ns", NS_AS_S, _WHAT,
+           "when the flow's life ended: with its completion, its stop (of a program's connection: its last packet) or "
+           "the run, whichever came first"),
 )
 
 # What the agent itself saw at the flow's sockets.
@@ -169,9 +181,6 @@ HOST: Section = (
     Scalar("received_ce_pkts", PKTS, _PACKETS,
            "packets that arrived with a mark of congestion (CE); null: more than one TCP flow ends at that host",
            "arrived with a mark of congestion (CE)", "marked for congestion"),
-    Scalar("completion_goodput_bps", BPS, _GOODPUT,
-           "payload over completion time, from the flow's start (connecting included) to its last byte; null: the flow "
-           "had no size, or did not finish", None, "goodput until complete"),
 )
 
 # First transmissions alone: a retransmission that comes late is what TCP does, not what the path did.
@@ -384,11 +393,16 @@ ACKNOWLEDGEMENTS: Section = (
     Scalar("timeout_retransmissions_ratio", RATIO, _PACKETS, "timeout_retransmissions_pkts over the data packets sent"),
 )
 
-# Of the time in which all TCP flows ran, so that a late start is no unfairness.
+# A share covers the time in which all of them ran, so that a late start is no unfairness.
 SHARE: Section = (
     Scalar("share_ratio", RATIO, _GOODPUT,
-           "part of the goodput of all TCP flows that this one got, while all ran",
-           "share of the goodput of all TCP flows", "share of the flows' goodput"),
+           "part of the goodput of the flow and its competitors that it got, while it competed with all of them. "
+           "Two TCP flows compete while both live and their data take the same direction of a link with a rate; they "
+           "are competitors if they do for 1 s and for a tenth of the longer life; connections with less than 1 % of "
+           "the payload of their program's largest compete with none",
+           "share of the goodput of competing flows", "share of the flows' goodput"),
+    Scalar("share_reason", TEXT, _GOODPUT, "why there is no share_ratio; null: there is, or no other TCP flow",
+           "no share, because"),
 )
 
 # Payload in full segments, so that 1 can be reached; headers are the link's, not the flow's.
@@ -497,7 +511,7 @@ MEASURES: Section = (
 
 # The order is that of `summary.json` and of `leowarp metrics` within a group; the reference page is made from it.
 TCP: Section = (
-    *IDENTITY, *PACKETS, *SOCKET, *ENDING, *HOST, *REORDERING, *CAUSES, *ROUND_TRIPS, *ONE_WAY, *NEAR_CHANGES,
+    *IDENTITY, *PACKETS, *SOCKET, *LIFE, *ENDING, *HOST, *REORDERING, *CAUSES, *ROUND_TRIPS, *ONE_WAY, *NEAR_CHANGES,
     *CHANGES_WITH_LOSS, *RECOVERY, *ACKNOWLEDGEMENTS, *SHARE, *CAPACITY,
 )  # fmt: skip
 """Of a TCP flow."""
@@ -506,10 +520,10 @@ PROGRAM: Section = (*IDENTITY, *PROGRAMS, *IPERF3, *MEASURES)
 """Of a flow of programs."""
 
 PROBE: Section = (
-    *IDENTITY, *PACKETS, *ECHOES, *DATAGRAMS, *ENDING, *REORDERING, *CAUSES, *REPLIES, *NEAR_CHANGES,
+    *IDENTITY, *PACKETS, *ECHOES, *DATAGRAMS, *LIFE, *ENDING, *REORDERING, *CAUSES, *REPLIES, *NEAR_CHANGES,
     *CHANGES_WITH_LOST_PROBES, *SPIKES,
 )  # fmt: skip
 """Of a flow of pings, or of UDP datagrams."""
 
-COMMON: Section = (*IDENTITY, *PACKETS, *ENDING, *REORDERING, *CAUSES, *NEAR_CHANGES)
+COMMON: Section = (*IDENTITY, *PACKETS, *LIFE, *ENDING, *REORDERING, *CAUSES, *NEAR_CHANGES)
 """Of both."""

@@ -87,14 +87,15 @@ COSTS: Section = (
 )
 """What no trace knows, and no other machine has."""
 
-# Jain's index, (sum x)^2 / (n sum x^2) (R. Jain et al., DEC-TR-301, 1984), over the goodput of n TCP flows.
+# Jain's index, (sum x)^2 / (n sum x^2) (R. Jain et al., DEC-TR-301, 1984), over the goodput of n competing flows.
 FAIRNESS: Section = (
     Scalar("fairness.jain_index", COUNT, Group.GOODPUT,
-           "Jain's index over the goodput (in order at the receiver) of the TCP flows while all ran: 1 if all "
-           "got the same, 1/n if one got everything; null: fewer than two, or they never ran together",
-           "Jain's index of the TCP flows, while all run", "Jain's index"),
-    Scalar("fairness.from_s", S, Group.GOODPUT, "the latest start of a TCP flow: from then on all ran"),
-    Scalar("fairness.until_s", S, Group.GOODPUT, "the earliest end of a TCP flow: until then all ran"),
+           "Jain's index over the goodput (in order at the receiver) of the TCP flows that compete (see share_ratio), "
+           "while all did: 1 if all got the same, 1/n if one got everything; null: fewer than two, or several groups",
+           "Jain's index of competing flows", "Jain's index"),
+    Scalar("fairness.from_s", S, Group.GOODPUT, "when these began to compete, all of them"),
+    Scalar("fairness.until_s", S, Group.GOODPUT, "when they ceased to"),
+    Scalar("fairness.reason", TEXT, Group.GOODPUT, "why there is no index; null: there is, or no two TCP flows"),
 )
 
 # Costs are this machine's; everything else is the same wherever the plan is run.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from leowarp.flownames import FlowKey, plain_name
-from leowarp.metrics.flows import life
+from leowarp.metrics.goodput import life
 from leowarp.printable import one_line
 from leowarp.trace.schema import BBR_MODES
 from leowarp.view.container import Arrays
@@ -88,7 +88,7 @@ def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[
             "there": pairs[flow.source, flow.destination],
             "back": pairs[flow.destination, flow.source],
             "start_s": flow.start_ns / 1e9,
-            "end_s": life(source.tables, number, flow, source.end_ns)[1] / 1e9,
+            "end_s": life(source.tables, number, flow, source.end_ns).stop_ns / 1e9,
             "rows": flow_rows(source, number, step_ns, arrays),
             "probes": None if flow.kind in ("tcp", "program") else probe_rows(source, number, arrays),
         }

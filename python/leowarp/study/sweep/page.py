@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PAGE = "index.html"
 """Name of the page in the study's directory."""
 METRICS = (
-    "flow0_completion_goodput_bps", "flow0_goodput_mean_bps", "flow0_mean_displacement_pkts", "flow0_probes_lost_pkts",
+    "flow0_goodput_mean_bps", "flow0_mean_displacement_pkts", "flow0_probes_lost_pkts",
 )  # fmt: skip
 """The page shows the first of these that any run has."""
 
