@@ -326,9 +326,7 @@ class Watched:
                 if console.size_bytes > limit_bytes:
                     message = f"the guest printed more than {limit_bytes >> 20} MiB"
                     raise GuestError(diagnose.with_last_words(message, self._words(console.text())))
-                sample = Sample(
-                    usage.asleep_s, cpu_s, usage.main_s, memory.clock_ns(), self.virtual_ns, memory.calls()
-                )  # fmt: skip
+                sample = Sample(usage.asleep_s, cpu_s, usage.main_s, memory.clock_ns(), self.virtual_ns, memory.calls())
                 if why := stuck.judge(sample):
                     raise self._stood_still(why, stuck, child, memory, console)
         return usage

@@ -405,7 +405,8 @@ def test_an_override_reaches_flows_and_stations_by_name(tmp_path):
         "flows.1.name=renamed", "flows.renamed.stop=50 s",
     ]))  # fmt: skip
     assert [(flow.name, flow.size_bytes, flow.congestion_control) for flow in plan.flows] == [
-        ("upload", 1_000_000, "cubic"), ("renamed", None, "bbr"),
-    ]  # fmt: skip
+        ("upload", 1_000_000, "cubic"),
+        ("renamed", None, "bbr"),
+    ]
     assert plan.flows[1].stop_ns == 50 * 10**9
     assert plan.stations[1].height_m == 30.0
