@@ -63,6 +63,7 @@ docs: $(INSTALLED) ## make the reference pages and the agent's table of columns 
 	@$(PYTHON) -m leowarp.scenario.reference docs/reference/scenario.md
 	@$(PYTHON) -m leowarp.cli.reference docs/reference/tables.md
 	@$(PYTHON) -m leowarp.cli.api_reference docs/reference/api.md
+	@$(PYTHON) -m leowarp.verification.reference docs/reference/verify.md
 	@$(PYTHON) tools/clauses.py --page docs/reference/clauses.md
 	@$(PYTHON) tools/record_tables.py crates/timeline/src/record/tables.rs
 

@@ -182,7 +182,7 @@ def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], 
     if Part.VERSION in parts:
         yield (Part.VERSION, "leowarp_version"), manifest.get("leowarp_version")
         # The commit follows from nothing that ran: a change of a page alone gives another.
-        yield (Part.VERSION, "package_sha256"), (manifest.get("leowarp_sources") or {}).get("package_sha256")
+        yield (Part.VERSION, "package_sha256"), manifest.get("package_sha256")
         yield (Part.VERSION, "agent_sha256"), (manifest.get("agent") or {}).get("agent_sha256")
     if Part.METRIC in parts:
         summary = run.summary

@@ -17,7 +17,10 @@ METRICS = "40-metrics.parquet"
 REPORT = "50-report"
 SUMMARY = "summary.json"
 MANIFEST = "manifest.json"
+SIGNATURES = (f"{MANIFEST}.sig", f"{MANIFEST}.minisig")
+"""What ssh-keygen and minisign write beside a manifest that its owner signs: no manifest can list them."""
 INCOMPLETE = "INCOMPLETE"
+STUDY_LOCK = "study.lock"
 GUEST = ".guest"
 CONSOLE = "guest-console.txt"
 # Numbered as the street goes, so that a listing shows them in the order in which they were made.

@@ -185,6 +185,15 @@ def is_plain_name(name: object) -> bool:
     return isinstance(name, str) and name not in ("", ".", "..") and not {"/", "\0"} & set(name) and len(name) < 256
 
 
+def is_plain_path(name: object) -> bool:
+    """Whether a text names a file in or below a directory, with `/` between plain names and nothing else.
+
+    >>> is_plain_path("30-trace/flows.parquet"), is_plain_path("/etc/passwd"), is_plain_path("a/../../b")
+    (True, False, False)
+    """
+    return isinstance(name, str) and name.count("/") < DEEPEST and all(map(is_plain_name, name.split("/")))
+
+
 def _below(path: Path, top: Path) -> str:
     """A path as it is called below another one; that one itself by its own name."""
     return str(path.relative_to(top)) if path != top else str(path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ _LONGEST_TEXT = 1000
 """Characters of a text of a summary; a plan allows fewer (`scenario.decoding`)."""
 _LARGEST = 1e30
 """No scalar comes near: the largest are ns and bit/s, below 2^63."""
+
+_DEEPEST = 64
+"""Levels of objects and lists in a JSON file; ours have four."""
 
 _MOST_RUNS, _MOST_LOOKED_AT = 4, 1000
 """Runs that a message names, and directories that it looks at for them."""
@@ -99,6 +102,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
     try:
         value = json.loads(plainfiles.read(path, plainfiles.MOST_JSON_BYTES), parse_constant=refuse)
+        _refuse_deep(value)
     except RecursionError:
         raise TraceError(f"cannot read {path}: it is nested too deeply", hint=_again(path.parent)) from None
     except (OSError, ValueError) as error:
@@ -106,6 +110,20 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise TraceError(f"cannot read {path}: it holds no JSON object", hint=_again(path.parent))
     return value
+
+
+def _refuse_deep(value: Any) -> None:
+    """Raises RecursionError for what is nested more deeply than anything that leowarp writes: whoever goes through it
+    by calling itself would end so."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [inner for item in level if isinstance(item, dict | list) for inner in _inner(item)]
+    if level:
+        raise RecursionError
+
+
+def _inner(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return item.values() if isinstance(item, dict) else item
 
 
 def read_summary(run: Path) -> dict[str, Any]:
@@ -146,7 +164,12 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
     ValueError
         If a number is not finite: JSON has no word for it (RFC 8259, 6).
     """
-    plainfiles.write(path, (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
+    plainfiles.write(path, text_of_json(value).encode())
+
+
+def text_of_json(value: dict[str, Any]) -> str:
+    """The text that `write_json` writes; the same values give the same text."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def why_no_summary(value: Mapping[str, Any]) -> str | None:
@@ -174,7 +197,7 @@ def why_no_manifest(value: Mapping[str, Any]) -> str | None:
     """What is wrong with a manifest, as the end of a sentence; None if nothing is."""
     shapes: dict[str, type] = {
         "warnings": list, "files": dict, "costs": dict, "kernel": dict, "agent": dict, "python": dict, "host": dict,
-        "leowarp_version": str,
+        "leowarp_version": str, "drawn": dict, "later": list, "directories": list,
     }  # fmt: skip
     for name, kind in shapes.items():
         if name in value and not isinstance(value[name], kind):
@@ -183,6 +206,14 @@ def why_no_manifest(value: Mapping[str, Any]) -> str | None:
         return "its warnings are not texts"
     if not all(isinstance(text, str) for text in value.get("files", {}).values()):
         return "its files have no checksums"
+    # Whoever opens what a manifest lists stays within its directory.
+    for name in (*value.get("files", ()), *value.get("directories", ())):
+        if not plainfiles.is_plain_path(name):
+            return f"it lists {name!r:.80}, which is no file below its directory"
+    if not all(isinstance(drawn, dict) for drawn in value.get("drawn", {}).values()):
+        return "it does not say how its pages were drawn"
+    if not all(isinstance(entry, dict) and _is_list_of_texts(entry.get("files")) for entry in value.get("later", ())):
+        return "it does not say which files are of another version"
     if not all(_is_number(cost) for cost in value.get("costs", {}).values()):
         return "its costs are not numbers"
     return None
@@ -204,13 +235,18 @@ def _instead_of(path: Path) -> str:
 def _runs_in(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
-    return [each for each in sorted(folder.iterdir())[:_MOST_LOOKED_AT] if (each / MANIFEST).is_file()]
+    each_run = (each for each in sorted(folder.iterdir())[:_MOST_LOOKED_AT] if (each / PLAN).is_file())
+    return [each for each in each_run if (each / MANIFEST).is_file()]
 
 
 def _again(path: Path) -> str:
     """The command that makes the run in a directory again, from the plan that it holds if it holds one."""
     plan = path / PLAN
     return f"run it again: leowarp run {plan if plan.exists() else 'SCENARIO.toml'} --out {path} --force"
+
+
+def _is_list_of_texts(item: Any) -> bool:
+    return isinstance(item, list) and all(isinstance(text, str) for text in item)
 
 
 def _is_scalar(name: str, item: Any) -> bool:

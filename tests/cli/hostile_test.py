@@ -7,6 +7,7 @@ No case may end in a traceback, or in an error that no rule foresees (status 70)
 import ast
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -332,6 +333,52 @@ MANIFESTS = (
 def test_a_hostile_manifest_is_an_error(leowarp_within, made, run, text):
     (run / layout.MANIFEST).write_text(text)
     assert refused(leowarp_within("compare", made, run, "--out", run.parent / "out"), layout.MANIFEST)
+
+
+@pytest.mark.parametrize("text", [*MANIFESTS, '{"later": [{}]}', '{"drawn": {"a": 1}}'])
+def test_a_hostile_manifest_is_not_verified(leowarp_within, run, text):
+    (run / layout.MANIFEST).write_text(text)
+    assert refused(leowarp_within("verify", run, "--files"), layout.MANIFEST)
+
+
+LISTS = (
+    '{"files": {"../precious": ""}}', '{"files": {"30-trace/../../precious": ""}}', '{"files": {"PRECIOUS": ""}}',
+    '{"directories": [".."]}', '{"directories": ["PARENT"]}', '{"directories": [7]}', '{"files": {"": ""}}',
+    '{"kind": "study", "directories": ["../run"]}', '{"kind": "reproduction", "files": {"a\\u0000b": ""}}',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LISTS)
+def test_a_manifest_leads_nowhere_outside_its_directory(leowarp_within, run, precious, text, monkeypatch):
+    text = text.replace("PRECIOUS", str(precious)).replace("PARENT", str(run.parent))
+    (run / layout.MANIFEST).write_text(text)
+    monkeypatch.setattr("leowarp.checksums.sha256_of_file", None)
+    assert refused(leowarp_within("verify", run), "is no file below its directory")
+
+
+def test_a_manifest_with_a_long_list_is_gone_through_and_a_longer_one_refused(leowarp_within, run):
+    many = dict.fromkeys((f"30-trace/{number}" for number in range(50_000)), "")
+    (run / layout.MANIFEST).write_text(json.dumps({"files": many}))
+    answer = leowarp_within("verify", run, "--files")
+    assert answer.status == 1
+    assert re.search(r"and 49,9\d\d more", answer.out)
+    assert len(answer.out) < 10_000
+    (run / layout.MANIFEST).write_text(json.dumps({"files": many}) + " " * (33 << 20))
+    assert refused(leowarp_within("verify", run, "--files"), "more than 32 MiB")
+
+
+def test_names_of_a_manifest_are_not_obeyed(leowarp_within, run):
+    (run / layout.MANIFEST).write_text(json.dumps({"files": {NASTY.replace("/", ""): ""}}))
+    for options in ((), ("--json",)):
+        answer = leowarp_within("verify", run, "--files", *options)
+        assert answer.status == 1
+        assert not OBEYED & set(answer.out + answer.err)
+
+
+@pytest.mark.parametrize("key", ["seed", "warnings", "logs", "files", "drawn", "later", "costs", "more"])
+def test_a_manifest_that_is_nested_deeply_is_an_error(leowarp_within, run, key):
+    (run / layout.MANIFEST).write_text(f'{{"{key}": {"[" * 500}{"]" * 500}}}')
+    assert refused(leowarp_within("verify", run, "--files"), "nested too deeply")
 
 
 TABLES = ("10-routes", "20-timeline", *(f"30-trace/{name}" for name in ("packets", "bins", "links", "sockets")))

@@ -4,12 +4,19 @@
 from pathlib import Path
 
 from leowarp.cli import api_reference, reference
+from leowarp.verification.reference import verify_page
+from leowarp.verification.stages import STAGES
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "tables.md"
 
 
 def test_the_page_of_table_columns_is_made_from_the_schemas():
     assert PAGE.read_text(encoding="utf-8") == reference.reference_page(), "type: make docs"
+
+
+def test_the_page_of_verify_is_made_from_the_table_of_stages():
+    assert PAGE.with_name("verify.md").read_text(encoding="utf-8") == verify_page(), "type: make docs"
+    assert all(f"| {stage.name} |" in verify_page() for stage in STAGES)
 
 
 def test_a_page_that_differs_is_told(tmp_path, capsys):

@@ -12,8 +12,10 @@ import pytest
 
 import leowarp as lw
 from leowarp.layout import ARTEFACTS
+from leowarp.recorded import text_of_json
 from leowarp.trace import packets_from_captures, read
 from leowarp.trace.manifest import files_of_run
+from support.synthetic.whole import forge
 from support.waiting import wait_until, wait_until_gone
 
 pytestmark = pytest.mark.guest
@@ -103,7 +105,11 @@ def test_a_run_again_from_its_directory_gives_the_same_bytes(leowarp, chain):
     answer = leowarp("verify", chain.path, "--json", "--progress", "none")
     assert answer.json()["identical"] is True, answer.json()
     assert answer.status == 0
-    assert set(answer.json()["files"].values()) == {"identical"}
+    assert set(answer.json()["files"].values()) == {"as listed"}
+    (made,) = answer.json()["second_runs"].values()
+    verdicts = {name: stage["verdict"] for name, stage in made["stages"].items()}
+    assert set(verdicts.values()) == {"identical"}, verdicts
+    assert {"routes", "timeline", "trace", "metrics", "summary", "warnings", "figures", "report"} <= verdicts.keys()
 
 
 def test_verify_notices_one_changed_byte(leowarp, tmp_path):
@@ -114,7 +120,22 @@ def test_verify_notices_one_changed_byte(leowarp, tmp_path):
     path.write_bytes(content)
     answer = leowarp("verify", run.path, "--json", "--progress", "none")
     assert answer.status == 1
-    assert answer.json()["files"]["flows.parquet"] == "changed since the run"
+    assert answer.json()["files"]["30-trace/flows.parquet"] == "changed since the run"
+    (made,) = answer.json()["second_runs"].values()
+    assert made["first_difference"] == "trace"
+
+
+def test_verify_names_the_stage_of_a_number_that_was_forged_with_its_hash(leowarp, tmp_path):
+    run = lw.run(CHAIN, {"run.duration": "1 s"}, tmp_path / "run", report=False, progress=False)
+    summary = json.loads((run.path / "summary.json").read_text())
+    summary["flows"][0]["goodput_mean_bps"] = 99_999_999
+    (run.path / "summary.json").write_text(text_of_json(summary))
+    assert leowarp("verify", run.path, "--files").status == 1
+    forge(run.path)
+    assert leowarp("verify", run.path, "--files").status == 0
+    answer = leowarp("verify", run.path, "--progress", "none")
+    assert answer.status == 1
+    assert "is summary: summary.json: flows.0.goodput_mean_bps is 99999999, and " in answer.out
 
 
 def test_a_second_run_into_the_same_directory_needs_force(leowarp, tmp_path):

@@ -5,12 +5,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from support.synthetic.whole import forge
 from support.waiting import wait_until, wait_until_gone
 
 pytestmark = pytest.mark.guest
@@ -65,6 +67,13 @@ def guests_below(folder: Path) -> list[int]:
     return found
 
 
+def verified(folder: Path, *options: str) -> tuple[int, dict[str, Any]]:
+    """Status and answer of `leowarp verify`."""
+    command = [sys.executable, "-m", "leowarp", "verify", str(folder), "--json", "--progress", "none", *options]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    return done.returncode, json.loads(done.stdout)
+
+
 def test_a_study_killed_in_the_middle_goes_on_and_its_runs_can_be_made_again(tmp_path, started):
     (tmp_path / "tiny.toml").write_text(STUDY)
     first = started("tiny.toml", "--out", "out", "--jobs", "1")
@@ -98,12 +107,26 @@ def test_a_study_killed_in_the_middle_goes_on_and_its_runs_can_be_made_again(tmp
         assert told["scalars"] > 20
         assert again.returncode == 0, words
         assert (tmp_path / f"again-{number}" / "manifest.json").exists()
+    # `verify` does both: every file, and some of the runs.
+    status, told = verified(tmp_path / "out", "--sample", "2")
+    assert status == 0, told
+    assert set(told["files"].values()) == {"as listed"}
+    assert len(told["second_runs"]) == 2
     # A row that says something else is found.
     (path,) = (tmp_path / "out" / "results" / "pacing=internal").glob("*.parquet")
     table = pq.ParquetFile(path).read()
     place = table.column_names.index("flow0_completion_ns")
     later = pc.add(table["flow0_completion_ns"], 1)
     pq.write_table(table.set_column(place, table.schema.field(place), later), path)
+    assert verified(tmp_path / "out", "--files")[0] == 1
+    forge(tmp_path / "out")
+    assert verified(tmp_path / "out", "--files")[0] == 0
+    status, told = verified(tmp_path / "out", "--sample", "6")
+    assert status == 1
+    stages = {name: made["stages"]["results"] for name, made in told["second_runs"].items()}
+    assert {name for name, stage in stages.items() if stage["verdict"] == "differs"} == set(
+        frame.loc[frame["pacing"] == "internal", "run_id"]
+    )
     again = started("run-again", "out", frame["run_id"][2], "--out", "again-2", "--force", "--json")
     answer, _ = again.communicate()
     assert again.returncode == 1

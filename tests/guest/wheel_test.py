@@ -119,6 +119,6 @@ def test_an_ordinary_user_without_a_compiler_runs_a_scenario(wheel):
     assert summary["virtual_s"] == 5
     assert not (home / "run" / "INCOMPLETE").exists()
     # The installed package is that of the checkout, by its commit and by its files.
-    assert json.loads((home / "run" / "manifest.json").read_text())["leowarp_sources"] == sources()
+    assert json.loads((home / "run" / "manifest.json").read_text()).items() >= sources().items()
     (home / "arrivals.txt").write_text("1\n3\n2\n4\n")
     assert json.loads(run("reorder", "arrivals.txt", "--threshold", "3", "--json"))["reordered_ratio"] == 0.25

@@ -27,6 +27,7 @@ from leowarp.cli import (
     shell_verb,
     study_verbs,
     timeline_verbs,
+    verify_verb,
     view_verb,
 )
 from leowarp.cli.options import verb_of
@@ -90,7 +91,7 @@ def _options(
 _RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel needed)", "Results", "This machine"
 
 # These take minutes, and whoever ends them must know what stays.
-for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, run_verbs.verify):
+for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, verify_verb.verify):
     app.command(rich_help_panel=_RUN)(interruptible(_verb))
 app.command(rich_help_panel=_RUN)(shell_verb.shell)
 app.command(rich_help_panel=_RUN)(live_verb.live)

@@ -212,7 +212,7 @@ _INTRODUCTION = """\
 | `00-plan.toml`, `00-inputs/` | the scenario with every default written out, and its files: enough to re-make the run |
 | `10-routes.parquet` | which way packets go |
 | `20-timeline.parquet` | the events of the emulated network |
-| `30-trace/*.parquet` | what was observed; the same bytes whenever the plan is run again (`leowarp verify`) |
+| `30-trace/*.parquet` | what was observed; the same bytes in each run of the plan ([`leowarp verify`](verify.md)) |
 | `40-metrics.parquet`, `summary.json` | what was computed from it |
 | `50-report/` | figures and `index.html` |
 | `manifest.json` | versions, seed, machine, cost, every warning, the sha256 of each file |

@@ -46,9 +46,10 @@ def metrics(
 
         # What the run cost is not in its trace: the manifest's numbers stay.
         costs = opened.manifest["costs"]
-        opened.numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(opened.path)
+        numbers = opened.numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"])
         # The manifest has the sha256 of every file, these among them.
-        trace.list_files(opened.path)
+        with trace.relisted(opened.path):
+            numbers.write(opened.path)
     if json_:
         print_json(opened.summary)
     else:
@@ -71,21 +72,16 @@ def report(
     """Make figures and page of a run anew, or some of the figures, also as PDF and PNG."""
     import leowarp
     from leowarp import report as rooms
-    from leowarp import trace
     from leowarp.cli.output import print_json
     from leowarp.progress import of_figures, shown
 
     opened = leowarp.open(run)
-    try:
-        with shown(options.progress_of(progress)) as show:
-            page = rooms.write_report(
-                opened.path, formats=_words(formats), figures=None if figures is None else _words(figures),
-                flow=flow or None,
-                on_figure=of_figures(show, opened.path.name),
-            )  # fmt: skip
-    finally:
-        # Some figures may be new though another could not be drawn.
-        trace.list_files(opened.path)
+    with shown(options.progress_of(progress)) as show:
+        page = rooms.write_report(
+            opened.path, formats=_words(formats), figures=None if figures is None else _words(figures),
+            flow=flow or None,
+            on_figure=of_figures(show, opened.path.name),
+        )  # fmt: skip
     if json_:
         print_json({"run": str(opened.path), "report": str(page)})
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that boot the guest: run, demo, reproduce, verify.
+"""Verbs that boot the guest: run, demo, reproduce.
 
 What a verb needs is imported within it: `leowarp --help` must not wait for numpy, pandas and matplotlib.
 """
@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import tempfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -119,73 +117,6 @@ def demo(
     else:
         comparison.print_comparison(runs)
         say(f"Report:      {page}")
-
-
-def verify(
-    run: options.RunPath,
-    kernel: options.Kernel = None,
-    keep: Annotated[Path | None, typer.Option(help="Keep the second run in this directory.")] = None,
-    trust: options.Trust = False,
-    json_: options.Json = False,
-    progress: options.Shown = options.ProgressKind.auto,
-) -> None:
-    """Make a run again from its plan and compare every file of its trace; status 1 if any differs.
-
-    What the tables of [cures] say is also worked out anew from plan, timeline and packets; status 1 if it is not so.
-    """
-    import leowarp
-    from leowarp.cli.output import note, print_json, print_table
-    from leowarp.crosscheck import crosscheck
-    from leowarp.layout import PLAN, TRACE
-    from leowarp.trace.manifest import sha256_of_files
-
-    first = leowarp.open(run)
-    with tempfile.TemporaryDirectory(prefix="leowarp-verify-") as scratch:
-        again = leowarp.run(
-            # By the plan in the directory and nothing else: a run that needs more than its directory holds is not
-            # repeatable.
-            first.path / PLAN, (), keep or Path(scratch) / "run", kernel=kernel, report=False,
-            progress=options.progress_of(progress), trust=trust,
-        )  # fmt: skip
-        # Of the files as they are now, not as the manifest has them: a trace that was changed must not pass.
-        old, new = sha256_of_files(first.path / TRACE), sha256_of_files(again.path / TRACE)
-        recorded = first.manifest.get("files", {})
-    # Of both: a file that only one of the runs has is a difference as well.
-    names = sorted(old.keys() | new.keys())
-    rows = []
-    for name in names:
-        # A file that is not the one that the run wrote says nothing of whether the run can be made again.
-        if recorded.get(f"{TRACE}/{name}") != old.get(name):
-            verdict = "changed since the run" if name in old else "missing in the first run"
-        else:
-            verdict = "identical" if old.get(name) == new.get(name) else "differs"
-        rows.append((name, verdict, (old.get(name) or "")[:16], (new.get(name) or "")[:16]))
-    same = all(verdict == "identical" for _, verdict, _, _ in rows)
-    # A file that was changed since the run may not even be readable, and what it says is not the run's word.
-    is_intact = all(verdict in ("identical", "differs") for _, verdict, _, _ in rows)
-    cures = crosscheck(first) if is_intact else {}
-    if json_:
-        print_json(
-            {
-                "run": str(first.path),
-                "identical": same,
-                "files": {name: verdict for name, verdict, _, _ in rows},
-                "cures": {name: asdict(found) for name, found in cures.items()},
-            }
-        )
-    else:
-        print_table(
-            f"{first.path} made again", ("file", "verdict", "sha256 before", "sha256 now"), rows, text=("verdict",)
-        )
-        say("identical: the same plan gave the same bytes" if same else "NOT identical")
-        if cures:
-            counts = [(name, found.checked, len(found.wrong), len(found.unknown)) for name, found in cures.items()]
-            print_table("cures, worked out anew", ("table", "compared", "wrong", "not known"), counts)
-        for found in cures.values():
-            for sentence in found.wrong:
-                note(f"wrong: {sentence}")
-    # 1 and not 5: the trace can be read, it is another one, or says what cannot be.
-    raise typer.Exit(0 if same and not any(found.wrong for found in cures.values()) else 1)
 
 
 def reproduce(

@@ -7,6 +7,7 @@ The page is written by `leowarp.view`; here are its place and the manifest of a 
 from __future__ import annotations
 
 import webbrowser
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -38,10 +39,10 @@ def view(
     # A page of several runs belongs to none of them.
     within = out is None and len(opened) == 1
     target = opened[0].path / REPORT / rooms.FILE if within else Path(rooms.FILE) if out is None else out
-    page = rooms.write_view(opened, target)
-    if within:
-        # The page is one more file of the run, so the manifest's list of files and checksums has it.
-        trace.list_files(opened[0].path)
+    # The page is one more file of the run, so the manifest's list of files and checksums has it.
+    drawn = {f"{REPORT}/{rooms.FILE}": {"directory": opened[0].path.resolve().name}}
+    with trace.relisted(opened[0].path, drawn) if within else nullcontext():
+        page = rooms.write_view(opened, target)
     if json_:
         print_json({"runs": [str(run.path) for run in opened], "view": str(page), "bytes": page.stat().st_size})
     else:

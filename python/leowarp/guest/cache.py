@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from leowarp.checksums import sha256_of_file as sha256_of_file
 from leowarp.errors import HostError
 
 CHECKSUMS = "files.json"
@@ -36,19 +37,6 @@ def cache_root() -> Path:
             f"looking for a cache directory: no home directory is known ({error})",
             hint="set LEOWARP_CACHE to a directory that may be written",
         ) from error
-
-
-def sha256_of_file(path: Path) -> str:
-    """sha256 of a file's bytes, as 64 hexadecimal digits.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    """
-    with path.open("rb") as file:
-        # In pieces, since a kernel's source has 150 MB.
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from leowarp import plainfiles
 from leowarp.errors import ScenarioError, TraceError
-from leowarp.report.figure_data import write_figure_data
+from leowarp.report.figure_data import figure_text
 from leowarp.report.figures import FIGURES, figure, flows_of
 from leowarp.report.html import LARGEST_SVG_BYTES
 from leowarp.report.style import FORMATS, PAGE_FORMATS, save, without_rules
@@ -115,7 +115,9 @@ def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = No
         # Figures that are not about changes have no such option, and would refuse it.
         at = {"change_s": drawing.change_s} if drawing.change_s is not None and FIGURES[name].around_changes else {}
         try:
-            _save(figure(runs, name, flow=mine, **at), folder / name, drawing.formats)
+            picture = figure(runs, name, flow=mine, **at)
+            plainfiles.write(folder / f"{name}.csv", figure_text(picture, mine).encode())
+            _save(picture, folder / name, drawing.formats)
         except TraceError as error:
             # The run lacks what this figure shows (no constellation, no change, no packets): said on the page.
             not_drawn[name] = _reason(error)
@@ -136,7 +138,6 @@ def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
     kinds = [
         kind for kind in FORMATS if kind in (*PAGE_FORMATS, *formats) or stem.with_name(f"{stem.name}.{kind}").exists()
     ]
-    write_figure_data(picture, stem.with_suffix(".csv"))
     # Files for papers carry the rules at their foot; the page states them once, and an SVG in its metadata.
     for_papers = [kind for kind in kinds if kind not in PAGE_FORMATS]
     if for_papers:

@@ -7,8 +7,7 @@ than its file has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,9 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import StepPatch
 
-from leowarp import plainfiles
-
 COLUMNS = ("panel", "line", "x", "y", "y_low")
+
+_FLOWS = "# flows: "
 
 
 def figure_data(figure: Figure) -> pd.DataFrame:
@@ -48,18 +47,38 @@ def figure_data(figure: Figure) -> pd.DataFrame:
     return pd.concat(shown, ignore_index=True) if shown else pd.DataFrame(columns=list(COLUMNS))
 
 
-def write_figure_data(figure: Figure, path: Path) -> None:
-    """Writes `figure_data` as CSV, nine digits each; a comment a panel before it says what its axes are."""
+def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
+    """`figure_data` as CSV, nine digits each; before it comments say what the axes of each panel are.
+
+    Parameters
+    ----------
+    flows : sequence of int, optional
+        Those that were chosen for it: a comment names them, so that it can be drawn again (`flows_of_text`).
+    """
     panels = _panels(figure)
-    lines = []
+    lines = [] if flows is None else [f"{_FLOWS}{', '.join(map(str, flows))}\n"]
     for number, axes in enumerate(panels, 1):
         # Panels that share an axis have its label at the last one only.
         x_axis = next((each.get_xlabel() for each in panels[number - 1 :] if each.get_xlabel()), "")
         title = axes.get_title("left") or axes.get_title()
         said = f"# panel {number}: {title}; x: {x_axis}; y: {axes.get_ylabel()}"
         lines.append(said.replace("\n", " ") + "\n")
-    text = figure_data(figure).to_csv(index=False, float_format="%.9g", lineterminator="\n")
-    plainfiles.write(path, ("".join(lines) + text).encode())
+    return "".join(lines) + figure_data(figure).to_csv(index=False, float_format="%.9g", lineterminator="\n")
+
+
+def flows_of_text(text: str) -> list[int] | None:
+    """The flows that were chosen for a figure, as its `figure_text` says; None: all that it is about.
+
+    >>> flows_of_text("# flows: 0, 2\\npanel,line,x,y,y_low\\n")
+    [0, 2]
+
+    Raises
+    ------
+    ValueError
+        If they are no numbers.
+    """
+    first, _, _ = text.partition("\n")
+    return [int(number) for number in first.removeprefix(_FLOWS).split(",")] if first.startswith(_FLOWS) else None
 
 
 def _panels(figure: Figure) -> list[Axes]:

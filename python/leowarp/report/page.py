@@ -13,7 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp import layout, plainfiles
+from leowarp import layout, plainfiles, trace
+from leowarp.checksums import SEAL
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import html, interactive
 from leowarp.report.channel_section import channel_section
@@ -30,8 +31,12 @@ from leowarp.report.reconfigurations import reconfigurations_section
 from leowarp.report.reordering_section import reordering_section
 from leowarp.report.summary_section import first_numbers, summary_tables
 from leowarp.report.view import RunView, by_run, labels, worded
+from leowarp.view import FILE as MOVING
 
-FIGURES_FOLDER = "figures"
+PAGE, FIGURES_FOLDER = "index.html", "figures"
+
+_NOT_SHOWN = ("warnings", "files", "drawn", "later", SEAL)
+"""Keys of a manifest that the table of versions leaves out."""
 
 MOST_CHANGES = 12
 """Rows of the table of route changes that stand open; more would hide what comes below."""
@@ -70,15 +75,27 @@ def write_report(
         If the run did not record what one of `figures` shows; the others and the page are written.
     """
     view = RunView(run_dir)
-    folder = view.path / layout.REPORT
     chosen = None if flow is None else view.chosen(flow)
     drawing = Drawing(figures, formats, chosen, on_figure=on_figure or Drawing.on_figure)
+    # What `leowarp verify` needs in order to draw the same pages again.
+    pages: dict[str, dict[str, Any]] = {
+        f"{layout.REPORT}/{PAGE}": {
+            "directory": _directory(view), "figures": figures and list(figures), "flows": chosen, "command": command,
+        },
+        f"{layout.REPORT}/{MOVING}": {"directory": view.path.resolve().name},
+    }  # fmt: skip
+    with trace.relisted(view.path, pages):
+        return _written(view, drawing, command)
+
+
+def _written(view: RunView, drawing: Drawing, command: str | None) -> Path:
+    folder, figures, chosen = view.path / layout.REPORT, drawing.names, drawing.flows
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
     if figures is not None:
         # What could be drawn and was not asked for is told, so that a page with two figures does not look like a run
         # with two.
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
-        not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(view.path.name)} draws it")
+        not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
     body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))
     page = _write(folder, body, view.name)
     for name in figures or ():
@@ -220,9 +237,14 @@ def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
     return html.navigation((name, heading) for name, heading, _ in shown) + sections
 
 
+def _directory(view: RunView) -> str:
+    """What the run's directory is called, also if it is "."."""
+    return view.path.name or view.path.resolve().name
+
+
 def _write(folder: Path, body: str, title: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "index.html"
+    path = folder / PAGE
     plainfiles.write(path, html.page(title, body).encode())
     return path
 
@@ -293,8 +315,9 @@ def _versions(view: RunView) -> str:
         elif not isinstance(value, list):
             rows.append((prefix, html.cell(value)))
 
-    # Warnings stand at the top of the page, and the sha256 of every file would be longer than the page.
-    walk("", {key: value for key, value in view.manifest.items() if key not in ("warnings", "files", "sha256")})
+    # Warnings stand at the top of the page. What comes into a manifest after its page is not on the page, so that the
+    # page can be drawn again; and the sha256 of every file would be longer than the page.
+    walk("", {key: value for key, value in view.manifest.items() if key not in _NOT_SHOWN})
     if not rows:
         return ""
     shown = html.table("manifest.json", ["what", "value"], rows, left=frozenset((0, 1)))
@@ -302,10 +325,10 @@ def _versions(view: RunView) -> str:
 
 
 def _again(view: RunView, command: str | None) -> str:
-    directory = view.path.name
+    directory = _directory(view)
     lines = [
         command or f"leowarp run {shlex.quote(f'{directory}/{layout.PLAN}')} --out {shlex.quote(directory + '-again')}",
-        f"leowarp verify {shlex.quote(directory)}    # makes it again and compares the traces byte by byte",
+        f"leowarp verify {shlex.quote(directory)}    # checks every file, makes the run again and compares",
         f"leowarp report {shlex.quote(directory)}    # makes this page again",
     ]
     # Whole, on the page: it may be sent to somebody without the directory that it lies in.
@@ -341,7 +364,7 @@ def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> st
 
 def _python(runs: Sequence[RunView], name: str) -> str:
     """Two lines that make a figure, typed where the run directories are."""
-    paths = [group[0].path.name for group in by_run(runs)]
+    paths = [_directory(group[0]) for group in by_run(runs)]
     if len(paths) == 1:
         return f"import leowarp as lw\nlw.open({paths[0]!r}).figure({name!r})"
     return f"from leowarp.report import figure\nfigure({paths!r}, {name!r})"
@@ -394,7 +417,7 @@ def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
 def _run_links(runs: Sequence[RunView], folder: Path) -> str:
     items = []
     for run, label in zip(runs, labels(runs), strict=True):
-        page = run.path / layout.REPORT / "index.html"
+        page = run.path / layout.REPORT / PAGE
         shown = html.text(f"{label}: {run.path.name}")
         if page.exists():
             relative = Path(_relative(page, folder)).as_posix()

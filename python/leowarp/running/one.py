@@ -97,7 +97,5 @@ def run(
             from leowarp import report as reports
 
             reports.write_report(target, on_figure=of_figures(show, target.name))
-            # The page came after the manifest, which has to name its files as well.
-            trace.list_files(target)
         stage("done")
     return Run(target)

@@ -14,9 +14,11 @@ from typing import Any, Protocol, cast
 
 from leowarp import plainfiles, recorded
 from leowarp.errors import LeowarpError, ScenarioError
+from leowarp.layout import MANIFEST
 from leowarp.spelling import one_of
 from leowarp.study.claim import Claim, judged
 from leowarp.study.page import DrawnFigure, Section, write_study_page
+from leowarp.study.sweep.manifest import REPRODUCTION, remove_manifest, write_manifest
 
 STUDIES = ("frederiksen2024", "torres2020", "huston2024", "tauran2018", "cures", "programs")
 """Keys of the studies that can be made again, each a package of this one."""
@@ -196,6 +198,7 @@ def reproduce(
         )
     # Only now: a study or option that does not exist leaves no directory behind.
     folder.mkdir(parents=True, exist_ok=True)
+    remove_manifest(folder)
     material = room.make(Making(folder, at_once, kernel, force, progress), **options)
     # Judged anew at each start, from the runs that are there: a test that was changed needs no new runs.
     rows = _judge_all(room.CLAIMS, material)
@@ -206,6 +209,8 @@ def reproduce(
         folder, room.TITLE, room.LEAD, rows, material.figures, material.sections, warnings,
         _command(key, out, options),
     )  # fmt: skip
+    groups = [path for path in folder.iterdir() if (path / MANIFEST).is_file()]
+    write_manifest(folder, REPRODUCTION, {"name": key}, groups)
     return Reproduction(folder, page, rows, material.failures, material.cost, material.left_out)
 
 

@@ -10,7 +10,7 @@
 
 from leowarp.trace.captures import packets_from_captures
 from leowarp.trace.convert import TRACE_TABLES, check_types, convert, read, read_output
-from leowarp.trace.manifest import Stopwatch, list_files, write_manifest
+from leowarp.trace.manifest import Stopwatch, is_of_this_version, maker, maker_of, relisted, write_manifest
 from leowarp.trace.records import open_records, read_records, write_parquet
 from leowarp.trace.schema import RECORDED, TABLES, Column, TableSchema
 from leowarp.trace.words import read_in_words
@@ -24,13 +24,16 @@ __all__ = [
     "TableSchema",
     "check_types",
     "convert",
-    "list_files",
+    "is_of_this_version",
+    "maker",
+    "maker_of",
     "open_records",
     "packets_from_captures",
     "read",
     "read_in_words",
     "read_output",
     "read_records",
+    "relisted",
     "write_manifest",
     "write_parquet",
 ]

@@ -3,25 +3,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
 import resource
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from leowarp import plainfiles
+from leowarp import plainfiles, recorded
+from leowarp.checksums import is_as_written, manifest_text, names_listed, sha256_of_files
 from leowarp.layout import GUEST, INCOMPLETE, MANIFEST
 from leowarp.trace.program_logs import program_logs
 from leowarp.version import VERSION, sources
 
 MANIFEST_VERSION = 1
-# The manifest cannot hold its own sha256; the mark goes once the manifest is there.
-_NOT_LISTED = (MANIFEST, INCOMPLETE)
 # What numbers and figures are made with: another version of these may give other last digits.
 _LIBRARIES = ("numpy", "scipy", "sgp4", "pyarrow", "pandas", "matplotlib")
 
@@ -54,7 +53,7 @@ def write_manifest(
     content = {
         "manifest_version": MANIFEST_VERSION,
         "leowarp_version": VERSION,
-        "leowarp_sources": sources(),
+        **sources(),
         "seed": seed,
         "kernel": kernel,
         "agent": agent,
@@ -64,52 +63,109 @@ def write_manifest(
         "warnings": list(dict.fromkeys(warnings)),
         "costs": costs,
         "logs": program_logs(directory),
+        # Taken last, of what lies there by now: the manifest is the run's last file but for the mark.
+        "files": files_of_run(directory),
     }
-    _write(directory, content)
+    plainfiles.write(directory / MANIFEST, manifest_text(content).encode())
 
 
-def list_files(directory: Path) -> None:
-    """Writes the manifest's list of files anew, after a stage that adds or replaces some; the rest stays.
+@contextmanager
+def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = None) -> Iterator[None]:
+    """`with relisted(path):` what is written in a complete run gets its sha256 into the manifest; the rest stays.
+
+    Only files that are written meanwhile are listed anew: one that was changed by somebody else stays a difference.
+
+    Parameters
+    ----------
+    directory : Path
+        A run directory; one without a manifest stays without.
+    pages : mapping of str to mapping, optional
+        Name of a page -> how it is drawn (`drawn` in the manifest), for those of them that are written.
 
     Raises
     ------
-    OSError, ValueError
-        If there is no manifest, or it is no JSON: a stage that runs after a run finds one.
+    TraceError
+        If the manifest is not as leowarp writes it.
     """
-    _write(directory, json.loads(plainfiles.read(directory / MANIFEST, plainfiles.MOST_JSON_BYTES)))
+    before = _states(directory)
+    try:
+        yield
+    finally:
+        if (directory / MANIFEST).exists():
+            after = _states(directory)
+            written = [name for name, state in after.items() if before.get(name) != state]
+            _list_again(directory, written, before.keys() - after.keys(), pages or {})
 
 
-def _write(directory: Path, content: dict[str, Any]) -> None:
-    """The manifest with a fresh list of files; it appears whole, in the place of the one before."""
-    # Hashes are taken last, of what lies there by now: the manifest is the run's last file but for the mark.
-    text = json.dumps(content | {"files": files_of_run(directory)}, indent=2) + "\n"
+def _list_again(
+    directory: Path, written: list[str], removed: Iterable[str], pages: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """The manifest with new hashes of what was written, and with who wrote it, if that is not who made the run."""
+    content = recorded.read_manifest(directory)
+    listed = content.get("files", {}) | sha256_of_files(directory, written)
+    changed: dict[str, Any] = {
+        "files": {name: listed[name] for name in sorted(listed.keys() - set(removed))},
+        "drawn": content.get("drawn", {}) | {name: dict(pages[name]) for name in written if name in pages},
+        "later": _later(content, written),
+    }
+    # An empty list would say nothing. A manifest that was damaged stays so: its seal is not made right by an addition.
+    whole = {key: value for key, value in (content | changed).items() if value or key not in ("drawn", "later")}
+    is_damaged = is_as_written((directory / MANIFEST).read_text(encoding="utf-8")) is False
+    text = json.dumps(whole, indent=2) + "\n" if is_damaged else manifest_text(whole)
     plainfiles.write(directory / MANIFEST, text.encode())
 
 
-def files_of_run(directory: Path) -> dict[str, str]:
-    """The sha256 of each file of a run directory but the manifest, which cannot hold its own, and the mark."""
-    return {name: digest for name, digest in sha256_of_files(directory).items() if _is_listed(name)}
+def _later(content: Mapping[str, Any], written: list[str]) -> list[dict[str, Any]]:
+    """What other versions than the run's wrote: an entry for each, with the files of which it wrote the latest."""
+    here = maker()
+    entries = [entry | {"files": sorted(set(entry["files"]) - set(written))} for entry in content.get("later", ())]
+    if maker_of(content) != here:
+        mine = [name for entry in entries if maker_of(entry) == here for name in entry["files"]]
+        entries = [entry for entry in entries if maker_of(entry) != here]
+        entries.append({**here, "files": sorted([*mine, *written])})
+    return [entry for entry in entries if entry["files"]]
 
 
-def sha256_of_files(directory: Path) -> dict[str, str]:
-    """The sha256 of each file below a directory, by its relative name, sorted.
+def maker() -> dict[str, Any]:
+    """What computes numbers and draws pages here: leowarp's version, the hash of its code, versions of libraries."""
+    return {"leowarp_version": VERSION, "package_sha256": sources()["package_sha256"], "python": library_versions()}
 
-    Names with `/`, whatever the machine writes; sorted by path, so that equal directories give equal text.
+
+def maker_of(content: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
+    """What made a run, or the file of this name in it, as `maker`; None for what its manifest does not say.
+
+    Parameters
+    ----------
+    content : mapping
+        A manifest, or an entry of its `later`.
     """
-    # Each time anew, and from the files themselves: what a manifest says is what lies there.
-    files = sorted(path for path in directory.rglob("*") if path.is_file())
-    return {path.relative_to(directory).as_posix(): sha256_of_file(path) for path in files}
+    entry = next((entry for entry in content.get("later", ()) if name in entry["files"]), content)
+    return {key: entry.get(key) for key in ("leowarp_version", "package_sha256", "python")}
 
 
-def _is_listed(name: str) -> bool:
-    """Whether the manifest lists a file: not itself, the mark, what the guest works in, or a file half written."""
-    return name not in _NOT_LISTED and not name.startswith(f"{GUEST}/") and not name.endswith(plainfiles.PARTIAL)
+def is_of_this_version(content: Mapping[str, Any], name: str | None = None) -> bool:
+    """Whether this very leowarp made a run, or the file of this name in it, whatever libraries it had."""
+    made, here = maker_of(content, name), maker()
+    return all(made[key] == here[key] for key in ("leowarp_version", "package_sha256"))
 
 
-def sha256_of_file(path: Path) -> str:
-    """The sha256 of a file, in hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def files_of_run(directory: Path) -> dict[str, str]:
+    """The sha256 of each file of a run directory that its manifest lists, by its relative name."""
+    return sha256_of_files(directory, _listed(directory))
+
+
+def _listed(directory: Path) -> list[str]:
+    """Names of the files that a manifest lists: not the mark, which goes once it is there, what the guest works in, or
+    a file half written.
+    """
+    names = [name for name in names_listed(directory) if name != INCOMPLETE and not name.startswith(f"{GUEST}/")]
+    return [name for name in names if not name.endswith(plainfiles.PARTIAL)]
+
+
+def _states(directory: Path) -> dict[str, tuple[int, int, int]]:
+    """What tells that a file was written: its inode, its size, and when it was changed last."""
+    stats = {name: (directory / name).stat() for name in _listed(directory)}
+    return {name: (stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats.items()}
 
 
 def library_versions() -> dict[str, str]:

@@ -22,6 +22,8 @@ from leowarp.study.sweep.file import StudyFile
 from leowarp.study.sweep.keys import column_name, column_types, plan_key
 from leowarp.study.sweep.lock import LOCK, Holding
 from leowarp.study.sweep.maker import GUESTS, Maker
+from leowarp.study.sweep.manifest import STUDY as STUDY_KIND
+from leowarp.study.sweep.manifest import remove_manifest, write_manifest
 from leowarp.study.sweep.page import PAGE, write_page
 from leowarp.study.sweep.plans import (
     PLANS,
@@ -243,6 +245,7 @@ def _held(
     # Also for runs that were read back: kernel or leowarp may have changed since, and then they are other runs.
     known = [identified(run, origins[run.kernel]) for run in runs]
     with disk.writing(folder):
+        remove_manifest(folder)
         keep_inputs(folder, [path for run in runs if isinstance(run, PlannedRun) for path in run.inputs])
         # Plans before results: a row always has its plan, whenever the study is killed.
         removed = write_plans(folder, facts, known)
@@ -320,6 +323,9 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
     with disk.writing(folder):
         # The whole study, not only the runs asked for: a page that showed less after a partial start would mislead.
         write_page(folder, facts.name, runs, mine, len(table) - len(mine))
+        failed = pc.sum(pc.equal(mine["status"], FAILED)).as_py() or 0
+        counts = {"planned": len(runs), "made": len(mine), "failed": failed}
+        write_manifest(folder, STUDY_KIND, {"name": facts.name, "runs": counts})
     wanted = pa.array([run.run_id for run in asked], pa.string())
     table = table.filter(pc.is_in(table["run_id"], wanted))
     return StudyResult(folder, facts.name, folder / PAGE, _failures(table), removed, table)

@@ -16,8 +16,9 @@ from types import TracebackType
 from typing import Self
 
 from leowarp.errors import ScenarioError
+from leowarp.layout import STUDY_LOCK
 
-LOCK = "study.lock"
+LOCK = STUDY_LOCK
 """The locked file. Its text says who holds the lock, for messages only."""
 TRIES, PAUSE_S = 4, 0.05
 """`holder` takes the lock for a moment to find out whether it is free; whoever starts meanwhile tries again."""

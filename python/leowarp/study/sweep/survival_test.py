@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from leowarp.checksums import check_files, names_listed
 from leowarp.study.sweep import disk, engine
 from leowarp.study.sweep import store as stores
 from support.sweep.in_process import Disk, InProcess, Kill
@@ -59,6 +60,12 @@ class Study:
         aside = (self.out / ".results.aside").exists()
         assert aside or before <= rows_on_disk(self.out), "a row is lost"
         assert was_killed or not aside
+        # Written last of all: whoever finds a manifest finds what it lists.
+        assert was_killed or (self.out / "manifest.json").exists()
+        if (self.out / "manifest.json").exists():
+            listed = json.loads((self.out / "manifest.json").read_text())["files"]
+            found = check_files(self.out, listed, names_listed(self.out))
+            assert (found.changed, found.missing, found.unlisted) == ((), (), ())
         if (self.out / "plans.parquet").exists():
             table = pq.read_table(self.out / "plans.parquet").to_pylist()
             ids = {row["before_seed"] + str(row["seed"]) + row["after_seed"]: row["run_id"] for row in table}
@@ -72,7 +79,8 @@ class Study:
         assert result.table()["flow0_goodput_mean_bps"].null_count == 0
         assert (self.out / "journal.jsonl").read_bytes() == b""
         left = {path.name for path in self.out.iterdir()}
-        assert left == {"index.html", "journal.jsonl", "plans.parquet", "results", "study.lock", "study.toml"}
+        written = {"index.html", "journal.jsonl", "manifest.json", "plans.parquet", "results", "study.toml"}
+        assert left == written | {"study.lock"}
         assert all(path.suffix == ".parquet" for path in self.out.glob("results/*/*"))
 
 

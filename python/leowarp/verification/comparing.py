@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the files of a stage are compared: those of a run with those of a second run of its plan."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from leowarp import plainfiles, recorded
+from leowarp.checksums import sha256_of_file
+from leowarp.errors import LeowarpError, TraceError
+from leowarp.trace import maker, maker_of
+from leowarp.verification.pair import FIGURES, REPORT_PAGE, CannotDrawError, Pair
+from leowarp.verification.verdicts import Found, Verdict
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_DIFFERENCES = 8
+"""Differences of a file that are named."""
+
+_SLICE_ROWS = 10_000
+
+MOST_FIGURE_BYTES = 256 << 20
+"""Largest CSV file of a figure; it is read whole."""
+
+FACTS = ("seed", "warnings", "logs")
+"""Keys of a manifest that describe the run and not the machine."""
+
+
+def bytes_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
+    """Compare each byte; each value of a table that another version of pyarrow wrote."""
+    for name in names:
+        first, again = pair.first.path / name, pair.again.path / name
+        if not first.exists() or not again.exists():
+            whose = "the second run" if first.exists() else "it"
+            yield Found(name, Verdict.DIFFERS, (f"{whose} has no such file",))
+        elif _same(first, again):
+            yield Found(name, Verdict.IDENTICAL)
+        elif name.endswith(".parquet"):
+            yield _tables(pair, name)
+        else:
+            yield Found(name, Verdict.DIFFERS, ("other bytes",))
+
+
+def scalars_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
+    """Compare the summary; the cost of the run has to be the one in its manifest."""
+    for name in names:
+        try:
+            text = plainfiles.read(pair.first.path / name, plainfiles.MOST_JSON_BYTES).decode()
+            if text == recorded.text_of_json(pair.summary):
+                yield Found(name, Verdict.IDENTICAL)
+                continue
+            differences = _differing(pair.first.summary, pair.summary)
+        except (OSError, ValueError, TraceError) as error:
+            differences = [str(error)]
+        yield Found(name, Verdict.DIFFERS, tuple(differences or ["other bytes, the same scalars"]))
+
+
+def facts_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
+    """Compare the keys `FACTS` of the manifest."""
+    for name in names:
+        stored, made = ({key: run.manifest.get(key) for key in FACTS} for run in (pair.first, pair.again))
+        differences = _differing(stored, made)
+        yield Found(name, Verdict.DIFFERS if differences else Verdict.IDENTICAL, tuple(differences))
+
+
+def numbers_of_figures(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
+    """Compare the numbers of each figure with those drawn from the second run for the same flows."""
+    for name in names:
+        try:
+            stored = plainfiles.read(pair.first.path / name, MOST_FIGURE_BYTES).decode()
+            same = stored == _numbers(pair, name, stored)
+        except (OSError, ValueError, LeowarpError) as error:
+            yield Found(name, Verdict.DIFFERS, (f"it cannot be redrawn: {error}",))
+        else:
+            yield Found(name, Verdict.IDENTICAL) if same else Found(name, Verdict.DIFFERS, ("other numbers",))
+
+
+def pages_of_both(pair: Pair, names: Iterable[str]) -> Iterator[Found]:
+    """Compare each byte of pages and pictures, if the same version with the same libraries drew them."""
+    for name in names:
+        if maker_of(pair.manifest, name) != maker():
+            yield Found(name, Verdict.NOT_COMPARED, (f"drawn by {in_words(maker_of(pair.manifest, name))}",))
+            continue
+        page = REPORT_PAGE if name.startswith(f"{FIGURES}/") else name
+        try:
+            again = pair.drawn(page) / name
+        except CannotDrawError as error:
+            yield Found(name, Verdict.DIFFERS, (str(error),))
+            continue
+        if not again.exists() or (page != name and again.stat().st_size == 0):
+            # The report redraws its own pictures. Any other one was drawn before, with other options.
+            earlier = page != name and again.exists()
+            why = "an earlier report drew it" if earlier else "no report has it"
+            yield Found(name, Verdict.NOT_COMPARED if earlier else Verdict.DIFFERS, (why,))
+        else:
+            same = _same(pair.first.path / name, again)
+            yield Found(name, Verdict.IDENTICAL) if same else Found(name, Verdict.DIFFERS, ("other bytes",))
+
+
+def in_words(made: Mapping[str, Any]) -> str:
+    """A maker in words: the version of leowarp, and the package and libraries that differ from the present ones.
+
+    >>> in_words({"leowarp_version": "0.0.9", "package_sha256": None, "python": {}})[:13]
+    'leowarp 0.0.9'
+    """
+    here = maker()
+    version, package = made["leowarp_version"], made["package_sha256"]
+    words = [f"leowarp {version or 'of an unknown version'}"]
+    if package != here["package_sha256"]:
+        words.append(f"package {package[:12] if isinstance(package, str) else 'not recorded'}")
+    libraries = made["python"] or {}
+    words += [f"{name} {libraries.get(name)}" for name, now in here["python"].items() if libraries.get(name) != now]
+    return ", ".join(words)
+
+
+def _numbers(pair: Pair, name: str, stored: str) -> str:
+    """The numbers of a figure, drawn from the second run."""
+    from leowarp import report
+    from leowarp.report.figure_data import figure_text, flows_of_text
+
+    stem = PurePosixPath(name).stem
+    if name != f"{FIGURES}/{stem}.csv":
+        raise ValueError("leowarp draws no such figure")
+    flows = flows_of_text(stored)
+    if REPORT_PAGE in pair.manifest.get("drawn", {}) and maker_of(pair.manifest, REPORT_PAGE) == maker():
+        try:
+            of_report = pair.drawn(REPORT_PAGE) / name
+        except CannotDrawError:
+            pass  # the verdict on the page says so; a figure can be drawn without its page
+        else:
+            if of_report.exists() and flows == flows_of_text(text := of_report.read_text(encoding="utf-8")):
+                return text
+    return figure_text(report.figure(pair.called(pair.first.path.resolve().name), stem, flow=flows), flows)
+
+
+def _tables(pair: Pair, name: str) -> Found:
+    """The verdict on two tables with different bytes."""
+    from leowarp import parquetfiles
+
+    try:
+        first, again = (parquetfiles.read_table(run.path / name) for run in (pair.first, pair.again))
+    except TraceError as error:
+        return Found(name, Verdict.DIFFERS, (str(error),))
+    differences = _rows(first, again)
+    pyarrow = (maker_of(pair.manifest, name)["python"] or {}).get("pyarrow")
+    if not differences and pyarrow != maker()["python"]["pyarrow"]:
+        return Found(name, Verdict.SAME_VALUES, (f"other bytes: it was written with pyarrow {pyarrow}",))
+    return Found(name, Verdict.DIFFERS, tuple(differences or ["other bytes, the same values"]))
+
+
+def _rows(first: pa.Table, again: pa.Table) -> list[str]:
+    """Rows and columns in which two tables differ, as sentences."""
+    if not first.schema.equals(again.schema, check_metadata=True):
+        names, made = set(first.schema.names), set(again.schema.names)
+        return [f"other columns ({', '.join(sorted(names ^ made)) or 'types or metadata'})"]
+    if len(first) != len(again):
+        return [f"{len(first):,} rows, and {len(again):,} in the second run"]
+    differences: list[str] = []
+    # In slices: a trace has millions of rows, most of which are the same.
+    for start, column in itertools.product(range(0, len(first), _SLICE_ROWS), first.schema.names):
+        pieces = [table[column].slice(start, _SLICE_ROWS) for table in (first, again)]
+        if pieces[0].equals(pieces[1]):
+            continue
+        # As texts: nan is the one value that is not itself.
+        pairs = zip(*(map(repr, piece.to_pylist()) for piece in pieces), strict=True)
+        rows = [(start + row, *pair) for row, pair in enumerate(pairs) if pair[0] != pair[1]]
+        differences += [differing(f"{column} in row {row}", was, now) for row, was, now in rows]
+        if len(differences) > MOST_DIFFERENCES:
+            break
+    return few(differences)
+
+
+def _differing(stored: Any, made: Any) -> list[str]:
+    """Dotted keys in which two JSON values differ, as sentences."""
+    first, again = dict(_leaves(stored)), dict(_leaves(made))
+    keys = [key for key in {**again, **first} if first.get(key) != again.get(key)]
+    return few([differing(key, first.get(key, "missing"), again.get(key, "missing")) for key in keys])
+
+
+def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Each value of a JSON document as text, with its dotted key; 1 is not true, and not 1.0."""
+    entries = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
+    if not entries:
+        yield key, json.dumps(value, ensure_ascii=False)
+    for name, inner in entries.items():
+        yield from _leaves(inner, f"{key}.{name}" if key else str(name))
+
+
+def _same(first: Path, again: Path) -> bool:
+    return sha256_of_file(first) == sha256_of_file(again)
+
+
+def differing(what: str, stored: str, made: str) -> str:
+    """A difference as a sentence."""
+    return f"{what} is {stored:.80}, and {made:.80} in the second run"
+
+
+def few(differences: list[str]) -> list[str]:
+    """The first `MOST_DIFFERENCES`, and a note if there are more."""
+    more = ["and more differ"] if len(differences) > MOST_DIFFERENCES else []
+    return differences[:MOST_DIFFERENCES] + more

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kind of a directory to be verified: a run, a study, or a reproduction; and whether it is finished."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from leowarp import recorded
+from leowarp.errors import TraceError
+from leowarp.layout import INCOMPLETE, MANIFEST, PLAN
+
+RUN: Final = "run"
+PLANS, CLAIMS = "plans.parquet", "claims.json"
+"""Files by which an unfinished study or reproduction is recognised."""
+
+
+def kind_of(path: Path) -> str:
+    """`RUN`, or the `kind` in the manifest of a study or a reproduction.
+
+    Raises
+    ------
+    TraceError
+        If it has no manifest, is a run that is marked incomplete, or holds a link, a pipe or a device.
+    """
+    recorded.refuse_strange(path)
+    has_manifest = (path / MANIFEST).is_file()
+    if has_manifest and not (path / INCOMPLETE).exists():
+        return str(recorded.read_manifest(path).get("kind", RUN))
+    if not has_manifest and not (path / PLAN).exists() and path.is_dir():
+        _refuse_unended(path)
+    recorded.refuse_incomplete(path)
+    return RUN
+
+
+def _refuse_unended(path: Path) -> None:
+    """Raise TraceError for a study or a reproduction without a manifest: it is not finished."""
+    if (path / PLANS).exists():
+        from leowarp.study.sweep.status import study_status
+
+        state = study_status(path)
+        why = f"{state.holder} is at work there" if state.holder else "it was interrupted"
+        why += f", and {state.done:,} of {state.total:,} runs have a result"
+        if state.done == state.total and not state.holder:
+            why = "it was interrupted at its end, or made by an older leowarp"
+        raise TraceError(
+            f"cannot verify {path}: the study has no {MANIFEST}: {why}",
+            hint=f"leowarp study {path} makes what is missing, and lists the files",
+        )
+    if (path / CLAIMS).exists() or any(path.glob(f"*/{PLANS}")) or any(path.glob(f"runs/*/{PLAN}")):
+        raise TraceError(
+            f"cannot verify {path}: it has no {MANIFEST}: it was interrupted, or made by an older leowarp",
+            hint="type the command that made it once more: it makes what is missing, and lists the files",
+        )

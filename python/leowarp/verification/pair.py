@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run and a second run of its plan, with pages drawn from the second one to compare with those of the first."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from leowarp import plainfiles, recorded
+from leowarp.errors import LeowarpError
+from leowarp.layout import MANIFEST, REPORT, SUMMARY
+from leowarp.result import Run
+
+FIGURES = f"{REPORT}/figures"
+REPORT_PAGE = f"{REPORT}/index.html"
+
+
+class CannotDrawError(Exception):
+    """A page cannot be redrawn; the message becomes part of a verdict."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two runs.
+
+    Attributes
+    ----------
+    first, again : Run
+    scratch : Path
+        A directory that is removed after the comparison.
+    """
+
+    first: Run
+    again: Run
+    scratch: Path
+    _drawn: dict[str, Path | str] = field(default_factory=dict)
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """The first run's."""
+        return self.first.manifest
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The summary that the first run must have: the second run's, with the cost in the first one's manifest."""
+        costs = self.manifest.get("costs", {})
+        return self.again.summary | {name: costs.get(name) for name in ("cpu_s", "wall_s")}
+
+    def called(self, directory: str) -> Path:
+        """The second run in a directory of this name, with manifest and cost of the first.
+
+        A report names the directory and the machine of its run. With these it has the same bytes.
+        """
+        path = self.scratch / "called" / directory
+        if not path.exists():
+            left_out = shutil.ignore_patterns(REPORT, MANIFEST, SUMMARY)
+            shutil.copytree(self.again.path, path, ignore=left_out, copy_function=_linked)
+            shutil.copyfile(self.first.path / MANIFEST, path / MANIFEST)
+            recorded.write_json(path / SUMMARY, self.summary)
+        return path
+
+    def drawn(self, page: str) -> Path:
+        """Directory of the second run in which a page is redrawn.
+
+        Raises
+        ------
+        CannotDrawError
+            If the manifest does not say how it was drawn, or drawing fails.
+        """
+        # Asked for each picture of a report, which is drawn once.
+        if page not in self._drawn:
+            self._drawn[page] = self._draw(page)
+        if isinstance(found := self._drawn[page], str):
+            raise CannotDrawError(found)
+        return found
+
+    def _draw(self, page: str) -> Path | str:
+        """Directory in which a page was redrawn, or why it cannot be redrawn."""
+        made = self.manifest.get("drawn", {}).get(page)
+        if made is None or not plainfiles.is_plain_name(made.get("directory")):
+            return "the manifest does not say how it was drawn"
+        path = self.called(made["directory"])
+        try:
+            if page == REPORT_PAGE:
+                self._draw_report(path, made)
+            # A report in a directory of the same name has written this page, too.
+            elif not (path / page).exists():
+                _draw_moving(path / page)
+        except (LeowarpError, TypeError, ValueError) as error:
+            return f"it cannot be redrawn as the manifest says: {error}"
+        return path
+
+    def _draw_report(self, path: Path, made: dict[str, Any]) -> None:
+        from leowarp import report
+
+        # A report redraws each file that exists, and its page names it. A file that stays empty belongs to an earlier
+        # report.
+        (path / FIGURES).mkdir(parents=True)
+        for file in (self.first.path / FIGURES).iterdir():
+            if file.suffix.removeprefix(".") in report.FORMATS:
+                (path / FIGURES / file.name).touch()
+        report.write_report(path, figures=made.get("figures"), flow=made.get("flows"), command=made.get("command"))
+
+
+def _draw_moving(page: Path) -> None:
+    from leowarp import view
+
+    view.write_view([Run(page.parents[1])], page)
+
+
+def _linked(source: str, target: str) -> None:
+    """Copy a file, as a hard link where possible."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A second run of a run's plan, and the two compared stage by stage along the street."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from leowarp.checksums import names_below
+from leowarp.crosscheck import Findings, crosscheck
+from leowarp.layout import PLAN
+from leowarp.progress import OnProgress
+from leowarp.result import Run
+from leowarp.running.one import run
+from leowarp.trace import is_of_this_version, maker_of
+from leowarp.verification.comparing import in_words
+from leowarp.verification.pair import Pair
+from leowarp.verification.stages import DRAWN_FROM, STAGES, Stage, stage_of
+from leowarp.verification.verdicts import Found, StageFound, Verdict, first_difference
+
+
+@dataclass(frozen=True)
+class SecondRun:
+    """The findings of a second run.
+
+    Attributes
+    ----------
+    stages : list of StageFound
+        Along the street, those that either run has.
+    origin : dict of str to (then, now)
+        Entries of the manifest on what made the run that differ.
+    cures : dict of str to Findings
+        The tables of cures, recomputed without the guest; empty without any, and if the trace differs.
+    """
+
+    stages: list[StageFound]
+    origin: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    cures: dict[str, Findings] = field(default_factory=dict)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing differs that should not, and nothing is wrong."""
+        return first_difference(self.stages) is None and not any(found.wrong for found in self.cures.values())
+
+
+def second_run_of(
+    path: Path, scratch: Path, *, out: Path | None = None, kernel: Path | None = None, trust: bool = False,
+    progress: bool | OnProgress = True,
+) -> SecondRun:  # fmt: skip
+    """Run a plan once more and compare.
+
+    Parameters
+    ----------
+    path : path
+        The run directory.
+    scratch : path
+        An empty directory.
+    out : path, optional
+        Where the second run is written, to stay; below `scratch` if not given.
+    kernel, trust, progress
+        As for `leowarp.run`.
+    """
+    # A run without a summary, say, can be compared as far as it goes.
+    first = Run(path, complete=False)
+    # The plan in the directory and nothing else: a run that needs more is not repeatable.
+    again = run(
+        first.path / PLAN, (), out or scratch / "run", kernel=kernel, report=False, progress=progress, trust=trust
+    )
+    origin = origin_of(first.manifest, again.manifest)
+    stages = stages_of(first, again, scratch)
+    differs = first_difference(stages)
+    # The same bytes twice may be wrong twice. A trace that differs may not even be readable.
+    is_same = differs is None or differs.stage not in DRAWN_FROM
+    return SecondRun(stages, origin, crosscheck(first) if is_same else {})
+
+
+def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
+    """The findings of each stage that is compared and that either run has.
+
+    Parameters
+    ----------
+    first, again : Run
+        A run, and a second run of its plan without a report.
+    scratch : path
+        A directory for pages that are redrawn; empty.
+    """
+    pair = Pair(first, again, scratch)
+    names = sorted({*names_below(first.path), *names_below(again.path)})
+    found: list[StageFound] = []
+    for stage in STAGES:
+        mine = [name for name in names if stage_of(name) is stage]
+        if stage.compare is None or not mine:
+            continue
+        differs = first_difference(found)
+        if stage.is_drawn and differs is not None and differs.stage in DRAWN_FROM:
+            why = (f"it is drawn from the {differs.stage}, which differs",)
+            found.append(StageFound(stage.name, tuple(Found(name, Verdict.NOT_COMPARED, why) for name in mine)))
+        else:
+            found.append(StageFound(stage.name, tuple(_judged(pair, stage, mine))))
+    return found
+
+
+def origin_of(first: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Differences between two manifests in what made the runs: kernel, agent, leowarp, libraries, processor.
+
+    Returns
+    -------
+    origin : dict of str to (then, now)
+        Dotted names of the manifest's entries.
+    """
+    pairs = {
+        ".".join(filter(None, (part, name))): tuple(
+            (manifest.get(part) or {}).get(name) if part else manifest.get(name) for manifest in (first, again)
+        )
+        for part, name in (
+            *_ORIGIN,
+            *(("python", name) for name in {**(first.get("python") or {}), **(again.get("python") or {})}),
+        )
+    }
+    return {name: (then, now) for name, (then, now) in pairs.items() if then != now}
+
+
+_ORIGIN = (
+    ("", "leowarp_version"), ("", "package_sha256"), ("kernel", "linux_version"), ("kernel", "linux_sha256"),
+    ("agent", "agent_sha256"), ("host", "cpu_model"),
+)  # fmt: skip
+
+
+def _judged(pair: Pair, stage: Stage, names: list[str]) -> Iterator[Found]:
+    """The verdicts on a stage's files, where a difference that is allowed is no failure."""
+    assert stage.compare is not None
+    for found in stage.compare(pair, names):
+        if found.verdict is not Verdict.DIFFERS:
+            yield found
+        elif not stage.is_repeatable:
+            yield replace(found, verdict=Verdict.NOT_REPEATABLE)
+        elif stage.is_of_version and not is_of_this_version(pair.manifest, found.file):
+            made = f"made by {in_words(maker_of(pair.manifest, found.file))}"
+            yield replace(found, verdict=Verdict.OF_ANOTHER_VERSION, why=(made, *found.why))
+        else:
+            yield found

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of what `leowarp verify` compares with a second run, what it leaves out, and why.
+
+The verb goes through it along the street and prints it. docs/reference/verify.md is generated from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from leowarp.layout import CONSOLE, INPUTS, MANIFEST, METRICS, PLAN, PROGRAMS, REPORT, ROUTES, SUMMARY, TIMELINE, TRACE
+from leowarp.verification import comparing
+from leowarp.verification.kinds import RUN
+from leowarp.verification.pair import FIGURES, Pair
+from leowarp.verification.verdicts import Found
+
+Compare = Callable[[Pair, Iterable[str]], Iterator[Found]]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A row of the table.
+
+    Attributes
+    ----------
+    name : str
+        A noun of the street.
+    files : tuple of str
+        Patterns of names in a run directory; a file belongs to the first stage that matches.
+    how : str
+        The comparison in words.
+    compare : callable, optional
+        `compare(pair, names)` gives the verdict on each; None: its files are compared with the manifest only.
+    why : str
+        The reason why something is left out or only reported.
+    is_of_version : bool
+        Whether a difference is reported and no failure if the manifest says that another version of leowarp made the
+        file.
+    is_repeatable : bool
+        Whether every run of the plan must give the same.
+    is_drawn : bool
+        Whether it is drawn from the trace; it is skipped if the trace differs.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    how: str
+    compare: Compare | None = None
+    why: str = ""
+    is_of_version: bool = False
+    is_repeatable: bool = True
+    is_drawn: bool = False
+
+    def has(self, name: str) -> bool:
+        """Whether a file belongs to it."""
+        return any(fnmatchcase(name, pattern) for pattern in self.files)
+
+
+_OTHER_METRICS = "another version of leowarp may compute other numbers: its differences are only reported"
+
+STAGES = (
+    Stage(
+        "plan", (PLAN, f"{INPUTS}/*"), "not compared: the second run starts from them",
+        why="there is no second run if the plan or an input is not the listed one",
+    ),
+    Stage("routes", (ROUTES,), "every byte", comparing.bytes_of_both),
+    Stage("timeline", (TIMELINE,), "every byte", comparing.bytes_of_both),
+    Stage("trace", (f"{TRACE}/*",), "every byte", comparing.bytes_of_both),
+    Stage(
+        "programs", (f"{PROGRAMS}/*",), "every byte", comparing.bytes_of_both,
+        why="programs may print what no plan decides: differences are only reported; their packets are in the trace",
+        is_repeatable=False,
+    ),
+    Stage("metrics", (METRICS,), "every byte", comparing.bytes_of_both, why=_OTHER_METRICS, is_of_version=True),
+    Stage(
+        "summary", (SUMMARY,), "every byte, with the cost that manifest.json has", comparing.scalars_of_both,
+        why=_OTHER_METRICS, is_of_version=True,
+    ),
+    Stage(
+        "warnings", (MANIFEST,), "seed, warnings and logs of programs", comparing.facts_of_both,
+        why="host and costs belong to one machine and one day; other versions and hashes of kernel, agent and leowarp "
+        "are reported",
+        is_of_version=True,
+    ),
+    Stage(
+        "figures", (f"{FIGURES}/*.csv",), "the numbers of each figure, every byte", comparing.numbers_of_figures,
+        why="another version of leowarp may have drawn the report later: its differences are only reported",
+        is_of_version=True, is_drawn=True,
+    ),
+    Stage(
+        "report", (f"{REPORT}/*",), "pages and pictures, every byte", comparing.pages_of_both,
+        why="only the same leowarp with the same libraries draws the same bytes; a picture of an earlier report is not "
+        "redrawn, but its numbers are compared",
+        is_of_version=True, is_drawn=True,
+    ),
+    Stage(
+        "console", (CONSOLE,), "every byte", comparing.bytes_of_both,
+        why="the messages of the guest's kernel are no result: differences are only reported", is_repeatable=False,
+    ),
+)  # fmt: skip
+"""In the order of the street: a difference begins in the first stage that differs."""
+
+DRAWN_FROM = ("routes", "timeline", "trace")
+"""Stages that the later ones are computed from."""
+
+STUDIES = (
+    ("results", "rows of the sample: parameters, seed, plan, every scalar except the cost",
+     "all runs would take as long as the study"),
+    ("run directories that were kept", "those of the sample, as single runs",
+     "the others are compared with their manifests only"),
+    ("claims, figures and pages", "not compared with second runs, only with the manifest",
+     "they need every run; `leowarp reproduce` and `leowarp study` write them anew from the runs that exist"),
+)  # fmt: skip
+"""The same for a study or a reproduction: part, comparison, and the reason for not more."""
+
+
+def stage_of(name: str) -> Stage | None:
+    """The stage that a file of a run directory belongs to; None if it is no file of a run."""
+    return next((stage for stage in STAGES if stage.has(name)), None)
+
+
+def left_out(kind: str) -> list[tuple[str, str]]:
+    """Parts of a run or of a study that are not compared or only reported, each with its reason."""
+    if kind == RUN:
+        return [(stage.name, stage.why) for stage in STAGES if stage.why]
+    return [(what, why) for what, _, why in STUDIES]

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A complete run directory with every kind of file that a run can have, made by arithmetic: for tests of its files."""
+
+import json
+import shutil
+from pathlib import Path
+
+from leowarp import layout, report, scenario, trace
+from leowarp.checksums import manifest_text, sha256_of_file
+from leowarp.metrics import metrics, read_tables
+from leowarp.result import Run
+from support.synthetic.run import write_synthetic_run
+
+
+def write_whole_run(path: Path) -> Path:
+    """Writes the run that `support.synthetic.run` describes, with metrics, an input, a program's output, a manifest and
+    a report; returns its directory."""
+    write_synthetic_run(path)
+    for name, text in (("00-inputs/table.csv", "t_s\n0\n"), ("35-programs/0/stdout", "done\n"), (layout.CONSOLE, "\n")):
+        (path / name).parent.mkdir(exist_ok=True, parents=True)
+        (path / name).write_text(text)
+    costs = trace.Stopwatch().costs(60.0, 2.5, 1 << 20)
+    plan = scenario.plan_of(path / layout.PLAN)
+    metrics(read_tables(path), plan).with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).write(path)
+    trace.write_manifest(path, 1, {"linux_version": "6.12"}, {}, ["look twice"], costs)
+    report.write_report(path, figures=["goodput", "srtt"])
+    return path
+
+
+def stand_in_for_a_second_run(whole: Path):
+    """A function in the place of `leowarp.run` by which a second run of its plan gives what `whole` holds."""
+
+    def run(plan, set_, out, **options):
+        # As a run without a report; what it costs is another number.
+        shutil.copytree(whole, out, ignore=shutil.ignore_patterns(layout.REPORT))
+        summary = json.loads((out / layout.SUMMARY).read_text()) | {"cpu_s": 0.5, "wall_s": 0.25}
+        (out / layout.SUMMARY).write_text(json.dumps(summary))
+        manifest = json.loads((out / layout.MANIFEST).read_text())
+        manifest |= {"costs": {"cpu_s": 0.5, "wall_s": 0.25}, "host": {"cpu_model": "another"}}
+        (out / layout.MANIFEST).write_text(json.dumps(manifest))
+        return Run(out)
+
+    return run
+
+
+def forge(path: Path, **changed) -> None:
+    """Writes the manifest of a run as a forger would: keys changed, and every file listed with what it holds now."""
+    manifest = json.loads((path / layout.MANIFEST).read_text()) | changed
+    manifest["files"] = {name: sha256_of_file(path / name) for name in manifest["files"]}
+    (path / layout.MANIFEST).write_text(manifest_text(manifest))
+
+
+def change_a_byte(path: Path, place: int | None = None, by: int = 1) -> None:
+    """Changes one byte of a file, the one in the middle if none is named."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2 if place is None else place] ^= by
+    path.write_bytes(content)
