@@ -101,8 +101,8 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
     -------
     float64 array, ns
         One a change with replies in the second before it and `LEAST_PROBES` probes sent in the second before and in the
-        second after, in the order of the changes. Fewer probes mostly miss a spike, which is far shorter than a second.
-        With one a second, the result would be 0 wherever the delay fell, since the largest is looked for on both sides.
+        second after, in the order of the changes. Fewer probes mostly miss a spike, which is much shorter than a
+        second. With one a second, the result would be 0 wherever the delay fell: both sides count for the largest.
     """
     spikes = []
     for t_ns in changes_ns.tolist():
