@@ -83,7 +83,7 @@ def test_each_word_of_each_help_is_printed_those_in_square_brackets_too(leowarp_
         for name, below in getattr(command, "commands", {}).items():
             assert set((below.help or "").split("\n\n")[0].split()) <= printed, words
             left.append(((*words, name), below))
-    assert bracketed >= {"[cures]", "[measured]"}
+    assert "[measured]" in bracketed
 
 
 @pytest.mark.slow
