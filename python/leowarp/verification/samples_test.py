@@ -2,6 +2,9 @@
 """Studies and reproductions: their files, and some of their runs re-run by a stand-in for the guest."""
 
 import json
+import shutil
+import tempfile
+from pathlib import Path
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -15,14 +18,14 @@ from leowarp.study import run_study
 from leowarp.study.sweep import disk, engine
 from leowarp.study.sweep.manifest import REPRODUCTION, write_manifest
 from leowarp.trace import maker
-from leowarp.verification import samples
+from leowarp.verification import samples, second_run
 from leowarp.verification.files import files_of
 from leowarp.verification.kinds import kind_of
 from leowarp.verification.verdicts import first_difference
 from support.sweep.in_process import InThisProcess, Unsynced
 from support.sweep.maker import FakeMaker, summary
 from support.sweep.study import STUDY
-from support.synthetic.whole import forge
+from support.synthetic.whole import change_a_byte, forge, stand_in_for_a_second_run
 
 KEPT = STUDY + '\n[keep]\nruns = "all"\n'
 
@@ -57,8 +60,8 @@ def run(plan, set_, out, **options):
 def found_of(path, tmp_path, count=12, seed=1):
     """The first difference of each run of a sample, by name; None: nothing differs."""
     found = {}
-    for number, candidate in enumerate(samples.chosen(path, count, seed)):
-        scratch = tmp_path / f"second-{number}"
+    for candidate in samples.chosen(path, count, seed):
+        scratch = Path(tempfile.mkdtemp(dir=tmp_path))
         again = samples.rerun(candidate, scratch, progress=False, trust=False)
         differs = first_difference(again.stages)
         found[candidate.name(path)] = None if differs is None else differs.why
@@ -187,3 +190,36 @@ def test_a_reproduction_has_its_groups_and_their_runs(made, tmp_path):
     forge(folder)
     assert not files_of(folder).wrong
     assert sum(why is not None for why in found_of(folder, tmp_path, count=50).values()) == 1
+
+
+def test_a_study_whose_plans_were_changed_is_not_rerun(made):
+    study = made()
+    assert files_of(study).why_not_rerun is None
+    with (study / "plans.parquet").open("ab") as plans:
+        plans.write(b"more")
+    assert files_of(study).why_not_rerun == "plans.parquet: changed since the run"
+
+
+def test_whole_runs_of_a_reproduction_are_compared_with_its_results(whole, tmp_path, monkeypatch):
+    monkeypatch.setattr(second_run, "run", stand_in_for_a_second_run(whole))
+    folder = tmp_path / "reproduction"
+    shutil.copytree(whole, folder / "runs" / "cubic")
+    copy = folder / "results" / "run=cubic" / "metrics.parquet"
+    copy.parent.mkdir(parents=True)
+    shutil.copyfile(whole / layout.METRICS, copy)
+    write_manifest(folder, REPRODUCTION, {"name": "made-up"})
+    assert json.loads((folder / layout.MANIFEST).read_text())["directories"] == ["runs/cubic"]
+    assert not files_of(folder).wrong
+    # Its pages were drawn in a directory called "run".
+    assert found_of(folder, tmp_path) == {"runs/cubic": None}
+    change_a_byte(copy)
+    forge(folder)
+    assert not files_of(folder).wrong
+    (why,) = found_of(folder, tmp_path)["runs/cubic"]
+    assert why == "results/run=cubic/metrics.parquet: it is no copy of runs/cubic/40-metrics.parquet"
+    change_a_byte(folder / "runs" / "cubic" / layout.METRICS)
+    shutil.copyfile(folder / "runs" / "cubic" / layout.METRICS, copy)
+    forge(folder / "runs" / "cubic")
+    forge(folder)
+    assert not files_of(folder).wrong
+    assert found_of(folder, tmp_path)["runs/cubic"][0].startswith("40-metrics.parquet: ")
