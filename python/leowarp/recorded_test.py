@@ -4,7 +4,7 @@
 import pytest
 
 from leowarp.errors import TraceError
-from leowarp.layout import INCOMPLETE, MANIFEST
+from leowarp.layout import INCOMPLETE, MANIFEST, PLAN
 from leowarp.recorded import refuse_incomplete, why_no_manifest, why_no_summary
 
 OF_NO_RUN = [10**30, -(2**63), 1e300, -1e308, float("nan"), float("inf")]
@@ -48,6 +48,10 @@ def test_a_misspelt_run_is_answered_with_the_nearest_and_never_with_force(tmp_pa
     for name in ("cubic", "bbr"):
         (runs / name).mkdir(parents=True)
         (runs / name / MANIFEST).write_text("{}")
+        (runs / name / PLAN).write_text("")
+    # A study has a manifest, too, and no plan of its own.
+    (runs / "cubic-study").mkdir()
+    (runs / "cubic-study" / MANIFEST).write_text("{}")
     assert hint_of(runs / "cubik") == f"did you mean {runs / 'cubic'}?"
     assert hint_of(runs) == f"runs there: {runs / 'bbr'}, {runs / 'cubic'}"
     assert "--force" not in hint_of(runs / "elsewhere" / "typo")

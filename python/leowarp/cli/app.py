@@ -51,7 +51,7 @@ def _escape(command: Any) -> None:
             if text := vars(owner).get(name):
                 # As `rich.markup.escape` does it, which takes 0.1 s to import.
                 setattr(owner, name, re.sub(r"(\\*)(\[[a-z#/@][^[]*?])", r"\1\1\\\2", text))
-    for below in getattr(command, "commands", {}).values():
+    for below in vars(command).get("commands", {}).values():
         _escape(below)
 
 
