@@ -39,10 +39,10 @@ def jain_index(rates: Sequence[float] | np.ndarray) -> float | None:
     >>> jain_index([3.0, 3.0]), jain_index([1.0, 0.0, 0.0, 0.0])
     (1.0, 0.25)
     """
-    # J = (sum x)^2 / (n sum x^2).
+    # J = (sum x)^2 / (n sum x^2). Rounding may pass 1 by one unit in the last place: three equal rates do.
     values = np.asarray(rates, dtype="float64")
     squares = len(values) * float((values**2).sum())
-    return float(values.sum()) ** 2 / squares if squares > 0 else None
+    return min(1.0, float(values.sum()) ** 2 / squares) if squares > 0 else None
 
 
 NO_RIVAL = (
