@@ -121,7 +121,7 @@ def test_a_key_goes_through_the_loads_and_back_to_the_paths(opened):
 
 def test_a_page_of_many_flows_begins_with_the_load(browser, synthetic, tmp_path):
     flow = '[[flows]]\nsource = "Madrid"\ndestination = "Tokyo"\n'
-    page = view.write_view([synthetic(f'{PLAN_TOML}stop = "5 s"\n{8 * flow}')], tmp_path / "many.html")
+    page = view.write_view([synthetic(f'{PLAN_TOML}stop = "1 s"\n{8 * flow}')], tmp_path / "many.html")
     tab = browser.open(f"{page.as_uri()}#t=20")
     assert state(tab)["load"] == "busy"
     # the first that lives as long as any
