@@ -27,7 +27,7 @@ FRAME_BYTES = PAYLOAD_BYTES + HEADERS_BYTES
 def merge_of(run):
     """What waited for packets to Tokyo; the way back changes as well."""
     merges = run.merges()
-    [row] = merges[merges.host == 1].itertuples(index=False)
+    [row] = merges[merges.host == "host:Tokyo"].itertuples(index=False)
     return row
 
 
