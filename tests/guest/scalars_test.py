@@ -15,7 +15,7 @@ RUNS = {
     # A route change that reorders, and a flow that lives through it
     "madrid-tokyo": {"run.duration": "40 s", "flows.0.congestion_control": "reno"},
     # Reconfigurations, and lost replies
-    "starlink-ping": {"run.duration": "50 s"},
+    "starlink-ping": {"run.duration": "50 s", "flows.0.name": "ping"},
     # Probes that overtake each other
     "jittered-probe": {"run.duration": "5 s"},
 }
@@ -25,6 +25,7 @@ name = "two-transfers"
 run.duration = "10 s"
 chain = { hops = 1, rate = "10 Mbit/s", delay = "10 ms" }
 [[flows]]
+name = "first"
 kind = "tcp"
 source = "A"
 destination = "B"
