@@ -162,14 +162,18 @@ static struct sk_buff *due(struct leolink_sched *q, u64 now)
 	return NULL;
 }
 
-/* The transmit path: only packets that are due at once (no delay, no rate) or that deliver leaves to it. */
+/*
+ * The transmit path: only packets that are due at once (no delay, no rate) or that deliver leaves to it. The kernel calls it
+ * after each enqueue, too. A packet that took time to arrive waits for its event even then. Taken here, it would overtake
+ * arrivals over other links at this instant, and bypass packet ordering (arrive).
+ */
 static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 {
 	struct leolink_sched *q = qdisc_priv(sch);
 	u64 now = now_ns();
 	struct sk_buff *skb;
 
-	/* called after each enqueue too, when nothing has arrived: without a look at the head, which is out of the cache */
+	/* mostly nothing has arrived: without a look at the head, which is out of the cache */
 	if (q->is_due && q->due_ns > now)
 		return NULL;
 	if (unlikely(!q->plain) && q->child) {
@@ -178,10 +182,14 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 		leolink_child_rearm(q, now);
 		return skb;
 	}
+	skb = sch->q.head;
+	if (q->is_due && skb && cb(skb)->start_ns < now)
+		return NULL;
 	if (unlikely(q->holds))
 		leolink_hold_release(q, now);
 	skb = due(q, now);
-	leolink_arm_next(q, now);
+	if (!sch->q.head || cb(sch->q.head)->arrive_ns > now)
+		leolink_arm_next(q, now);
 	return skb;
 }
 
@@ -229,8 +237,9 @@ static u64 deliver(struct leolink_sched *q, u64 now)
 	skb = q->sch->q.head;
 	if (!skb || cb(skb)->arrive_ns > now)
 		return min(skb ? cb(skb)->arrive_ns : U64_MAX, q->hold_due_ns);
+	/* which says when the link is due again */
 	__netif_schedule(q->sch);
-	return q->hold_due_ns;
+	return U64_MAX;
 }
 
 static int leolink_init(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack)
