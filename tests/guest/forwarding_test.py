@@ -30,6 +30,11 @@ def test_a_packet_that_arrives_while_its_link_queues_another_is_put_in_order_by_
     assert not differing(tmp_path, [Network(329, "drain", duration_s * 10**9, has_loop=True) for duration_s in (2, 4)])
 
 
+def test_errors_that_routers_send_pass_a_station_that_numbers_packets(tmp_path):
+    # A loop makes routers send ICMP errors. They have no address, so no host has the address in the packets' numbers.
+    assert not differing(tmp_path, [Network(13, "drain", SHORT_NS, has_loop=True)])
+
+
 def test_both_ways_give_the_same_records_of_networks_of_any_kind_and_duration(tmp_path):
     # tools/forwarding.py compares more of them
     assert not differing(tmp_path, [any_network(seed) for seed in range(1000, 1006)])

@@ -210,12 +210,14 @@ fn orders(context: &Context) -> Result<()> {
     let duplicates = context.setup.cures.duplicate_ns.is_some();
     let mut rows = Rows::create(&context.header)?;
     records(ORDERS, |r| {
+        // A node's own packets (ICMP) have no host as their source
+        let Some(source_host) = host_of(context.setup, r, 0) else { return Ok(()) };
         let protocol = word(r, 8);
         let is_flow = protocol != 0;
         let port = |at: usize| if is_flow { u32::from(u16::from_be_bytes([r[at], r[at + 1]])) } else { u32::MISSING };
         let waited_pkts = long(r, 24);
         rows.push(&Order {
-            source_host: host(context.setup, r, 0)?,
+            source_host,
             destination_host: host(context.setup, r, 4)?,
             protocol: if is_flow { protocol as u8 } else { u8::MISSING },
             source_port: port(12),
@@ -248,8 +250,13 @@ pub fn discard(setup: &Setup) -> Result<()> {
 /// The number of the host whose address stands in a record.
 fn host(setup: &Setup, record: &[u8], at: usize) -> Result<u32> {
     let address = &record[at..at + 4];
-    let number = setup.hosts.iter().position(|host| host.address.octets() == address);
-    number.map(|n| n as u32).ok_or_else(|| Error::Input(format!("leolink has a record of no host: {address:?}")))
+    host_of(setup, record, at).ok_or_else(|| Error::Input(format!("leolink has a record of no host: {address:?}")))
+}
+
+/// The same, or None for an address that no host has.
+fn host_of(setup: &Setup, record: &[u8], at: usize) -> Option<u32> {
+    let number = setup.hosts.iter().position(|host| host.address.octets() == record[at..at + 4]);
+    number.map(|n| n as u32)
 }
 
 fn records((path, record_bytes): (&str, usize), mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {

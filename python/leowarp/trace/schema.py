@@ -572,8 +572,8 @@ NODETOTALS = TableSchema(
 ORDERS = TableSchema(
     "orders",
     "Order",
-    "Each stream that was numbered at one station and put in order at another, or of which second copies were "
-    "discarded there. Only with `cures.resequence` or `duplicate`.",
+    "Each stream of a host that was numbered at one station and put in order at another, or of which second copies "
+    "were discarded there. Only with `cures.resequence` or `duplicate`.",
     (
         _host("source_host", "number of the host that sends; the table's metadata `hosts` names them"),
         _host("destination_host", "number of the host that the packets are for"),

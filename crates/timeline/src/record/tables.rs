@@ -260,7 +260,7 @@ tables! {
         new_delay_ns: i64 ["ns", "delay of the new way"],
         wait_ns: i64 ["ns", "how long loss detection is to be held from the notice's arrival on: until the acknowledgement of the last packet by the old way can be back; 0: nothing is overtaken"],
     }
-    /// Each stream that was numbered at one station and put in order at another, or of which second copies were discarded there. Only with `cures.resequence` or `duplicate`.
+    /// Each stream of a host that was numbered at one station and put in order at another, or of which second copies were discarded there. Only with `cures.resequence` or `duplicate`.
     "orders" Order {
         source_host: u32 ["1", "number of the host that sends; the table's metadata `hosts` names them"],
         destination_host: u32 ["1", "number of the host that the packets are for"],
