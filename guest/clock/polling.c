@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What time a program's system call takes: none, but 1 us for a call that fails, which is User Mode Linux's own rule
- * (arch/um/kernel/skas/syscall.c), and, by what follows, 1 us for a call that asks without waiting: sched_yield, and poll,
- * select and epoll_wait with a timeout of 0. Computing takes no time either, so a loop of such calls would ask the same
- * instant for ever.
+ * The virtual time that a program's system call takes. Computing takes none, so a loop of calls that only ask would ask at
+ * the same instant for ever. User Mode Linux makes a call that fails take 1 us (arch/um/kernel/skas/syscall.c). Here two
+ * more kinds of calls take 1 us:
+ *
+ * - Calls that ask whether something has happened, and do not wait for it: sched_yield; poll, select and epoll_wait with a
+ *   timeout of 0; wait4 and waitid with WNOHANG.
+ * - Calls whose answer is a time: of a clock, used by a process, or left until a timer expires. Reading the clock source
+ *   has taken 256 ns by then (clock.c), and such a call takes no more. Others do not read it, or read it with interrupts
+ *   masked: coarse and processor clocks, times, time, getrusage, the remaining time of a timer.
  *
  * Linked with --wrap=handle_syscall (guest/build.sh). Not for the agent, which knows better than to poll.
  */
@@ -12,10 +17,12 @@
 #include <linux/sched.h>
 #include <linux/time-internal.h>
 #include <linux/uaccess.h>
+#include <uapi/linux/wait.h>
 #include <asm/delay.h>
 #include <asm/unistd.h>
 #include <sysdep/ptrace.h>
 #include <sysdep/syscalls.h>
+#include "clock.h"
 #define DRAWS_WITHOUT_FILE
 #include "draws.h"
 
@@ -47,6 +54,29 @@ static bool asks_without_waiting(struct uml_pt_regs *regs)
 		return is_zero(UPT_SYSCALL_ARG3(regs));
 	case __NR_epoll_pwait2:
 		return is_zero(UPT_SYSCALL_ARG4(regs));
+	case __NR_wait4:
+		return UPT_SYSCALL_ARG3(regs) & WNOHANG;
+	case __NR_waitid:
+		return UPT_SYSCALL_ARG4(regs) & WNOHANG;
+	}
+	return false;
+}
+
+static bool asks_for_a_time(struct uml_pt_regs *regs)
+{
+	switch (PT_SYSCALL_NR(regs->gp)) {
+	case __NR_adjtimex:
+	case __NR_clock_adjtime:
+	case __NR_clock_gettime:
+	case __NR_getitimer:
+	case __NR_getrusage:
+	case __NR_gettimeofday:
+	case __NR_sysinfo:
+	case __NR_time:
+	case __NR_timer_gettime:
+	case __NR_timerfd_gettime:
+	case __NR_times:
+		return true;
 	}
 	return false;
 }
@@ -54,11 +84,13 @@ static bool asks_without_waiting(struct uml_pt_regs *regs)
 void __wrap_handle_syscall(struct uml_pt_regs *regs)
 {
 	/* Before the call: select writes into its timeout */
-	bool polls = time_travel_mode == TT_MODE_INFCPU && !current_is_agent() && asks_without_waiting(regs);
+	bool is_programs = time_travel_mode == TT_MODE_INFCPU && !current_is_agent();
+	bool polls = is_programs && asks_without_waiting(regs), asks_time = is_programs && asks_for_a_time(regs);
+	unsigned long long asked_ns = time_travel_time;
 
 	__real_handle_syscall(regs);
 	/* A call that failed has taken its 1 us */
-	if (polls && !IS_ERR_VALUE(UPT_AX(regs))) {
+	if ((polls || (asks_time && time_travel_time == asked_ns)) && !IS_ERR_VALUE(UPT_AX(regs))) {
 		um_udelay(1);
 		schedule();
 	}

@@ -27,7 +27,7 @@ _MEANS = {
     "delack": 'no host can have tcp.delayed_ack = "on"',
     "draws": "what congestion controls and queues draw hangs on the times of the kernel's interrupts",
     "getrandom": "what programs get as random numbers hangs on the times of the kernel's interrupts",
-    "polling": "a program that asks without waiting (sched_yield, poll with a timeout of 0) stops virtual time",
+    "polling": "a program that asks without waiting (poll with a timeout of 0, times) stops virtual time",
     "routers": "nodes that only pass packets on take twice the time to make, and half as much memory again",
     "taps": "packets are captured by packet sockets, whose reader moves a packet now and then",
     "ahead": "processes get their memory page by page, which takes a tenth more time with many flows",

@@ -17,8 +17,8 @@ SIZE_BYTES = _LAYOUT.size
 
 _POLLS = ("poll", "select", "pselect6", "ppoll", "epoll_wait", "epoll_pwait", "epoll_pwait2")
 # arch/x86/entry/syscalls/syscall_64.tbl: those that return at once without an error, so that a loop may hold them. A
-# call that fails takes 1 us of virtual time, and so does one that asks without waiting (guest/clock/polling.c); reading
-# the clock takes 256 ns.
+# call that fails takes 1 us of virtual time, and so does one that asks without waiting, or for a time
+# (guest/clock/polling.c); reading the clock takes 256 ns.
 _NAMES = {
     0: "read", 1: "write", 3: "close", 5: "fstat", 7: "poll", 8: "lseek", 9: "mmap", 10: "mprotect", 11: "munmap",
     12: "brk", 13: "rt_sigaction", 14: "rt_sigprocmask", 16: "ioctl", 19: "readv", 20: "writev", 23: "select",
