@@ -48,7 +48,7 @@ static int64_t clock_ns(clockid_t clock)
 	SAY("\"%s\": %lld, ", name, (long long)(clock_ns(CLOCK_MONOTONIC) - began_ns - READING_NS) / CALLS); \
 } while (0)
 
-/* How long a loop asks for `answer` until it changes. */
+/* The time of a loop that asks for `answer` until it changes. */
 #define UNTIL(name, answer) do { \
 	int64_t began_ns = clock_ns(CLOCK_MONOTONIC), first = answer; \
 	while (answer == first) \

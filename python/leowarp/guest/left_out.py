@@ -28,6 +28,7 @@ _MEANS = {
     "draws": "what congestion controls and queues draw hangs on the times of the kernel's interrupts",
     "getrandom": "what programs get as random numbers hangs on the times of the kernel's interrupts",
     "polling": "a program that asks without waiting (poll with a timeout of 0, times) stops virtual time",
+    "turns": "a kernel loop that waits for another task stops virtual time (threads that are watched through /proc)",
     "routers": "nodes that only pass packets on take twice the time to make, and half as much memory again",
     "taps": "packets are captured by packet sockets, whose reader moves a packet now and then",
     "ahead": "processes get their memory page by page, which takes a tenth more time with many flows",

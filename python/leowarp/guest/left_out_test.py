@@ -51,6 +51,7 @@ KNOWN_BY = {
     "draws": "__wrap_get_random_u32",
     "getrandom": "__wrap_sys_getrandom",
     "polling": "__wrap_handle_syscall",
+    "turns": "__wrap___cond_resched",
     "wheel": "__wrap_update_process_times",
     "ahead": "__wrap_segv_handler",
     "lag": "lag_register",
