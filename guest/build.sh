@@ -5,8 +5,7 @@
 # the link: seed.c (the random seed comes from the environment), rseq.c (a quirk of glibc), ptrace.c (hosts with more
 # registers than the kernel expects, and fewer requests to the host) with registers/owed.c, clock/clock.c (time to the
 # nanosecond), clock/polling.c (what a program's call takes), clock/turns.c (kernel loops that wait for another
-# task), clock/wheel.c (what a timer is rounded to),
-# qdisc/leolink_*.c (the link model), cc/bbr_handover.c and cc/cubic_handover.c (congestion controls), ulp/delack.c
+# task), qdisc/leolink_*.c (the link model), cc/bbr_handover.c and cc/cubic_handover.c (congestion controls), ulp/delack.c
 # (delayed ACKs), tcp/loss_*.c (ways to find losses), draws/ (random numbers), netns/routers.c (namespaces of nodes that
 # only pass packets on), tap/taps.c (what passes hosts' interfaces), tcp/payload.c (what bulk transfers send is not
 # copied), tcp/sockets.c (samples of sockets), pages/ahead.c (a process gets its memory four pages at a time); what a run
@@ -128,8 +127,6 @@ kernel_make prepare modules_prepare
 kernel_make arch/um/kernel/time.o
 objcopy --globalize-symbol=time_travel_time --globalize-symbol=timer_clockevent \
 	--globalize-symbol=time_travel_events --globalize-symbol=time_travel_irqs "$build/arch/um/kernel/time.o"
-kernel_make kernel/time/timer.o
-objcopy --globalize-symbol=timer_bases "$build/kernel/time/timer.o"
 rm -rf "$build/leowarp"
 mkdir "$build/leowarp"
 cp "$here/Kbuild" "$here"/*/*.[ch] "$build/leowarp/"
@@ -137,7 +134,7 @@ cp "$here/Kbuild" "$here"/*/*.[ch] "$build/leowarp/"
 ours="clock:clock_register leolink:leolink_register bbr_handover:bbr_handover_main
 	cubic_handover:cubic_handover_ssthresh delack:delack_register loss_detection:__wrap_tcp_rack_mark_lost
 	draws:__wrap_get_random_u32 getrandom:__wrap_sys_getrandom polling:__wrap_handle_syscall
-	turns:__wrap___cond_resched wheel:__wrap_update_process_times
+	turns:__wrap___cond_resched
 	ahead:__wrap_segv_handler lag:lag_register
 	routers:__wrap_netdev_register_kobject taps:__wrap_time_travel_sleep payload:__wrap__copy_from_iter
 	memory:memory_register sockets:leowarp_sockets_register"
@@ -203,7 +200,6 @@ case $ours in *draws:*) wraps="$wraps $wrapped_by_draws" ;; esac
 case $ours in *getrandom:*) wraps="$wraps $wrapped_by_getrandom" ;; esac
 case $ours in *polling:*) wraps="$wraps handle_syscall" ;; esac
 case $ours in *turns:*) wraps="$wraps __cond_resched" ;; esac
-case $ours in *wheel:*) wraps="$wraps update_process_times" ;; esac
 case $ours in *ahead:*) wraps="$wraps segv_handler" ;; esac
 case $ours in *routers:*) wraps="$wraps $wrapped_by_routers" ;; esac
 case $ours in *taps:*) wraps="$wraps time_travel_sleep" ;; esac

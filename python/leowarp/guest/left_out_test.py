@@ -23,9 +23,6 @@ prepare modules_prepare modules: ;
 arch/um/kernel/time.o:
 	mkdir -p $(O)/arch/um/kernel
 	gcc -c -o $(O)/$@ time.c
-kernel/time/timer.o:
-	mkdir -p $(O)/kernel/time
-	gcc -c -o $(O)/$@ timer.c
 arch/um/os-Linux/signal.o:
 	mkdir -p $(O)/arch/um/os-Linux
 	gcc -c -o $(O)/$@ pending.c
@@ -52,7 +49,6 @@ KNOWN_BY = {
     "getrandom": "__wrap_sys_getrandom",
     "polling": "__wrap_handle_syscall",
     "turns": "__wrap___cond_resched",
-    "wheel": "__wrap_update_process_times",
     "ahead": "__wrap_segv_handler",
     "lag": "lag_register",
     "routers": "__wrap_netdev_register_kobject",
@@ -74,7 +70,6 @@ def tree(tmp_path) -> Path:
     (top / "Makefile").write_text(MAKEFILE)
     (top / "Kconfig").write_text("config NET\n\tbool\n\nmenuconfig PREEMPT_NONE\n\tbool\n")
     (top / "time.c").write_text(TIME)
-    (top / "timer.c").write_text("static long timer_bases; long any_timer(void) { return timer_bases; }\n")
     (top / "pending.c").write_text("static unsigned int signals_pending; int any(void) { return signals_pending; }\n")
     (top / "signal.c").write_text("void setup_signal_stack_si(void) {}\n")
     (top / "ours" / "owed.c").write_text(OWED)
