@@ -8,7 +8,8 @@
 # task), qdisc/leolink_*.c (the link model), cc/bbr_handover.c and cc/cubic_handover.c (congestion controls), ulp/delack.c
 # (delayed ACKs), tcp/loss_*.c (ways to find losses), draws/ (random numbers), netns/routers.c (namespaces of nodes that
 # only pass packets on), tap/taps.c (what passes hosts' interfaces), tcp/payload.c (what bulk transfers send is not
-# copied), tcp/sockets.c (samples of sockets), pages/ahead.c (a process gets its memory four pages at a time); what a run
+# copied), tcp/sockets.c (samples of sockets), pages/ahead.c (a process gets its memory four pages at a time),
+# faults/where.c (a fault in the kernel prints where it happened); what a run
 # must not leave to the next: sched/lag.c (what the scheduler owes), tcp/memory.c (memory that is not counted yet); and two
 # headers: irqs/irqflags.h in place of the kernel's own (interrupts masked without a call), and skbs/kept.h before
 # net/core/skbuff.c (freed packets are kept for the next).
@@ -137,7 +138,7 @@ ours="clock:clock_register leolink:leolink_register bbr_handover:bbr_handover_ma
 	turns:__wrap___cond_resched
 	ahead:__wrap_segv_handler lag:lag_register
 	routers:__wrap_netdev_register_kobject taps:__wrap_time_travel_sleep payload:__wrap__copy_from_iter
-	memory:memory_register sockets:leowarp_sockets_register"
+	memory:memory_register sockets:leowarp_sockets_register where:__wrap_relay_signal"
 # What of the kernel's own loss_detection stands before (tcp/loss_hooks.c)
 wrapped="tcp_rack_update_reo_wnd tcp_rack_mark_lost tcp_rack_reo_timeout tcp_rack_skb_timeout tcp_newreno_mark_lost
 	tcp_enter_loss tcp_cleanup_congestion_control icmp_rcv"
@@ -204,6 +205,7 @@ case $ours in *ahead:*) wraps="$wraps segv_handler" ;; esac
 case $ours in *routers:*) wraps="$wraps $wrapped_by_routers" ;; esac
 case $ours in *taps:*) wraps="$wraps time_travel_sleep" ;; esac
 case $ours in *payload:*) wraps="$wraps _copy_from_iter" ;; esac
+case $ours in *where:*) wraps="$wraps show_regs relay_signal" ;; esac
 kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc -Wl,--wrap,getrandom \
 	-Wl,--wrap,ptrace $(printf -- '-Wl,--wrap,%s ' $wraps) $(printf "$build/leowarp/%s.o " seed rseq ptrace $(printf '%s\n' $ours | sed 's/:.*//'))" linux modules
 

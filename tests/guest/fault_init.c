@@ -12,6 +12,7 @@
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -121,6 +122,18 @@ int main(void)
 	} else if (!strcmp(fault, "flood")) {
 		for (;;)
 			say("all work and no play makes the guest a dull one ..............................................\n");
+	} else if (!strcmp(fault, "warning")) {
+		/* As WARN_ON prints it, at the level of warnings */
+		static const char *lines[] = { "<4>WARNING: CPU: 0 PID: 1 at net/ipv4/tcp.c:7 tcp_close+0x1/0x2",
+					       "<4>Modules linked in:" };
+
+		sleep(1);
+		mknod("/kmsg", S_IFCHR | 0600, makedev(1, 11));
+		file = open("/kmsg", O_WRONLY);
+		for (int i = 0; i < 2; i++)
+			if (file < 0 || write(file, lines[i], strlen(lines[i])) < 0)
+				say("cannot write to the kernel's log\n");
+		write_end("{\"ok\": true, \"virtual_ns\": 1000000000, \"warnings\": [], \"conservation\": []}\n");
 	} else if (!strcmp(fault, "endless")) {
 		tick(1000000);
 	}

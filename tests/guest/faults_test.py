@@ -67,6 +67,12 @@ def test_a_fault_of_the_guest_is_named(drive_fault, guest_directory, fault, erro
     assert guests_in(guest_directory) == []
 
 
+def test_a_warning_of_a_kernel_without_modules_is_seen(drive_fault):
+    (told,) = drive_fault("warning").kernel_warnings
+    assert ": net/ipv4/tcp.c:7 in tcp_close; its state may be wrong from there on" in told
+    assert drive_fault("none").kernel_warnings == ()
+
+
 def test_memory_errors_say_what_to_type(drive_fault):
     with pytest.raises(GuestError) as caught:
         drive_fault("memory-of-child")

@@ -174,17 +174,18 @@ def with_loss(tmp_path: Path, name: str, statement: str) -> Path:
 @pytest.mark.parametrize(
     ("name", "statement", "says", "hint"),
     [
-        (
-            "null",
-            "*(volatile int *)8 = x;",
-            "panicked in null_ssthresh of the module null (a bad pointer: ",
-            "module null",
-        ),
+        ("null", "*(volatile int *)8 = x;", "in null_ssthresh of the module null (a bad pointer: ", "module null"),
+        ("divides", "return 7 / (x - 1);", "in divides_ssthresh of the module divides (a division", "module divides"),
+        ("traps", "__builtin_trap();", "in traps_ssthresh of the module traps (an invalid", "module traps"),
+        ("passes", "tcp_slow_start((struct tcp_sock *)(x - 1L), 1);",
+         "panicked in tcp_slow_start, with passes_ssthresh of the module passes in its call trace (a", "module passes"),
+        ("jumps", "((void (*)(void))(x - 1L))();",
+         "panicked at 0x0, where no function is, with jumps_ssthresh of the module jumps in its", "module jumps"),
         ("bug", "BUG_ON(x);", " in bug_ssthresh of the module bug (BUG!)", "module bug"),
         # A stack that overflows may overwrite anything, the names of functions included.
         ("overflow", "x = deep(&x);", "the module overflow", "your module"),
     ],
-)
+)  # fmt: skip
 def test_a_module_that_faults_while_a_flow_runs_is_named(tmp_path, name, statement, says, hint):
     error = fails(tmp_path, with_loss(tmp_path, name, statement))
     assert says in error.message

@@ -32,6 +32,7 @@ _MEANS = {
     "routers": "nodes that only pass packets on take twice the time to make, and half as much memory again",
     "taps": "packets are captured by packet sockets, whose reader moves a packet now and then",
     "ahead": "processes get their memory page by page, which takes a tenth more time with many flows",
+    "where": "a fault of the kernel after a division by zero does not tell where, and no fault tells who called",
     "loss_detection": 'every host has tcp.loss_detection = "kernel"',
 }
 

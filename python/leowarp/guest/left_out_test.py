@@ -56,6 +56,7 @@ KNOWN_BY = {
     "payload": "__wrap__copy_from_iter",
     "memory": "memory_register",
     "sockets": "leowarp_sockets_register",
+    "where": "__wrap_relay_signal",
 }
 # Linked into 6.12 alone: what it is in place of stays, under another name
 OWED = "const char leowarp_owed_is_paid = 1;\nvoid leowarp_kernels_setup_signal_stack_si(void);\n"

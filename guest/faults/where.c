@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A fault in the kernel prints where it happened: the registers and the functions that led there.
+ *
+ * Before working on this file read arch/um/kernel/trap.c. After a bad address the kernel prints its registers without the
+ * stack, at a level that `quiet` hides. After a division by zero (SIGFPE) or an invalid instruction (SIGILL) it prints the
+ * number of the signal alone. The host reads the names on the console (python/leowarp/guest/places.py).
+ *
+ * Linked with --wrap=show_regs and --wrap=relay_signal (guest/build.sh).
+ */
+#include <linux/printk.h>
+#include <linux/sched.h>
+#include <linux/sched/debug.h>
+#include <linux/signal.h>
+#include <asm/ptrace.h>
+#include <asm/ucontext.h>
+#include <kern_util.h>
+
+/* By their types: a kernel that passes something else does not compile this */
+typeof(show_regs) __real_show_regs, __wrap_show_regs;
+typeof(relay_signal) __real_relay_signal, __wrap_relay_signal;
+/* Declared with the type of libc in sysdep/mcontext.h */
+void get_regs_from_mc(struct uml_pt_regs *regs, struct sigcontext *context);
+
+void __wrap_show_regs(struct pt_regs *regs)
+{
+	static bool has_shown_stack;
+
+	console_verbose();
+	__real_show_regs(regs);
+	/* Reading the stack may fault itself: a stack pointer may point anywhere by now */
+	if (has_shown_stack)
+		return;
+	has_shown_stack = true;
+	current->thread.segv_regs = regs;
+	show_stack(current, NULL, KERN_INFO);
+}
+
+/* The stack frame of a signal, made by the host's kernel (arch/x86/include/asm/sigframe.h) */
+struct frame {
+	void *restorer;
+	struct ucontext context;
+	struct siginfo info;
+};
+
+void __wrap_relay_signal(int sig, struct siginfo *info, struct uml_pt_regs *regs)
+{
+	if (!UPT_IS_USER(regs)) {
+		/* Only after a SIGSEGV has the kernel taken them (sig_handler_common, arch/um/os-Linux/signal.c) */
+		get_regs_from_mc(regs, &container_of(info, struct frame, info)->context.uc_mcontext);
+		show_regs(container_of(regs, struct pt_regs, regs));
+	}
+	__real_relay_signal(sig, info, regs);
+}
