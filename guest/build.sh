@@ -1,21 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds the guest kernel: Linux as User Mode Linux, unpatched, statically linked, with objects of ours added at
-# the link: seed.c (the random seed comes from the environment), rseq.c (a quirk of glibc), ptrace.c (hosts with more
-# registers than the kernel expects, and fewer requests to the host) with registers/owed.c, clock/clock.c (time to the
-# nanosecond), clock/polling.c (what a program's call takes), clock/turns.c (kernel loops that wait for another
-# task), qdisc/leolink_*.c (the link model), cc/bbr_handover.c and cc/cubic_handover.c (congestion controls), ulp/delack.c
-# (delayed ACKs), tcp/loss_*.c (ways to find losses), draws/ (random numbers), netns/routers.c (namespaces of nodes that
-# only pass packets on), tap/taps.c (what passes hosts' interfaces), tcp/payload.c (what bulk transfers send is not
-# copied), tcp/sockets.c (samples of sockets), pages/ahead.c (a process gets its memory four pages at a time),
-# faults/where.c (a fault in the kernel prints where it happened); what a run
-# must not leave to the next: sched/lag.c (what the scheduler owes), tcp/memory.c (memory that is not counted yet); and two
-# headers: irqs/irqflags.h in place of the kernel's own (interrupts masked without a call), and skbs/kept.h before
-# net/core/skbuff.c (freed packets are kept for the next).
+# Builds a guest kernel: Linux as User Mode Linux, from unmodified sources, statically linked, with the objects of
+# overrides.toml that the kernel has by kernels.toml.
 #
-#	guest/build.sh [--leave-out] SOURCE BUILD OUT
+#	guest/build.sh [--kernel NAME] [--options "CONFIG_X=y ..."] [--leave-out] SOURCE BUILD OUT
 #
+# NAME    an entry of kernels.toml; "default" if none is given
 # SOURCE  an unpacked kernel tree (left as it is)
 # BUILD   a directory for the objects, about 150 MB; made if it is not there, reused if it is
 # OUT     where linux, config, symbols.txt are put, and module-tree.tar.xz, against which modules are compiled
@@ -28,20 +19,29 @@
 #			high-resolution timers, preemption), and for an option that the tree knows and does not take
 # Without --leave-out everything has to fit.
 #
-# Needs gcc, make, flex, bison, bc, perl, xz and libc's static library.
+# Needs gcc, make, flex, bison, bc, perl, python3 (3.11 or newer), xz and libc's static library.
 set -eu
 
 leave_out=no
-if [ "$1" = --leave-out ]; then
-	leave_out=yes
+kernel=default
+further=""
+while :; do
+	case $1 in
+	--leave-out) leave_out=yes ;;
+	--kernel) kernel=$2; shift ;;
+	--options) further=$2; shift ;;
+	*) break ;;
+	esac
 	shift
-fi
+done
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$1" && pwd)
 mkdir -p "$2" "$3"
 build=$(cd "$2" && pwd)
 out=$(cd "$3" && pwd)
 jobs=${LEOWARP_JOBS:-$(nproc)}
+assignments=$(python3 "$here/overrides.py" shell "$kernel")
+eval "$assignments"
 
 # What would find its way into the kernel and differs between machines and days
 export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970' KBUILD_BUILD_USER=leowarp KBUILD_BUILD_HOST=leowarp
@@ -53,29 +53,30 @@ flags="-O3 -mcmodel=small -fbuiltin"
 # What meets packets, timers and processes: 99 % of the guest kernel's time in a run (design/kernel-config.md); ours have
 # absolute names, or from 6.13 on their own. All else is compiled with -O1, which takes a quarter less time. Make expands
 # it for each object.
-hot="/% clock.o draws.o leolink% taps.o payload.o bbr_handover.o cubic_handover.o delack.o loss_% arch/% drivers/net/% kernel/irq/% kernel/sched/% \
+hot="/% $hot_objects arch/% drivers/net/% kernel/irq/% kernel/sched/% \
 	kernel/softirq.o kernel/time/% mm/page_alloc.o mm/slub.o lib/find_bit.o lib/iov_iter.o lib/rbtree.o lib/string.o \
 	lib/timerqueue.o lib/win_minmax.o \
 	net/socket.o net/core/datagram.o net/core/dev.o net/core/dst.o net/core/filter.o net/core/gro.o net/core/gso.o \
-	net/core/neighbour.o net/core/skbuff.o net/core/sock.o net/core/stream.o net/ethernet/% net/packet/% net/sched/% \
+	net/core/neighbour.o net/core/skbuff.o net/core/sock.o net/core/stream.o net/ethernet/% net/ipv6/% net/mptcp/% \
+	net/packet/% net/sched/% \
 	net/ipv4/af_inet.o net/ipv4/arp.o net/ipv4/fib_frontend.o net/ipv4/fib_trie.o net/ipv4/inet_% net/ipv4/ip_% \
 	net/ipv4/icmp.o net/ipv4/ping.o net/ipv4/raw.o net/ipv4/route.o net/ipv4/tcp% net/ipv4/udp%"
-# What draws random numbers from a stream of its own (design/draws.md): all that draws in net/core, net/ipv4 and net/sched,
-# and what gives each program its first. Some draw for a connection
-drawing="fs/binfmt_elf.o net/core/flow_dissector.o net/core/neighbour.o net/core/net_namespace.o net/core/secure_seq.o \
-	net/core/sock.o net/core/stream.o net/ipv4/datagram.o net/ipv4/icmp.o net/ipv4/inet_connection_sock.o \
-	net/ipv4/inet_hashtables.o net/ipv4/inetpeer.o net/ipv4/ip_output.o net/ipv4/route.o net/ipv4/sysctl_net_ipv4.o \
-	net/ipv4/tcp_bbr.o net/ipv4/tcp_cdg.o net/ipv4/tcp_fastopen.o net/ipv4/tcp_input.o net/ipv4/tcp_ipv4.o \
-	net/ipv4/tcp_nv.o net/ipv4/tcp_output.o net/ipv4/tcp_plb.o net/ipv4/tcp_timer.o net/ipv4/udp.o net/sched/sch_cake.o \
-	net/sched/sch_netem.o net/sched/sch_pie.o net/sched/sch_red.o net/sched/sch_sfq.o"
-drawing_of_connection="net/ipv4/tcp_bbr.o net/ipv4/tcp_cdg.o net/ipv4/tcp_nv.o"
-irqflags=""
-kept=""
+# Flags with which the kernel's own objects see our headers, as make expands them for each object
+included=""
 kernel_make() {
 	make -C "$source" ARCH=um O="$build" KBUILD_KCONFIG="$here/Kconfig.top" KCFLAGS="$flags" \
-		CFLAGS_KERNEL="$irqflags \$(if \$(filter net/core/skbuff.o,\$@),$kept) \$(if \$(filter $hot,\$@),,-O1) \
-			\$(if \$(filter $drawing,\$@),-include $build/draws.h) \$(if \$(filter $drawing_of_connection,\$@),-DDRAWS_OF=sk)" \
-		CFLAGS_MODULE=-mcmodel=large -j"$jobs" "$@"
+		CFLAGS_KERNEL="$included \$(if \$(filter $hot,\$@),,-O1)" CFLAGS_MODULE=-mcmodel=large -j"$jobs" "$@"
+}
+# of NAME FIELD: what overrides.toml says of an object (guest/overrides.py)
+of() {
+	eval "echo \"\${$2_$(echo "$1" | tr . _)-}\""
+}
+# is_among NAME LIST...
+is_among() {
+	wanted=$1
+	shift
+	case " $* " in *" $wanted "*) return 0 ;; esac
+	return 1
 }
 
 # left_out NAME WHY
@@ -90,8 +91,9 @@ fail() {
 : > "$out/left-out.txt"
 
 echo "leowarp: configure"
-kernel_make KCONFIG_ALLCONFIG="$here/kernel.config" allnoconfig
-lost=$(grep -oE '^CONFIG_[A-Z0-9_]+=.*' "$here/kernel.config" | while read -r option; do
+(cat "$here/kernel.config" && printf '%s\n' $options $further) > "$build/wanted.config"
+kernel_make KCONFIG_ALLCONFIG="$build/wanted.config" allnoconfig
+lost=$(grep -oE '^CONFIG_[A-Z0-9_]+=.*' "$build/wanted.config" | while read -r option; do
 	grep -qxF "$option" "$build/.config" || echo "$option"
 done)
 [ -z "$lost" ] || [ $leave_out = yes ] || fail "options of kernel.config that this kernel does not take: "$lost
@@ -114,51 +116,79 @@ for option in $lost; do
 done
 [ -z "$needed" ] || fail "options of kernel.config that this kernel does not take, and a run needs:$needed"
 
-if [ $leave_out = no ]; then
-	# Only if it is another one, as below
-	cmp -s "$here/irqs/irqflags.h" "$build/irqflags.h" || cp "$here/irqs/irqflags.h" "$build/irqflags.h"
-	irqflags="-include $build/irqflags.h"
-	cmp -s "$here/skbs/kept.h" "$build/kept.h" || cp "$here/skbs/kept.h" "$build/kept.h"
-	kept="-include $build/kept.h"
-fi
-
 echo "leowarp: our objects"
-kernel_make prepare modules_prepare
-# Our clock and leolink use what is static in time.c: the symbols are made global in the object, not in the source
-kernel_make arch/um/kernel/time.o
-objcopy --globalize-symbol=time_travel_time --globalize-symbol=timer_clockevent \
-	--globalize-symbol=time_travel_events --globalize-symbol=time_travel_irqs "$build/arch/um/kernel/time.o"
+# What a tree declares otherwise than an object of ours copies, no compiler would see
+python3 "$here/overrides.py" copies "$kernel" "$source" > "$build/copies.txt"
+if [ -s "$build/copies.txt" ] && [ $leave_out = no ]; then
+	fail "these objects would write into memory that is not theirs: $(cat "$build/copies.txt")"
+fi
+while IFS="$(printf '\t')" read -r name why; do
+	left_out "$name" "$why"
+done < "$build/copies.txt"
+# is_wanted NAME: neither refused above nor made for another version
+is_wanted() {
+	! grep -q "^$1	" "$build/copies.txt" && { [ $leave_out = no ] || ! is_among "$1" $only_6_12; }
+}
+
 rm -rf "$build/leowarp"
 mkdir "$build/leowarp"
-cp "$here/Kbuild" "$here"/*/*.[ch] "$build/leowarp/"
-# Each with a function by which it is known to be in the kernel
-ours="clock:clock_register leolink:leolink_register bbr_handover:bbr_handover_main
-	cubic_handover:cubic_handover_ssthresh delack:delack_register loss_detection:__wrap_tcp_rack_mark_lost
-	draws:__wrap_get_random_u32 getrandom:__wrap_sys_getrandom polling:__wrap_handle_syscall
-	turns:__wrap___cond_resched
-	ahead:__wrap_segv_handler lag:lag_register
-	routers:__wrap_netdev_register_kobject taps:__wrap_time_travel_sleep payload:__wrap__copy_from_iter
-	memory:memory_register sockets:leowarp_sockets_register where:__wrap_relay_signal"
-# What of the kernel's own loss_detection stands before (tcp/loss_hooks.c)
-wrapped="tcp_rack_update_reo_wnd tcp_rack_mark_lost tcp_rack_reo_timeout tcp_rack_skb_timeout tcp_newreno_mark_lost
-	tcp_enter_loss tcp_cleanup_congestion_control icmp_rcv"
-wrapped_by_draws="get_random_u8 get_random_u16 get_random_u32 get_random_u64 __get_random_u32_below get_random_bytes"
-wrapped_by_getrandom="sys_getrandom random_fops urandom_fops"
-wrapped_by_routers="register_net_sysctl_sz unregister_net_sysctl_table netdev_register_kobject netdev_unregister_kobject
-	netdev_queue_update_kobjects net_rx_queue_update_kobjects linkwatch_fire_event"
-if [ $leave_out = no ]; then
-	kernel_make arch/um/os-Linux/signal.o
-	objcopy --globalize-symbol=signals_pending "$build/arch/um/os-Linux/signal.o"
-	# What owed.c is in place of stays in the kernel, under a second name, for owed.c to call
-	instead=setup_signal_stack_si
-	kernel_make arch/x86/um/signal.o
-	signal=$build/arch/x86/um/signal.o
-	nm "$signal" | grep -q " leowarp_kernels_$instead\$" || objcopy --weaken-symbol=$instead --add-symbol \
-		"leowarp_kernels_$instead=.text:0x$(nm "$signal" | sed -n "s/ T $instead\$//p"),function,global" "$signal"
-	ours="$ours owed:leowarp_kernels_$instead"
-fi
-objects=$(printf '%s.o ' $(printf '%s\n' $ours | sed 's/:.*//'))
-kernel_make -k M="$build/leowarp" $objects || [ $leave_out = yes ]
+cp "$here"/*/*.[ch] "$build/leowarp/"
+python3 "$here/overrides.py" kbuild > "$build/leowarp/Kbuild"
+ours=""
+for object in $objects; do
+	if is_wanted "${object%:*}"; then
+		ours="$ours $object"
+	fi
+done
+
+# include HEADER: what overrides.toml names is compiled with it in front
+include() {
+	# Only if it is another one: what includes it is compiled again otherwise
+	cmp -s "$here/$(of "$1" parts_of)" "$build/$1" || cp "$here/$(of "$1" parts_of)" "$build/$1"
+	flag="-include $build/$1"
+	case $(of "$1" included_in) in
+	%) included="$included $flag" ;;
+	*) included="$included \$(if \$(filter $(of "$1" included_in),\$@),$flag)" ;;
+	esac
+	for with in $(of "$1" included_with); do
+		included="$included \$(if \$(filter ${with#*:},\$@),${with%:*})"
+	done
+}
+# Before anything is compiled; a header that needs an object of ours comes once that is known to fit
+for header in $headers; do
+	if is_wanted "$header" && [ -z "$(of "$header" needs_of)" ]; then
+		include "$header"
+	fi
+done
+
+kernel_make prepare modules_prepare
+# Static symbols of the kernel's that objects of ours use are made global in the object, not in the source; a function that
+# an object of ours replaces stays, under a second name, for that object to call
+globals=""
+replaced=""
+for object in $(printf '%s\n' $ours | sed 's/:.*//') $headers; do
+	if is_wanted "$object"; then
+		globals="$globals $(of "$object" globals_of)"
+		replaced="$replaced $(of "$object" beside_of)"
+	fi
+done
+for target in $(printf '%s\n' $globals $replaced | sed 's/:.*//' | sort -u); do
+	kernel_make "$target"
+	changes=""
+	for global in $globals; do
+		[ "${global%:*}" != "$target" ] || changes="$changes --globalize-symbol=${global#*:}"
+	done
+	for function in $replaced; do
+		instead=${function#*:}
+		if [ "${function%:*}" = "$target" ] && ! nm "$build/$target" | grep -q " leowarp_kernels_$instead\$"; then
+			address=$(nm "$build/$target" | sed -n "s/ T $instead\$//p")
+			changes="$changes --weaken-symbol=$instead"
+			changes="$changes --add-symbol leowarp_kernels_$instead=.text:0x$address,function,global"
+		fi
+	done
+	objcopy $changes "$build/$target"
+done
+kernel_make -k M="$build/leowarp" $(printf '%s.o ' $(printf '%s\n' $ours | sed 's/:.*//')) || [ $leave_out = yes ]
 fitting=""
 for object in $ours; do
 	name=${object%:*}
@@ -170,15 +200,17 @@ for object in $ours; do
 	left_out "$name" "$(echo "$why" | sed "s|$build/leowarp/||g; s|$source/||g; s|$build/||g")"
 done
 ours=$fitting
-for part in seed rseq ptrace; do
-	gcc -O2 -Wall -Wextra -Werror -fno-pic -fno-stack-protector -c -o "$build/leowarp/$part.o" "$here/$part.c"
+for object in $host_objects; do
+	name=${object%:*}
+	gcc -O2 -Wall -Wextra -Werror -fno-pic -fno-stack-protector -c -o "$build/leowarp/$name.o" "$build/leowarp/$name.c"
 done
 
-case $ours in
-# Only if it is another one: what includes it is compiled again otherwise
-*draws:*) cmp -s "$here/draws/draws.h" "$build/draws.h" || cp "$here/draws/draws.h" "$build/draws.h" ;;
-*) drawing="" ;;
-esac
+for header in $headers; do
+	needed=$(of "$header" needs_of)
+	case $ours in
+	*" ${needed:-none}:"*) include "$header" ;;
+	esac
+done
 
 echo "leowarp: compile and link"
 rm -f "$build/vmlinux" "$build/vmlinux.unstripped" "$build/linux"
@@ -196,28 +228,28 @@ if [ $leave_out = yes ]; then
 	ours=$fitting
 fi
 wraps=""
-case $ours in *loss_detection:*) wraps=$wrapped ;; esac
-case $ours in *draws:*) wraps="$wraps $wrapped_by_draws" ;; esac
-case $ours in *getrandom:*) wraps="$wraps $wrapped_by_getrandom" ;; esac
-case $ours in *polling:*) wraps="$wraps handle_syscall" ;; esac
-case $ours in *turns:*) wraps="$wraps __cond_resched" ;; esac
-case $ours in *ahead:*) wraps="$wraps segv_handler" ;; esac
-case $ours in *routers:*) wraps="$wraps $wrapped_by_routers" ;; esac
-case $ours in *taps:*) wraps="$wraps time_travel_sleep" ;; esac
-case $ours in *payload:*) wraps="$wraps _copy_from_iter" ;; esac
-case $ours in *where:*) wraps="$wraps show_regs relay_signal" ;; esac
-kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc -Wl,--wrap,getrandom \
-	-Wl,--wrap,ptrace $(printf -- '-Wl,--wrap,%s ' $wraps) $(printf "$build/leowarp/%s.o " seed rseq ptrace $(printf '%s\n' $ours | sed 's/:.*//'))" linux modules
+for object in $ours $host_objects; do
+	for function in $(of "${object%:*}" wraps_of); do
+		wraps="$wraps -Wl,--wrap,$function"
+	done
+done
+# The first three are arch/um's own
+kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc $wraps \
+	$(printf "$build/leowarp/%s.o " $(printf '%s\n' $host_objects $ours | sed 's/:.*//'))" linux modules
 
-if [ $leave_out = no ]; then
-	astray=$(cd "$build" && nm -A -u net/core/*.o net/ipv4/*.o net/sched/*.o | grep -E ' (__)?get_random_' |
+if [ $leave_out = no ] && is_among draws.h $headers; then
+	astray=$(cd "$build" && nm -A -u $(find net/core net/ipv4 net/ipv6 net/mptcp net/sched -maxdepth 1 -name '*.o' 2>/dev/null) | grep -E ' (__)?get_random_' |
 		grep -v '^[^:]*/built-in' | sed 's/:.*//' | sort -u)
-	[ -z "$astray" ] || fail "these draw from the kernel's common stream and are to be named in \$drawing: "$astray
+	[ -z "$astray" ] || fail "these draw from the kernel's common stream; name them in the entry draws.h of overrides.toml: "$astray
 fi
 nm "$build/linux" > "$build/all-symbols.txt"
-for symbol in time_travel_time init_task cpu_tasks __wrap_getrandom __wrap_ptrace leowarp_calls $(printf '%s\n' $ours | sed 's/.*://'); do
+for symbol in time_travel_time init_task cpu_tasks $(printf '%s\n' $host_objects $ours | sed 's/.*://'); do
 	grep -E " $symbol\$" "$build/all-symbols.txt" || fail "$symbol is not in the kernel"
 done > "$build/symbols.txt"
+for header in $headers; do
+	case $included in *"$build/$header"*) echo "$header" ;; esac
+done > "$out/overrides.txt"
+printf '%s\n' $host_objects $ours | sed 's/:.*//' >> "$out/overrides.txt"
 cp "$build/.config" "$out/config"
 cp "$build/symbols.txt" "$out/symbols.txt"
 strip -s -o "$out/linux" "$build/linux"

@@ -28,6 +28,9 @@ C_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 # What a file defines for others: a function, or a value of a structure, that is not static
 C_DEFINITION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(\w+)(?:\([^;{}]*\)\s*\{| = \{)", re.MULTILINE)
 
+# A definition that gives way to another file's: the file needs nothing of that other
+C_WEAK = re.compile(r"^(?:__weak|__attribute__\(\(weak\)\)) [\w \t*]*?\b(\w+)\(", re.MULTILINE)
+
 
 def main(arguments: list[str]) -> int:
     """Looks at every crate, the guest's C and the package, and names all circles; exit status 1 if there is one.
@@ -179,7 +182,10 @@ def c_graph(directory: Path) -> dict[str, set[str]]:
     """The files of C in a directory's folders, by their stems, and those of which each uses a function or value."""
     texts = {path.stem: C_COMMENT.sub("", path.read_text(encoding="utf-8")) for path in directory.glob("*/*.c")}
     owner = {name: stem for stem, text in texts.items() for name in C_DEFINITION.findall(text)}
-    used = {stem: {owner[name] for name in NAME.findall(text) if name in owner} for stem, text in texts.items()}
+    used = {
+        stem: {owner[name] for name in set(NAME.findall(text)) - set(C_WEAK.findall(text)) if name in owner}
+        for stem, text in texts.items()
+    }
     return {stem: names - {stem} for stem, names in used.items()}
 
 

@@ -36,7 +36,7 @@ def main() -> None:
     # Looked at when the guest is taken out of an installation: a file that was changed there is not booted.
     checksums = {name: sha256_of_file(BUILD / name) for name in sorted((*KERNEL_PARTS, *AGENT_PARTS))}
     (BUILD / CHECKSUMS).write_text(json.dumps(checksums, indent=1) + "\n")
-    for name in (*(name for name, _ in recipe.kernel_recipe(ROOT / "guest")), "REBUILD.md"):
+    for name in (*(name for name, _ in recipe.kernel_recipe(ROOT / "guest")), recipe.SHELF, "REBUILD.md"):
         (BUILD / "source" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / "guest" / name, BUILD / "source" / name)
     shutil.copy(ROOT / "LICENSES" / "GPL-2.0-only.txt", BUILD / "source" / "COPYING")

@@ -24,7 +24,7 @@
 
 #define TURNS	10000
 
-/* The number of system calls that programs have made: the first word of a structure in ptrace.c */
+/* The number of system calls that programs have made: the first word of a structure in host/registers.c */
 extern unsigned long long leowarp_calls;
 
 int __real___cond_resched(void);

@@ -22,7 +22,7 @@
 #include <net/inet_sock.h>
 #include <net/tcp.h>
 
-/* seed.c */
+/* host/seed.c */
 unsigned long long leowarp_seed(void);
 
 u8 __wrap_get_random_u8(void);

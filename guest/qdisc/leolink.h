@@ -11,7 +11,7 @@
  *	leolink_links.c		all links
  *	leolink_record.c	what was done at switches
  *	leolink_node.c		what each node holds back and sends of its own
- *	leolink_direct.c	packets go from one link straight into the next
+ *	leolink_direct.c	packets go from one link straight into the next; leolink_kernel.c where it is not linked
  *	leolink_order.c		packets are numbered, and put back into that order
  *	leolink_window.c	what belongs to packets for a while after a switch
  *	leolink_hold.c		new packets wait until the old way is empty

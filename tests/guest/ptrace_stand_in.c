@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A host kernel for guest/ptrace.c, which is compiled together with it: `ptrace_stand_in BYTES CASE`.
+ * A host kernel for guest/host/registers.c and shortcut.c, which are compiled together with it: `ptrace_stand_in BYTES CASE`.
  *
  * It answers the requests for NT_X86_XSTATE as Linux does (ptrace_regset() in kernel/ptrace.c, xstateregs_set() in
  * arch/x86/kernel/fpu/regset.c), for an XSAVE area of BYTES bytes, and counts them. Exit status 0: the case holds;
@@ -22,7 +22,7 @@
 #define GUEST_BYTES 2696
 #define CHILD 4711
 
-#include "../../guest/registers/owed.h"
+#include "../../guest/host/owed.h"
 
 /* As in a kernel that owed.c is linked into */
 const char leowarp_owed_is_paid = 1;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""guest/ptrace.c against a stand-in for the host's kernel: hosts differ in the size of their XSAVE area, and no test
-machine has more than one. Needs gcc and no guest; `registers_test.py` is the same in the guest, on this host's size."""
+"""guest/host/registers.c and shortcut.c against a stand-in for the host's kernel.
+
+Hosts differ in the size of their XSAVE area, and no test machine has more than one. Needs gcc and no guest;
+`registers_test.py` is the same in the guest, on this host's size."""
 
 import subprocess
 from pathlib import Path
@@ -8,7 +10,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-SOURCES = [HERE / "ptrace_stand_in.c", HERE.parents[1] / "guest" / "ptrace.c"]
+HOST = HERE.parents[1] / "guest" / "host"
+SOURCES = [HERE / "ptrace_stand_in.c", HOST / "registers.c", HOST / "shortcut.c"]
 # SSE alone; AVX; AVX-512 and PKRU as AMD's processors lay them out; as Intel's do, which is what Linux 6.12 keeps; one
 # word more; AMX (measured on a Xeon with amx_tile)
 AREAS_BYTES = [576, 832, 2440, 2696, 2704, 11008]

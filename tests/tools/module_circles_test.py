@@ -93,3 +93,18 @@ def test_modules_of_python_import_each_other(module_circles, tmp_path, monkeypat
 
 def test_our_own_have_none(module_circles, capsys):
     assert module_circles.main([]) == 0, capsys.readouterr().err
+
+
+def test_a_file_does_not_use_what_takes_the_place_of_its_own_weak_definition(module_circles, tmp_path):
+    files = {
+        "host/registers.c": "long ask(int what);\n"
+        "__attribute__((weak)) long wrap(int what)\n{\n\treturn ask(what);\n}\n"
+        "long ask(int what)\n{\n\treturn what;\n}\n",
+        "host/shortcut.c": "long wrap(int what)\n{\n\treturn ask(what);\n}\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert module_circles.circles(module_circles.c_graph(tmp_path)) == []
+    (tmp_path / "host" / "registers.c").write_text(files["host/registers.c"].replace("__attribute__((weak)) ", ""))
+    assert module_circles.c_graph(tmp_path)["shortcut"] == {"registers"}

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 kernel_app = typer.Typer(no_args_is_help=True, help="The guest kernel: build it, show it, clean its cache.")
 
 Choice = Annotated[
-    str, typer.Argument(metavar="[TREE_OR_BINARY]", help="A kernel of your own; the default one if not given.")
+    str,
+    typer.Argument(
+        metavar="[NAME_OR_PATH]",
+        help="A kernel of the shelf, or the path of a tree or binary with a slash in it; else the default one.",
+    ),
 ]
 
 
@@ -41,6 +45,69 @@ def build(choice: Choice = "default", json_: options.Json = False) -> None:
         print_json(_facts(image))
     else:
         say(f"kernel: {image.kernel}\nagent:  {image.agent}")
+
+
+@kernel_app.command("list")
+def list_(json_: options.Json = False) -> None:
+    """Show the shelf: every kernel that --kernel and guest.kernel take by name. Builds nothing."""
+    from leowarp.cli.output import print_json, print_table
+    from leowarp.guest import kernel, shelf
+
+    rows: list[dict[str, Any]] = [
+        {
+            "name": each.name,
+            "what": each.what,
+            "source": each.source,
+            "options": list(each.options),
+            "patches": [{"address": patch.address, "sha256": patch.sha256} for patch in each.patches],
+            "sha256": each.identity(),
+            "built": kernel.is_built(each),
+        }
+        for each in shelf.shelf()
+    ]
+    if json_:
+        print_json({"kernels": rows})
+        return
+    print_table(
+        None,
+        ("kernel", "what", "built", "sha256"),
+        [(row["name"], row["what"], "yes" if row["built"] else "no", row["sha256"][:12]) for row in rows],
+        text=("kernel", "what", "built"),
+    )
+    for row in rows:
+        for patch in row["patches"]:
+            say(f"{row['name']}: {patch['address']} (sha256 {patch['sha256'][:12]}...)")
+
+
+@kernel_app.command()
+def add(
+    name: Annotated[str, typer.Argument(help="The name that --kernel and guest.kernel will take.")],
+    source: Annotated[Path, typer.Option("--source", metavar="TREE_OR_TARBALL", help="Where its source is.")],
+    patch: Annotated[
+        list[Path] | None, typer.Option("--patch", metavar="FILE", help="Applied to it by patch -p1; may be repeated.")
+    ] = None,
+    base: Annotated[
+        str, typer.Option("--base", metavar="NAME", help="The kernel whose overrides and options it gets.")
+    ] = "default",
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="CONFIG_X=y", help="A further line of its configuration; may be repeated."),
+    ] = None,
+) -> None:
+    """Put a kernel of your own on the shelf, by a name. It is built when it is first used."""
+    from leowarp.guest import shelf
+
+    made = shelf.add(name, source, patch or (), base=base, options=option or ())
+    say(f"{made.name} is on the shelf: leowarp kernel build {made.name}, or leowarp run SCENARIO --kernel {made.name}")
+
+
+@kernel_app.command()
+def remove(name: Annotated[str, typer.Argument(help="A kernel that you added.")]) -> None:
+    """Take a kernel of your own off the shelf; its source stays where it is."""
+    from leowarp.guest import shelf
+
+    shelf.remove(name)
+    say(f"{name} is off the shelf")
 
 
 @kernel_app.command()
@@ -218,7 +285,7 @@ def built_image(choice: str | Path) -> GuestImage:
     Parameters
     ----------
     choice : str or Path
-        "default", a kernel tree or a binary; it counts as named by the user, who typed it.
+        A name of the shelf, a kernel tree or a binary; it counts as named by the user, who typed it.
 
     Raises
     ------

@@ -71,8 +71,12 @@ Flows = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout and nothing else.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a complete run that stands there.")]
 Kernel = Annotated[
-    Path | None,
-    typer.Option("--kernel", metavar="TREE_OR_BINARY", help="A kernel of your own in place of the default one."),
+    str | None,
+    typer.Option(
+        "--kernel",
+        metavar="NAME_OR_PATH",
+        help="Another kernel: a name of `leowarp kernel list`, or the path of a tree or binary, with a slash in it.",
+    ),
 ]
 Trust = Annotated[
     bool,

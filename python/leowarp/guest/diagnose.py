@@ -52,7 +52,7 @@ _SIGNS = [
         "this kernel was built without the cure for processors whose registers take more than the 2,696 bytes that "
         "Linux up to 6.12 keeps of them (AMX: Intel's servers since 2023)",
         "use leowarp's own kernel, or give --kernel the tree instead of a binary: then it is linked with "
-        "guest/ptrace.c; Linux 6.13 and newer need no cure",
+        "guest/host/registers.c; Linux 6.13 and newer need no cure",
     ),
     _Sign(
         r"must be not mounted noexec|must be mounted exec",
@@ -85,7 +85,7 @@ _SIGNS = [
         r"wait_stub_done : failed to wait for SIGTRAP",
         GuestError,
         "User Mode Linux lost one of its own processes (a fault between this kernel and the host's)",
-        "report it with the console's text; with a kernel of your own: is it linked with guest/rseq.c?",
+        "report it with the console's text; with a kernel of your own: is it linked with guest/host/rseq.c?",
     ),
     _Sign(
         r"No working init found|Unable to mount root fs|Failed to execute /init",

@@ -19,6 +19,7 @@ from leowarp.guest.agent import DEBIAN_PACKAGES as RUST_PACKAGES
 from leowarp.guest.cache import built_earlier, cache_root
 from leowarp.guest.host import MIB, Check
 from leowarp.guest.kernel import KIND as KERNEL
+from leowarp.guest.shelf import default_recipe_sha256
 from leowarp.guest.source import INSTALLED, PACKAGE, local_source
 
 DEFAULT_GUEST_MEMORY_BYTES = 1024 * MIB
@@ -70,7 +71,7 @@ def _built() -> Path | None:
     directory = recipe.guest_sources()
     if directory is None:
         return None
-    return built_earlier(KERNEL, "kernel.json", recipe.recipe_sha256(recipe.kernel_recipe(directory)))
+    return built_earlier(KERNEL, "kernel.json", default_recipe_sha256(directory))
 
 
 def _machine() -> Check:

@@ -294,7 +294,7 @@ class Watched:
             # Where the kernel makes the file that is its memory; sparse, so that only what is touched takes space.
             "TMPDIR": str(directory),
             "LEOWARP_SEED": str(seed),
-            # For kernels that are not linked with guest/rseq.c: glibc would register a restartable sequence, and the
+            # For kernels without guest/host/rseq.c: glibc would register a restartable sequence, and the
             # host would kill each guest process that no longer has its memory.
             "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
         }

@@ -12,6 +12,7 @@ from leowarp.guest.agent import Agent, agent
 from leowarp.guest.kernel import kernel
 from leowarp.guest.trust import Code, code_of, demand_code
 from leowarp.progress import BuildProgress, silent
+from leowarp.scenario import is_kernel_name
 
 if TYPE_CHECKING:
     from leowarp.scenario.schema import Guest
@@ -58,8 +59,8 @@ def guest_image(
     Parameters
     ----------
     kernel_choice : str, Path or Guest
-        "default", a kernel tree, or a kernel binary, as the user named it; or what a plan says of its guest: that
-        knows who named the kernel.
+        A name of the shelf, a kernel tree, or a kernel binary, as the user named it; or what a plan says of its guest:
+        that knows who named the kernel.
     on_message, on_progress : callable
         A line of text, from two threads; how far the kernel's build is.
 
@@ -71,11 +72,13 @@ def guest_image(
         If `kernel_choice` is not a kernel, or a file names it and the user never accepted it (`trust`).
     """
     if isinstance(kernel_choice, str | Path):
-        named, code = kernel_choice, [Code("guest.kernel", Path(kernel_choice).expanduser(), None)]
+        named: str | Path = kernel_choice
+        typed = not (isinstance(named, str) and is_kernel_name(named))
+        code = [Code("guest.kernel", Path(named).expanduser(), None)] if typed else []
     else:
-        named, code = kernel_choice.kernel, code_of(kernel_choice)[:1] if kernel_choice.kernel != "default" else []
-    if str(named) != "default":
-        demand_code(code, on_message)
+        named = kernel_choice.kernel
+        code = [each for each in code_of(kernel_choice) if each.key == "guest.kernel"]
+    demand_code(code, on_message)
     failed, abandoned = threading.Event(), threading.Event()
 
     def build_agent() -> Agent:

@@ -17,13 +17,16 @@ from pathlib import Path
 from typing import IO
 
 from leowarp.errors import HostError, ScenarioError
-from leowarp.guest import left_out, recipe, system_calls
+from leowarp.guest import left_out, overrides, recipe, shelf, system_calls
 from leowarp.guest.cache import built_earlier, cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
 from leowarp.guest.course import Course, OnProgress
 from leowarp.guest.elf import is_static_address_program, symbols
+from leowarp.guest.host import apt
 from leowarp.guest.session import output_of, own_session
-from leowarp.guest.source import Source, fetch_source, local_source, tree_sha256, tree_version, unpack
+from leowarp.guest.shelf import ShelfKernel
+from leowarp.guest.source import fetch_source, local_source, own_source, tree_sha256, tree_version, unpack
 from leowarp.progress import silent
+from leowarp.scenario import is_kernel_name
 
 KIND = "kernel"
 # Read from outside while it runs: the clock, and what it takes to name the program that is on the processor.
@@ -68,7 +71,8 @@ def kernel(
     Parameters
     ----------
     choice : str or Path
-        "default", a directory (a kernel tree; built with our configuration and objects) or a file (used as it is).
+        A name on the shelf, or a path: of a directory (a kernel tree; built with our configuration and objects) or a
+        file (used as it is).
     on_message, on_progress : callable
         Called with a line of text; with a `leowarp.progress.BuildProgress` while building, a few times a second while
         the source is unpacked and for each step of the build. What they raise ends the build.
@@ -84,15 +88,20 @@ def kernel(
     ScenarioError
         If `choice` is not a kernel.
     """
-    if str(choice) != "default":
-        path = Path(choice).expanduser()
-        if path.is_dir():
-            return _from_tree(path.resolve(), on_message, on_progress, keep_tree, force)
-        return _from_binary(path)
-    if not force and (ready := _packaged() or _built_earlier(on_message)):
-        return ready
-    source = local_source() or fetch_source(on_message)
-    return _from_source(source, on_message, on_progress, keep_tree, force)
+    if isinstance(choice, str) and is_kernel_name(choice):
+        if choice == shelf.DEFAULT and not force and (ready := _packaged() or _built_earlier(on_message)):
+            return ready
+        return _from_shelf(shelf.kernel_of(choice), on_message, on_progress, keep_tree, force)
+    path = Path(choice).expanduser()
+    if path.is_dir():
+        return _from_tree(path.resolve(), on_message, on_progress, keep_tree, force)
+    return _from_binary(path)
+
+
+def is_built(shelved: ShelfKernel) -> bool:
+    """Whether the cache has a kernel of the shelf, by whatever compiler and version of its source it was built."""
+    wanted = recipe.recipe_sha256(recipe.kernel_recipe(_guest_sources()), shelved.identity())
+    return built_earlier(KIND, "kernel.json", wanted) is not None
 
 
 def kernel_entry(kernel: Kernel) -> Path:
@@ -122,29 +131,68 @@ def _built_earlier(on_message: OnMessage) -> Kernel | None:
     directory = recipe.guest_sources()
     if directory is None or (local_source() is not None and shutil.which("gcc") is not None):
         return None
-    entry = built_earlier(KIND, "kernel.json", recipe.recipe_sha256(recipe.kernel_recipe(directory)))
+    entry = built_earlier(KIND, "kernel.json", shelf.default_recipe_sha256(directory))
     if entry is None:
         return None
     on_message(f"the kernel's source or gcc is not installed: using the kernel built earlier, {entry}")
     return _read_entry(entry)
 
 
-def _from_source(source: Source, on_message, on_progress, keep_tree, force) -> Kernel:
-    """Our own kernel, from Debian's source: out of the cache, or unpacked and built."""
-    facts = {"source": source.version, "source_sha256": source.sha256}
-    build = _Build(_guest_sources(), facts, on_message, on_progress)
+def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force) -> Kernel:
+    """A kernel of the shelf: out of the cache, or its source unpacked, patched and built."""
+    tree = Path(shelved.source) if shelved.is_own and Path(shelved.source).is_dir() else None
+    if tree is not None:
+        facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
+        source = None
+    else:
+        source = own_source(Path(shelved.source)) if shelved.is_own else local_source() or fetch_source(on_message)
+        facts = {"source": source.version, "source_sha256": source.sha256}
+    # Everything has to fit the source that it was written for; another one may lack what an object uses.
+    leave_out = shelved.is_own or bool(shelved.patches)
+    build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=shelved, leave_out=leave_out)
 
     def make(entry: Path) -> None:
         with _tree(build.tree_key, keep_tree, on_message) as scratch:
             if not (scratch / "source").is_dir():
-                on_message(f"unpacking {source.tarball.name} {source.version}")
-                unpack(source, scratch / "unpacking", build.course.unpacked)
+                growing = scratch / "unpacking"
+                if source is not None:
+                    on_message(f"unpacking {source.tarball.name} {source.version}")
+                    # A patch may change what is not compiled
+                    unpack(source, growing, build.course.unpacked, whole=bool(shelved.patches))
+                else:
+                    assert tree is not None
+                    shutil.copytree(tree, growing / tree.name, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+                (unpacked,) = (path for path in growing.iterdir() if path.is_dir())
+                for patch in shelved.patches:
+                    _apply(shelf.patch_file(shelved, patch, on_message), patch.address, unpacked, shelved.name)
                 # Under its own name only once it is whole: what an interrupted unpacking left is not taken for a tree.
-                (scratch / "unpacking").rename(scratch / "source")
-            (tree,) = (scratch / "source").iterdir()
-            build.run(tree, scratch / "build", entry)
+                growing.rename(scratch / "source")
+            (top,) = (path for path in (scratch / "source").iterdir() if path.is_dir())
+            build.run(top, scratch / "build", entry)
 
     return _cached(build.key, make, on_message, force)
+
+
+def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
+    """Apply a patch to an unpacked tree.
+
+    Raises
+    ------
+    HostError
+        If it does not apply, or there is no patch(1).
+    """
+    command = ["patch", "-p1", "--forward", "--batch", "--silent", "-d", str(tree), "-i", str(patch)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise HostError(f"building {name}: patch is not on the PATH", hint=apt(["patch"])) from error
+    if done.returncode != 0:
+        said = (done.stdout + done.stderr).strip().splitlines()
+        raise HostError(
+            f"building {name}: {address} does not apply to Linux {tree_version(tree)}: "
+            + (said[0] if said else "no reason given"),
+            hint="name a patch that was made for this version, or another --source",
+        )
 
 
 def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
@@ -158,7 +206,7 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
     if not (tree / "arch" / "um").is_dir():
         raise ScenarioError(f"using the kernel tree {tree}: it has no arch/um", hint="name the top of a Linux tree")
     facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
-    build = _Build(_guest_sources(), facts, on_message, on_progress, leave_out=True)
+    build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=None, leave_out=True)
 
     def make(entry: Path) -> None:
         # Objects are kept by the tree's place: make itself finds out what of a changed tree is to be compiled again.
@@ -199,7 +247,7 @@ def _from_binary(path: Path) -> Kernel:
     content = path.read_bytes()
     warnings = []
     lacking = {}
-    # The name of the environment's variable that guest/seed.c reads: a program without the text was not linked with it.
+    # The environment's variable that guest/host/seed.c reads: a program without this text was not linked with it.
     if b"LEOWARP_SEED" not in content:
         warnings.append(f"the kernel {path} takes its random seed from the host: no run with it repeats")
     if b"leolink" not in content:
@@ -293,16 +341,20 @@ class _Build:
     """
 
     def __init__(
-        self, directory: Path, facts: dict, on_message: OnMessage, on_progress: OnProgress, *, leave_out: bool = False
-    ) -> None:
+        self, directory: Path, facts: dict, on_message: OnMessage, on_progress: OnProgress, *,
+        shelved: ShelfKernel | None, leave_out: bool,
+    ) -> None:  # fmt: skip
         self._directory = directory
+        self._shelved = shelved
         self._leave_out = leave_out
         self._on_message = on_message
         self.course = Course(on_progress)
         parts = recipe.kernel_recipe(directory)
+        own = (shelved or shelf.kernel_of(shelf.DEFAULT)).identity()
         self._facts = {
             **facts,
-            "recipe_sha256": recipe.recipe_sha256(parts),
+            **(shelved.facts() if shelved is not None else {}),
+            "recipe_sha256": recipe.recipe_sha256(parts, own),
             # Compiler and linker are in the key: another one makes another program, and a run's manifest has to say
             # which made it.
             "compiler": recipe.first_line_of("gcc", "--version"),
@@ -310,6 +362,7 @@ class _Build:
         }
         # tree_sha256 of a user's tree stands for its content as the tarball's does.
         named = [(name, str(value)) for name, value in sorted(self._facts.items())]
+        # Two names for one kernel are two entries: the manifest names the one that was chosen.
         self.key = content_key(named)
         objects: list[tuple[str, str | Path]] = [
             *named,
@@ -325,15 +378,18 @@ class _Build:
         recipe_copy = build.parent / "recipe"
         if recipe_copy.exists():
             shutil.rmtree(recipe_copy)
-        for name, path in recipe.kernel_recipe(self._directory):
+        for name, path in [*recipe.kernel_recipe(self._directory), (recipe.SHELF, self._directory / recipe.SHELF)]:
             (recipe_copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, recipe_copy / name)
-        if recipe.recipe_sha256(recipe.kernel_recipe(recipe_copy)) != self._facts["recipe_sha256"]:
+        chosen = self._shelved or shelf.kernel_of(shelf.DEFAULT)
+        if recipe.recipe_sha256(recipe.kernel_recipe(recipe_copy), chosen.identity()) != self._facts["recipe_sha256"]:
             raise HostError(
                 f"building the guest kernel: files in {self._directory} changed meanwhile", hint="try again"
             )
         self._on_message(f"building Linux {tree_version(tree)} as the guest kernel (log: {log})")
-        choice = ["--leave-out"] if self._leave_out else []
+        choice = ["--kernel", chosen.base, *(["--leave-out"] if self._leave_out else [])]
+        if chosen.is_own:
+            choice += ["--options", " ".join(chosen.options)]
         build_sh = ["sh", str(recipe_copy / "build.sh"), *choice, str(tree), str(build), str(entry)]
         with log.open("w") as file, own_session(build_sh) as process:
             self._follow(process, file)
@@ -342,13 +398,16 @@ class _Build:
         addresses = [line.split() for line in (entry / "symbols.txt").read_text().splitlines()]
         watched = {name: int(address, 16) for address, _, name in addresses if name in WATCHED}
         (entry / "symbols.json").write_text(json.dumps(watched, indent=1, sort_keys=True) + "\n")
-        lacking = left_out.read(entry)
+        linked = (entry / "overrides.txt").read_text().split()
+        lacking = left_out.read(entry) | left_out.not_chosen(chosen.base, linked)
         facts = {
             **self._facts,
             "key": self.key,
             "linux_version": tree_version(tree),
             "linux_sha256": sha256_of_file(entry / "linux"),
             "config_sha256": sha256_of_file(entry / "config"),
+            "overrides": linked,
+            "overrides_sha256": sha256_of_file(recipe_copy / overrides.LIST),
             "left_out": lacking,
             "warnings": left_out.warnings(lacking),
         }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from leowarp.errors import HostError, ScenarioError
-from leowarp.guest import course, recipe, source
+from leowarp.guest import course, recipe, shelf, source
 from leowarp.guest import kernel as kernels
 from leowarp.guest.cache import sha256_of_file
 from leowarp.guest.kernel import kernel
@@ -21,10 +21,15 @@ BUILD = """#!/bin/sh
 echo "make: Entering"
 for number in 1 2 3; do echo "  CC      file$number.o"; done
 echo "$0" >> "$LEOWARP_CACHE/builds"
-if [ "$1" = --leave-out ]; then shift; left="$LEFT_OUT"; fi
+while :; do case $1 in
+--kernel | --options) shift 2 ;;
+--leave-out) shift; left="$LEFT_OUT" ;;
+*) break ;;
+esac; done
 %s
 mkdir -p "$2" "$3"
 printf "${left:-}" > "$3/left-out.txt"
+printf "${LINKED:-clock bbr_handover payload}" | tr " " "\\n" > "$3/overrides.txt"
 test -f "$1/Makefile"
 touch "$2/object"
 printf '#!/bin/sh\\n' > "$3/linux"
@@ -33,6 +38,46 @@ echo CONFIG_UML=y > "$3/config"
 printf '00000000606cc240 B time_travel_time\\n00000000606cc188 B cpu_tasks\\n' > "$3/symbols.txt"
 """
 PARTS = (*recipe.KERNEL_FILES, "clock/clock.c", "clock/clock.h", "qdisc/leolink.h")
+OVERRIDES = """
+[[override]]
+name = "clock"
+purpose = "time"
+parts = ["clock/clock.c"]
+changes = ""
+without = "no time is exact"
+test = ""
+page = ""
+
+[[override]]
+name = "bbr_handover"
+purpose = "scenario"
+parts = ["cc/bbr_handover.c"]
+changes = ""
+without = 'no flow can have congestion_control = "bbr_handover"'
+test = ""
+page = ""
+
+[[override]]
+name = "payload"
+purpose = "speed"
+parts = ["tcp/payload.c"]
+changes = ""
+without = ""
+test = ""
+page = ""
+"""
+SHELF = """
+[[kernel]]
+name = "default"
+what = ""
+source = "linux-source-6.12"
+
+[[kernel]]
+name = "bare"
+what = ""
+source = "linux-source-6.12"
+purposes = ["scenario"]
+"""
 
 
 @pytest.fixture
@@ -42,6 +87,8 @@ def workshop(monkeypatch, tmp_path):
     for name in PARTS:
         (guest / name).parent.mkdir(parents=True, exist_ok=True)
         (guest / name).write_text(name)
+    (guest / "overrides.toml").write_text(OVERRIDES)
+    (guest / recipe.SHELF).write_text(SHELF)
     tree = tmp_path / "linux-6.12"
     (tree / "arch" / "um").mkdir(parents=True)
     (tree / "Kconfig").write_text("")
@@ -81,7 +128,8 @@ def test_a_kernel_is_built_once_with_progress(workshop):
     assert builds(place) == 1
     assert left_over(place) == []
     assert sorted(p.name for p in kernels.kernel_entry(first).iterdir()) == [
-        "build.log", "config", "files.json", "kernel.json", "left-out.txt", "linux", "symbols.json", "symbols.txt",
+        "build.log", "config", "files.json", "kernel.json", "left-out.txt", "linux", "overrides.txt", "symbols.json",
+        "symbols.txt",
     ]  # fmt: skip
 
 
@@ -209,7 +257,7 @@ def test_a_kept_tree_serves_the_next_build(workshop, tmp_path):
     kernel(keep_tree=True)
     (tree,) = (place / "cache" / "kernel").glob("tree-*/")
     assert (tree / "build" / "object").exists()
-    (tmp_path / "guest" / "seed.c").write_text("// other")
+    (tmp_path / "guest" / "clock" / "clock.c").write_text("// other")
     messages: list[str] = []
     kernel(on_message=messages.append)
     assert not [text for text in messages if text.startswith("unpacking")]
@@ -222,7 +270,7 @@ def test_a_kept_tree_of_a_killed_build_is_not_trusted(workshop, tmp_path):
     (tree,) = (place / "cache" / "kernel").glob("tree-*/")
     (tree / "busy").touch()
     (tree / "build" / "object").write_text("cut sh")
-    (tmp_path / "guest" / "seed.c").write_text("// other")
+    (tmp_path / "guest" / "clock" / "clock.c").write_text("// other")
     messages: list[str] = []
     kernel(on_message=messages.append)
     assert [text for text in messages if text.startswith("unpacking")]
@@ -289,3 +337,92 @@ def test_a_wheel_uses_the_kernel_it_carries(monkeypatch, tmp_path):
     (packaged / "linux").write_text("bit rot")
     with pytest.raises(HostError, match="force-reinstall"):
         kernel()
+
+
+def test_a_kernel_of_the_shelf_is_another_entry_and_says_what_it_is_without(workshop, monkeypatch):
+    workshop()
+    default = kernel()
+    assert default.facts["overrides"] == ["clock", "bbr_handover", "payload"]
+    assert default.facts["left_out"] == {}
+    monkeypatch.setenv("LINKED", "bbr_handover")
+    bare = kernel("bare")
+    assert bare.program != default.program
+    assert bare.facts["kernel"] == "bare"
+    assert bare.facts["overrides"] == ["bbr_handover"]
+    assert bare.facts["left_out"] == {"clock": 'the kernel "bare" is without it'}, "what only saves time is not missed"
+    assert "no time is exact" in bare.facts["warnings"][0]
+
+
+def test_another_kernel_on_the_shelf_is_no_other_recipe(workshop, tmp_path):
+    workshop()
+    first = kernel()
+    shelf_file = tmp_path / "guest" / recipe.SHELF
+    shelf_file.write_text(shelf_file.read_text() + '\n[[kernel]]\nname = "more"\nwhat = ""\nsource = "x"\n')
+    assert kernel().program == first.program
+
+
+@pytest.mark.parametrize("choice", ["default", "bare"])
+def test_a_name_on_the_shelf_goes_before_a_file_of_that_name(workshop, monkeypatch, tmp_path, choice):
+    workshop()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / choice).mkdir()
+    assert kernel(choice).facts["source"] == "linux.tar.xz"
+
+
+def test_an_unknown_name_is_told_with_those_that_there_are(workshop):
+    workshop()
+    with pytest.raises(ScenarioError) as caught:
+        kernel("defualt")
+    assert 'did you mean "default"?' in caught.value.hint
+    assert "default, bare" in caught.value.hint
+
+
+def test_your_own_kernel_is_patched_built_and_named(workshop, monkeypatch, tmp_path):
+    place = workshop()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    patch = tmp_path / "mine.patch"
+    patch.write_text("--- a/Kconfig\n+++ b/Kconfig\n@@ -0,0 +1 @@\n+config MINE\n")
+    shelf.add("mine", place / "linux.tar.xz", [patch], options=["CONFIG_MINE=y"])
+    built = kernel("mine")
+    assert built.facts["kernel"] == "mine"
+    assert built.facts["patches"] == [{"address": "mine.patch", "sha256": sha256_of_file(patch)}]
+    assert str(tmp_path) not in json.dumps(built.facts), "no path of this machine gets into a manifest"
+    # The patch is a part of what it is, and so is its place
+    patch.write_text(patch.read_text().replace("MINE", "OTHER"))
+    assert kernel("mine").program == built.program, "the file that was added counts, not what became of it"
+    shelf.add("mine", place / "linux.tar.xz", [patch], options=["CONFIG_MINE=y"])
+    assert kernel("mine").program != built.program
+    shelf.add("mine", place / "linux-6.12", [patch])
+    assert kernel("mine").facts["source"] == "a tree of the user's own, Linux 6.12.7"
+    assert (place / "linux-6.12" / "Kconfig").read_text() == "", "a tree is left as it is"
+    shelf.remove("mine")
+    with pytest.raises(ScenarioError, match="no kernel of that name"):
+        kernel("mine")
+
+
+def test_a_patch_that_does_not_apply_is_one_sentence(workshop, monkeypatch, tmp_path):
+    place = workshop()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    patch = tmp_path / "wrong.patch"
+    patch.write_text("--- a/Makefile\n+++ b/Makefile\n@@ -1,2 +1,2 @@\n-VERSION = 5\n+VERSION = 7\n PATCHLEVEL = 1\n")
+    shelf.add("wrong", place / "linux.tar.xz", [patch])
+    with pytest.raises(HostError, match=r"building wrong: wrong.patch does not apply to Linux 6.12.7: .*FAILED"):
+        kernel("wrong")
+    assert left_over(place) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "says"),
+    [
+        ("default", "linux.tar.xz", "leowarp has a kernel of that name"),
+        ("../mine", "linux.tar.xz", "a name has letters"),
+        ("mine", "nothing.tar.xz", "neither a tarball nor a Linux tree"),
+        ("mine", "guest", "neither a tarball nor a Linux tree"),
+    ],
+)
+def test_what_is_no_kernel_does_not_get_on_the_shelf(workshop, monkeypatch, tmp_path, name, source, says):
+    place = workshop()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with pytest.raises(ScenarioError, match=says):
+        shelf.add(name, place / source)
+    assert [each.name for each in shelf.shelf()] == ["default", "bare"]

@@ -7,11 +7,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leowarp.errors import ScenarioError
+from leowarp.guest import overrides
 from leowarp.scenario.schema import Jittered
 
 if TYPE_CHECKING:
@@ -19,22 +20,6 @@ if TYPE_CHECKING:
 
 FILE = "left-out.txt"
 _OPTION = "CONFIG_"
-_MEANS = {
-    "clock": "virtual time goes in steps of 256 ns and timers fire up to 756 ns late, so that no time is exact",
-    "leolink": 'only network.link_model = "netem" works',
-    "bbr_handover": 'no flow can have congestion_control = "bbr_handover"',
-    "cubic_handover": 'no flow can have congestion_control = "cubic_handover"',
-    "delack": 'no host can have tcp.delayed_ack = "on"',
-    "draws": "what congestion controls and queues draw hangs on the times of the kernel's interrupts",
-    "getrandom": "what programs get as random numbers hangs on the times of the kernel's interrupts",
-    "polling": "a program that asks without waiting (poll with a timeout of 0, times) stops virtual time",
-    "turns": "a kernel loop that waits for another task stops virtual time (threads that are watched through /proc)",
-    "routers": "nodes that only pass packets on take twice the time to make, and half as much memory again",
-    "taps": "packets are captured by packet sockets, whose reader moves a packet now and then",
-    "ahead": "processes get their memory page by page, which takes a tenth more time with many flows",
-    "where": "a fault of the kernel after a division by zero does not tell where, and no fault tells who called",
-    "loss_detection": 'every host has tcp.loss_detection = "kernel"',
-}
 
 
 def read(entry: Path) -> dict[str, str]:
@@ -44,10 +29,20 @@ def read(entry: Path) -> dict[str, str]:
     return {name: why for name, _, why in lines}
 
 
+def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
+    """The overrides that a kernel of the shelf is without by choice, each with that reason; not those for speed."""
+    return {
+        override.name: f'the kernel "{kernel}" is without it'
+        for override in overrides.overrides()
+        if override.name not in linked and override.purpose != overrides.SPEED
+    }
+
+
 def warnings(left_out: Mapping[str, str]) -> list[str]:
     """For the manifest and the report: each object that a kernel was built without, and the options together."""
+    means = {override.name: override.without for override in overrides.overrides()}
     texts = [
-        f"the kernel was built without leowarp's {name}: {_MEANS.get(name, 'what it adds is missing')} ({why})"
+        f"the kernel was built without leowarp's {name}: {means.get(name, 'what it adds is missing')} ({why})"
         for name, why in left_out.items()
         if not name.startswith(_OPTION)
     ]

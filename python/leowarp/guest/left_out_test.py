@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What does not fit a kernel tree: guest/build.sh itself, over a tree of a few files, and what a plan says to that."""
 
+import hashlib
+import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,9 @@ prepare modules_prepare modules: ;
 arch/um/kernel/time.o:
 	mkdir -p $(O)/arch/um/kernel
 	gcc -c -o $(O)/$@ time.c
+kernel/time/timer.o:
+	mkdir -p $(O)/kernel/time
+	gcc -c -o $(O)/$@ timer.c
 arch/um/os-Linux/signal.o:
 	mkdir -p $(O)/arch/um/os-Linux
 	gcc -c -o $(O)/$@ pending.c
@@ -38,26 +44,30 @@ linux:
 """
 TIME = "static long time_travel_time, timer_clockevent; long init_task, cpu_tasks;\n"
 TIME += "int main(void) { return time_travel_time + timer_clockevent; }\n"
+LINKED = [entry for entry in tomllib.loads((GUEST / "overrides.toml").read_text())["override"] if "known_by" in entry]
 KNOWN_BY = {
-    "clock": "clock_register",
-    "leolink": "leolink_register",
-    "bbr_handover": "bbr_handover_main",
-    "cubic_handover": "cubic_handover_ssthresh",
-    "delack": "delack_register",
-    "loss_detection": "__wrap_tcp_rack_mark_lost",
-    "draws": "__wrap_get_random_u32",
-    "getrandom": "__wrap_sys_getrandom",
-    "polling": "__wrap_handle_syscall",
-    "turns": "__wrap___cond_resched",
-    "ahead": "__wrap_segv_handler",
-    "lag": "lag_register",
-    "routers": "__wrap_netdev_register_kobject",
-    "taps": "__wrap_time_travel_sleep",
-    "payload": "__wrap__copy_from_iter",
-    "memory": "memory_register",
-    "sockets": "leowarp_sockets_register",
-    "where": "__wrap_relay_signal",
+    entry["name"]: entry["known_by"]
+    for entry in LINKED
+    if entry.get("compiled") != "host" and not entry.get("only_6_12")
 }
+# An object that declares a structure of the kernel's again, as no object of ours does if it can be helped
+PLANTED = """
+[[override]]
+name = "planted"
+purpose = "time"
+parts = ["clock/planted.c"]
+known_by = "planted_register"
+changes = "nothing"
+without = "a test fails"
+test = "left_out_test.py"
+page = "none"
+
+[[override.copies]]
+file = "kernel/base.c"
+struct = "base"
+sha256 = "{}"
+"""
+BASE = "struct base {\n\tint lock;\t/* first */\n\tlong clk;\n};\n"
 # Linked into 6.12 alone: what it is in place of stays, under another name
 OWED = "const char leowarp_owed_is_paid = 1;\nvoid leowarp_kernels_setup_signal_stack_si(void);\n"
 OWED += "void setup_signal_stack_si(void) { leowarp_kernels_setup_signal_stack_si(); }\n"
@@ -71,6 +81,7 @@ def tree(tmp_path) -> Path:
     (top / "Makefile").write_text(MAKEFILE)
     (top / "Kconfig").write_text("config NET\n\tbool\n\nmenuconfig PREEMPT_NONE\n\tbool\n")
     (top / "time.c").write_text(TIME)
+    (top / "timer.c").write_text("static long timer_bases; long any_timer(void) { return timer_bases; }\n")
     (top / "pending.c").write_text("static unsigned int signals_pending; int any(void) { return signals_pending; }\n")
     (top / "signal.c").write_text("void setup_signal_stack_si(void) {}\n")
     (top / "ours" / "owed.c").write_text(OWED)
@@ -81,12 +92,17 @@ def tree(tmp_path) -> Path:
     return top
 
 
-def build(tree: Path, *choice: str) -> tuple[int, str, Path]:
+def build(tree: Path, *choice: str, planted: str = "", extra: tuple[str, ...] = ()) -> tuple[int, str, Path]:
     """Exit status, output and the directory that was filled."""
     recipe = tree.parent / "recipe"
     if not recipe.exists():
         shutil.copytree(GUEST, recipe)
         (recipe / "module" / "pack.sh").write_text('touch "$4"\n')
+        for name in extra:
+            (recipe / "clock" / f"{name}.c").write_text("")
+        listed = (recipe / "overrides.toml").read_text()
+        # What an object of ours copies, this small tree has in no file
+        (recipe / "overrides.toml").write_text(re.sub(r"\[\[override.copies\]\]\n(\S+ = .*\n)+", "", listed) + planted)
     out = tree.parent / "out"
     command = ["sh", str(recipe / "build.sh"), *choice, str(tree), str(tree.parent / "build"), str(out)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
@@ -131,6 +147,27 @@ def test_an_object_that_uses_what_the_tree_does_not_have_is_left_out(tree):
     assert status == 0, said
     assert left_out.read(out) == {"clock": "this tree does not have gone"}
     assert "leolink_register" in (out / "symbols.txt").read_text()
+
+
+@pytest.mark.slow
+def test_an_object_that_copies_a_structure_is_refused_for_a_tree_whose_structure_differs(tree):
+    expected = hashlib.sha256(b"struct base { int lock; long clk; }").hexdigest()
+    planted = PLANTED.format(expected)
+    (tree / "ours" / "planted.c").write_text("void planted_register(void) {}\n")
+    (tree / "kernel").mkdir()
+    (tree / "kernel" / "base.c").write_text(BASE)
+    status, said, out = build(tree, planted=planted, extra=("planted",))
+    assert status == 0, said
+    assert "planted_register" in (out / "symbols.txt").read_text()
+    # One member more in front: the object would compile, link, and write into the wrong word
+    (tree / "kernel" / "base.c").write_text(BASE.replace("int lock", "int before; int lock"))
+    status, said, _ = build(tree)
+    assert status != 0
+    assert "kernel/base.c has another struct base" in said
+    status, said, out = build(tree, "--leave-out")
+    assert status == 0, said
+    assert left_out.read(out)["planted"].startswith("kernel/base.c has another struct base, which it copies")
+    assert "planted_register" not in (out / "symbols.txt").read_text()
 
 
 @pytest.mark.slow

@@ -16,10 +16,12 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 # What decides how the kernel comes out, beside the source and the compiler, relative to guest/; with what lies in the
 # directories of our objects.
 KERNEL_FILES = (
-    "kernel.config", "Kconfig.top", "Kbuild", "build.sh", "module/pack.sh", "module/compile.sh", "seed.c", "rseq.c",
-    "ptrace.c",
+    "kernel.config", "Kconfig.top", "build.sh", "overrides.py", "overrides.toml", "module/pack.sh",
+    "module/compile.sh",
 )  # fmt: skip
 KERNEL_OBJECTS = "*/*.[ch]"
+# Of which a kernel's own entry alone decides: another kernel on the shelf is no other recipe.
+SHELF = "kernels.toml"
 
 
 def guest_sources() -> Path | None:
@@ -88,9 +90,16 @@ def _with_dependencies(crate: Path) -> set[Path]:
     return crates
 
 
-def recipe_sha256(parts: list[tuple[str, Path]]) -> str:
-    """sha256 over names and contents of a recipe, 64 hexadecimal digits; the order of the parts counts."""
-    total = hashlib.sha256()
+def recipe_sha256(parts: list[tuple[str, Path]], also: str = "") -> str:
+    """sha256 over names and contents of a recipe, 64 hexadecimal digits; the order of the parts counts.
+
+    Parameters
+    ----------
+    parts : list of (str, Path)
+    also : str
+        What else decides, such as which kernel of the shelf it is.
+    """
+    total = hashlib.sha256(also.encode())
     for name, path in parts:
         total.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return total.hexdigest()

@@ -86,6 +86,21 @@ def local_source() -> Source | None:
     return None
 
 
+def own_source(tarball: Path) -> Source:
+    """A tarball of the user's own.
+
+    Raises
+    ------
+    HostError
+        If it is gone.
+    """
+    if not tarball.is_file():
+        raise HostError(
+            f"unpacking {tarball}: it is gone", hint="add the kernel again: leowarp kernel add NAME --source"
+        )
+    return Source(tarball, tarball.name, remembered_sha256(tarball))
+
+
 def fetch_source(on_message: Callable[[str], None]) -> Source:
     """Fetch Debian's package (153 MB) as an ordinary user and take the tarball out of it.
 
@@ -183,15 +198,21 @@ def _member_of_ar(archive: Path, prefix: str, directory: Path) -> Path:
     raise HostError(f"unpacking {archive}: it holds no {prefix}")
 
 
-def unpack(source: Source, directory: Path, on_progress: Callable[[int, int], None] = lambda done, whole: None) -> Path:
-    """Unpack what ARCH=um is compiled from into `directory`; returns the kernel tree.
+def unpack(
+    source: Source,
+    directory: Path,
+    on_progress: Callable[[int, int], None] = lambda done, whole: None,
+    *,
+    whole: bool = False,
+) -> Path:
+    """Unpack what ARCH=um is compiled from, or the `whole` tree, into `directory`; returns the kernel tree.
 
     `on_progress` gets how many bytes of how many of the tarball have been read, a few times a second; what it raises
     ends tar.
     """
     directory.mkdir(parents=True, exist_ok=True)
     whole_bytes = source.tarball.stat().st_size
-    excluded = [f"--exclude={pattern}" for pattern in _not_unpacked(_top(source))]
+    excluded = [] if whole else [f"--exclude={pattern}" for pattern in _not_unpacked(_top(source))]
     with source.tarball.open("rb") as tarball, (directory / "errors").open("w+") as errors:
         # tar reads through our descriptor, whose place says how far it is.
         command = ["tar", "-x", _decompression(tarball), "-f", "-", "-C", str(directory), "--anchored", *excluded]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The last system calls of a guest's programs, and what they say of one that stops virtual time.
 
-`guest/ptrace.c` notes them in the kernel's memory, where `leowarp.guest.watch` reads them.
+`guest/host/registers.c` notes them in the kernel's memory, where `leowarp.guest.watch` reads them.
 """
 
 from __future__ import annotations

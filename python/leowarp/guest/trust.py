@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import recipe
 from leowarp.guest.cache import sha256_of_file
+from leowarp.scenario import is_kernel_name
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
@@ -90,7 +91,8 @@ class Code:
 def code_of(guest: Guest) -> list[Code]:
     """What runs of the section `guest` of a plan, besides leowarp's own kernel."""
     codes = []
-    if guest.kernel != "default":
+    # A name of the shelf is leowarp's kernel, or one that the user put there.
+    if not is_kernel_name(guest.kernel):
         codes.append(Code("guest.kernel", Path(guest.kernel).expanduser(), guest.kernel_named_in))
     return codes + [Code("guest.cc_modules", file.path, file.named_in) for file in guest.cc_modules]
 
@@ -152,10 +154,21 @@ def memory() -> Path:
     HostError
         If there is no home directory.
     """
+    return state_home() / "trusted"
+
+
+def state_home() -> Path:
+    """Directory of what the user told leowarp: $XDG_STATE_HOME/leowarp, else ~/.local/state/leowarp.
+
+    Raises
+    ------
+    HostError
+        If there is no home directory.
+    """
     if xdg := os.environ.get("XDG_STATE_HOME"):
-        return Path(xdg) / "leowarp" / "trusted"
+        return Path(xdg) / "leowarp"
     try:
-        return Path.home() / ".local" / "state" / "leowarp" / "trusted"
+        return Path.home() / ".local" / "state" / "leowarp"
     except RuntimeError as error:
         raise HostError(f"looking for what you trust: {error}", hint="set XDG_STATE_HOME to a directory") from error
 
@@ -230,7 +243,7 @@ def _described(path: Path, identity: str) -> str:
 def _is_remembered(identity: str) -> bool:
     directory = memory()
     try:
-        _demand_own(directory)
+        demand_own(directory)
         return stat.S_ISREG((directory / identity).lstat().st_mode)
     except FileNotFoundError:
         return False
@@ -242,7 +255,7 @@ def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
     try:
         directory = memory()
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _demand_own(directory)
+        demand_own(directory)
         # Neither an existing file nor a link is written through.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(directory / identity, flags, 0o600), "wb") as file:
@@ -254,7 +267,8 @@ def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
         on_message(f"that {path} may run is not remembered: {error}")
 
 
-def _demand_own(directory: Path) -> None:
+def demand_own(directory: Path) -> None:
+    """Raises HostError if others may write to a directory that says what the user trusts."""
     status = directory.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise HostError(

@@ -2,7 +2,7 @@
 """Text to scenario, scenario to plan: the first room of the street."""
 
 from leowarp.scenario.loading import Scenario, load
-from leowarp.scenario.plan import plan_inputs, plan_of, resolve
+from leowarp.scenario.plan import is_kernel_name, plan_inputs, plan_of, resolve
 from leowarp.scenario.schema import Plan
 
-__all__ = ["Plan", "Scenario", "load", "plan_inputs", "plan_of", "resolve"]
+__all__ = ["Plan", "Scenario", "is_kernel_name", "load", "plan_inputs", "plan_of", "resolve"]

@@ -99,7 +99,8 @@ def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path
     overrides : list of "KEY=VALUE" or dict
         As `load` takes them.
     kernel : Path or str, optional
-        "default", or a tree or binary; it counts as named by the caller, who thereby says that it may run.
+        A name of the shelf, or the path of a tree or binary; it counts as named by the caller, who thereby says that
+        it may run.
 
     Raises
     ------
@@ -114,9 +115,14 @@ def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path
         plan = resolve(load(scenario, overrides))
     if kernel is None:
         return plan
-    # Absolute, so that a worker in another directory finds it.
-    chosen = str(kernel) if str(kernel) == "default" else str(Path(kernel).expanduser().resolve())
+    # A path is absolute in a plan, so that a worker in another directory finds it.
+    chosen = kernel if isinstance(kernel, str) and is_kernel_name(kernel) else str(Path(kernel).expanduser().resolve())
     return dataclasses.replace(plan, guest=dataclasses.replace(plan.guest, kernel=chosen, kernel_named_in=None))
+
+
+def is_kernel_name(kernel: str) -> bool:
+    """Whether a value of `guest.kernel` is a name of the shelf: a path has a slash."""
+    return "/" not in kernel
 
 
 def plan_inputs(plan: Plan) -> list[Path]:

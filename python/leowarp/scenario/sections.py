@@ -151,7 +151,7 @@ class Guest:
     memory_bytes : int
         A file of the host, sparse: only what the guest touches takes space.
     kernel : str
-        "default", or a path as it was written; "~" is not expanded here.
+        A name of the shelf (`leowarp kernel list`), or a path as it was written; "~" is not expanded here.
     cc_modules : tuple of InputFile
         One C file each; the module's name is the file's without ``.c``.
     sysctl : dict of str to str
@@ -161,7 +161,10 @@ class Guest:
     """
 
     memory_bytes: int = quantity(units.BYTES, "The guest's memory.", "1 GiB", low="128 MiB", high="256 GiB")
-    kernel: str = text('"default", or the path of a kernel tree or binary of your own.', "default")
+    kernel: str = text(
+        "A name of `leowarp kernel list`, or the path of a kernel tree or binary of your own, with a slash in it.",
+        "default",
+    )
     cc_modules: tuple[InputFile, ...] = files(
         "Congestion controls of your own, C files beside the scenario: each is compiled against the guest kernel and "
         "loaded before the run as the module of the file's name. Flows may then name any congestion control."

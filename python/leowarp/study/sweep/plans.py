@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from leowarp import layout, parquetfiles, plainfiles, tomltext
 from leowarp.errors import TraceError
 from leowarp.guest.trust import Code
+from leowarp.scenario import is_kernel_name
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.expand import PlannedRun
 from leowarp.study.sweep.file import KEEP
@@ -288,7 +289,7 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _damaged(path, error) from error
     # "default" is the kernel that leowarp builds itself; anything else is a file that the plan names.
-    code = [] if kernel == "default" else [Code("guest.kernel", Path(kernel).expanduser(), path)]
+    code = [] if is_kernel_name(kernel) else [Code("guest.kernel", Path(kernel).expanduser(), path)]
     return code + [Code("guest.cc_modules", folder / layout.INPUTS / name, path) for name in modules]
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Floating-point registers that ptrace.c has not read yet, although the kernel has asked for them: "owed" to a buffer in a
+ * Floating-point registers that shortcut.c has not read yet, although the kernel has asked for them: "owed" to a buffer in a
  * task. owed.c pays where the kernel is about to use them.
  */
 #ifndef LEOWARP_OWED_H

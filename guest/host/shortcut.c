@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fewer requests to the host for each system call of a guest process; and hosts whose XSAVE area is larger than the guest
- * kernel expects, which is every processor with AMX.
+ * Fewer requests to the host for each system call of a guest process.
  *
- * Before working on this file read userspace() in arch/um/os-Linux/skas/process.c, arch/x86/um/os-Linux/registers.c and,
- * of the host's kernel, ptrace_regset() in kernel/ptrace.c and xstateregs_set() in arch/x86/kernel/fpu/regset.c.
- *
- * The kernel is linked with --wrap=ptrace, so that its requests come here.
+ * Before working on this file read userspace() in arch/um/os-Linux/skas/process.c.
  *
  * Linux 6.12 asks the host six times for each system call of a guest process: SETREGS, SETREGSET (floating point), SYSEMU,
  * wait, GETREGS, GETREGSET. A process changes its registers only while it runs. So what was read last is kept, and
@@ -14,21 +10,9 @@
  *	SETREGS		by which a system call returns, and only rax differs, becomes POKEUSER;
  *	GETREGSET	after a system call is put off until something needs the bytes (struct known, owed). What does, in
  *			6.12: another thread of the process is about to run; anything else is asked of the process; a signal
- *			frame is written (registers/owed.c). fork(), exec() and sigreturn() use the bytes too, and are read at
+ *			frame is written (owed.c). fork(), exec() and sigreturn() use the bytes too, and are read at
  *			once as everything is that is not in is_plain().
  * Measured: design/programs.md.
- *
- * Linux 6.12 keeps the floating-point registers of a guest process in 2,696 bytes (HOST_FP_SIZE in
- * arch/x86/um/user-offsets.c) and hands these to PTRACE_SETREGSET. The host cuts a buffer that is too long, but answers
- * EFAULT to one that is shorter than its own XSAVE area: 11,008 bytes with AMX. On such a host the whole area is read
- * first, what the guest gave is laid over its beginning, and all of it is written back. Linux 6.13 asks the host for the
- * size ("um: switch to regset API and depend on XSTATE"); its requests are long enough and pass through.
- *
- * What lies beyond the guest's bytes belongs to the host process, which all threads of a guest process share. Only AMX's
- * tiles lie there, and they stay in their initial state: a process must ask for them by arch_prctl(ARCH_REQ_XCOMP_PERM),
- * which the guest kernel answers with EINVAL (arch/x86/um/syscalls_64.c). AVX, AVX-512 and PKRU end at byte 2,696 at most.
- *
- * One area is enough: the guest has one processor, and nothing is scheduled between the calls below.
  */
 #include <elf.h>
 #include <errno.h>
@@ -39,16 +23,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/types.h>
-#include <sys/uio.h>
-#include <sys/user.h>
 
-#include "registers/owed.h"
+#include "owed.h"
+#include "registers.h"
 
-/* Six times what the largest host asks for today */
-#define AREA_BYTES 65536
+long __wrap_ptrace(enum __ptrace_request request, ...);
+
 /* Of a request whose bytes are kept: 6.12's have 2,696; longer ones, of a later kernel on a host with AMX, pass through */
 #define KEPT_BYTES 4096
 /* Host processes whose registers are known; the process id chooses the place, and the last one there has it */
@@ -56,24 +37,6 @@
 /* What a host takes for "start the system call again": ERESTARTSYS to ERESTART_RESTARTBLOCK, include/linux/errno.h */
 #define RESTART_FIRST (-512L)
 #define RESTART_LAST (-516L)
-
-long __real_ptrace(enum __ptrace_request request, pid_t pid, void *address, void *data);
-long __wrap_ptrace(enum __ptrace_request request, ...);
-
-/* How many of the last system calls are kept */
-#define LAST_CALLS 8
-
-/*
- * System calls of guest processes, for whoever looks at the guest from outside: what a program does that stops virtual
- * time. python/leowarp/guest/watch.py knows the layout.
- */
-struct leowarp_calls {
-	uint64_t count;
-	/* The newest is last[(count - 1) % LAST_CALLS] */
-	struct {
-		uint32_t pid, number;
-	} last[LAST_CALLS];
-};
 
 /* What a stopped host process has in its registers */
 struct known {
@@ -87,40 +50,11 @@ struct known {
 	void *owed;
 };
 
-extern struct leowarp_calls leowarp_calls;
-struct leowarp_calls leowarp_calls;
-
-static unsigned char area[AREA_BYTES];
-/* Size of the host's XSAVE area; the same for each process, since the host never changes what it offers. 0: not asked */
-static size_t host_bytes;
 /*
  * Mapped at the first request: 280 kB more in the kernel's own data would move its memory, and with it what depends on
  * addresses (design/kernel-config.md).
  */
 static struct known *places;
-
-static long set_xstate(pid_t pid, struct iovec *given)
-{
-	struct iovec whole = { .iov_base = area, .iov_len = sizeof(area) };
-	long result;
-
-	if (!host_bytes || given->iov_len < host_bytes) {
-		result = __real_ptrace(PTRACE_GETREGSET, pid, (void *)NT_X86_XSTATE, &whole);
-		if (result < 0)
-			return result;
-		if (whole.iov_len == sizeof(area)) {
-			/* Perhaps cut short by the buffer */
-			fprintf(stderr, "leowarp: the host's XSAVE area has %d bytes or more\n", AREA_BYTES);
-			errno = E2BIG;
-			return -1;
-		}
-		host_bytes = whole.iov_len;
-	}
-	if (given->iov_len >= host_bytes)
-		return __real_ptrace(PTRACE_SETREGSET, pid, (void *)NT_X86_XSTATE, given);
-	memcpy(area, given->iov_base, given->iov_len);
-	return __real_ptrace(PTRACE_SETREGSET, pid, (void *)NT_X86_XSTATE, &whole);
-}
 
 /* The kernel's memcmp takes a microsecond for an XSAVE area; its length is a multiple of 8 */
 static bool is_same(const void *a, const void *b, size_t bytes)
@@ -136,7 +70,7 @@ static bool is_same(const void *a, const void *b, size_t bytes)
 static long read_floating(struct known *known, struct iovec *into)
 {
 	size_t asked_bytes = into->iov_len;
-	long result = __real_ptrace(PTRACE_GETREGSET, known->pid, (void *)NT_X86_XSTATE, into);
+	long result = leowarp_ptrace(PTRACE_GETREGSET, known->pid, (void *)NT_X86_XSTATE, into);
 
 	if (result < 0 || into->iov_len > KEPT_BYTES)
 		return result;
@@ -236,23 +170,17 @@ static long set_floating(struct known *known, struct iovec *given)
 	    is_same(known->floating, given->iov_base, known->floating_bytes))
 		return 0;
 	known->has_floating = false;
-	return set_xstate(known->pid, given);
+	return leowarp_ptrace(PTRACE_SETREGSET, known->pid, (void *)NT_X86_XSTATE, given);
 }
 
 static long get_general(struct known *known, struct user_regs_struct *into)
 {
-	long result = __real_ptrace(PTRACE_GETREGS, known->pid, NULL, into);
+	long result = leowarp_ptrace(PTRACE_GETREGS, known->pid, NULL, into);
 
 	known->has_general = result == 0;
 	if (result < 0)
 		return result;
 	known->general = *into;
-	/* Negative where it has stopped for something else */
-	if ((long)into->orig_rax >= 0) {
-		leowarp_calls.last[leowarp_calls.count % LAST_CALLS].pid = (uint32_t)known->pid;
-		leowarp_calls.last[leowarp_calls.count % LAST_CALLS].number = (uint32_t)into->orig_rax;
-		leowarp_calls.count++;
-	}
 	return result;
 }
 
@@ -267,10 +195,10 @@ static long set_general(struct known *known, const struct user_regs_struct *give
 	if (known->has_general && given->orig_rax == -1UL && !(value <= RESTART_FIRST && value >= RESTART_LAST) &&
 	    is_same(&but_result, &known->general, sizeof(but_result))) {
 		known->has_general = false;
-		return __real_ptrace(PTRACE_POKEUSER, known->pid, (void *)offsetof(struct user_regs_struct, rax), (void *)value);
+		return leowarp_ptrace(PTRACE_POKEUSER, known->pid, (void *)offsetof(struct user_regs_struct, rax), (void *)value);
 	}
 	known->has_general = false;
-	return __real_ptrace(PTRACE_SETREGS, known->pid, NULL, (void *)given);
+	return leowarp_ptrace(PTRACE_SETREGS, known->pid, NULL, (void *)given);
 }
 
 static void owed_in(const void *from, size_t bytes, bool is_wanted)
@@ -295,6 +223,7 @@ void leowarp_forget_owed(const void *from, unsigned long bytes)
 	owed_in(from, bytes, false);
 }
 
+/* In place of the one of registers.c, which is weak */
 long __wrap_ptrace(enum __ptrace_request request, ...)
 {
 	bool is_floating;
@@ -311,11 +240,11 @@ long __wrap_ptrace(enum __ptrace_request request, ...)
 	va_end(arguments);
 	/* Asked by a process that is to be traced, of itself */
 	if (request == PTRACE_TRACEME)
-		return __real_ptrace(request, pid, address, data);
+		return leowarp_ptrace(request, pid, address, data);
+	is_floating = address == (void *)NT_X86_XSTATE;
 	known = known_of(pid);
 	if (!known)
 		return -1;
-	is_floating = address == (void *)NT_X86_XSTATE;
 	if (request == PTRACE_GETREGSET && is_floating)
 		return get_floating(known, data);
 	if (request == PTRACE_SETREGSET && is_floating)
@@ -325,10 +254,10 @@ long __wrap_ptrace(enum __ptrace_request request, ...)
 	if (request == PTRACE_SETREGS)
 		return set_general(known, data);
 	if (request == PTRACE_GETSIGINFO)
-		return __real_ptrace(request, pid, address, data);
+		return leowarp_ptrace(request, pid, address, data);
 	/* Anything else may change its registers, or let it run */
 	if (pay(known) < 0)
 		return -1;
 	known->has_general = known->has_floating = false;
-	return __real_ptrace(request, pid, address, data);
+	return leowarp_ptrace(request, pid, address, data);
 }

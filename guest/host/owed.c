@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where Linux 6.12 needs floating-point registers that ptrace.c has put off reading.
+ * Where Linux 6.12 needs floating-point registers that shortcut.c has put off reading.
  *
  * All that uses thread.regs.regs.fp, by `grep -rnE 'regs(\.|->)fp' arch/um arch/x86/um`, and fork():
  *	userspace()			by ptrace
  *	copy_sc_to_user()		a signal frame: below
  *	copy_sc_from_user()		sigreturn    \
- *	flush_thread()			exec	      } system calls after which nothing is put off (is_plain() in ptrace.c)
+ *	flush_thread()			exec	      } system calls after which nothing is put off (is_plain() in shortcut.c)
  *	arch_dup_task_struct()		fork, clone  /
  * and a task may end while something is owed to it, by a signal in a system call: below.
  *

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Hosts whose XSAVE area is larger than the guest kernel expects (every processor with AMX), and the last system calls of
+ * guest processes, for error messages.
+ *
+ * Before working on this file read arch/x86/um/os-Linux/registers.c and, of the host's kernel, ptrace_regset() in
+ * kernel/ptrace.c and xstateregs_set() in arch/x86/kernel/fpu/regset.c.
+ *
+ * The kernel is linked with --wrap=ptrace, so its requests come here. Where shortcut.c is linked, too, its __wrap_ptrace is the one.
+ *
+ * Linux 6.12 keeps the floating-point registers of a guest process in 2,696 bytes (HOST_FP_SIZE in
+ * arch/x86/um/user-offsets.c) and hands these to PTRACE_SETREGSET. The host cuts a buffer that is too long, but answers
+ * EFAULT to one that is shorter than its own XSAVE area: 11,008 bytes with AMX. On such a host the whole area is read
+ * first, the guest's bytes replace its beginning, and all of it is written back. Linux 6.13 asks the host for the
+ * size ("um: switch to regset API and depend on XSTATE"); its requests are long enough and pass through.
+ *
+ * What lies beyond the guest's bytes belongs to the host process, which all threads of a guest process share. Only AMX's
+ * tiles lie there, and they stay in their initial state: a process must ask for them by arch_prctl(ARCH_REQ_XCOMP_PERM),
+ * which the guest kernel answers with EINVAL (arch/x86/um/syscalls_64.c). AVX, AVX-512 and PKRU end at byte 2,696 at most.
+ *
+ * One area is enough: the guest has one processor, and nothing is scheduled between the calls below.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "registers.h"
+
+/* Six times what the largest host asks for today */
+#define AREA_BYTES 65536
+/* How many of the last system calls are kept */
+#define LAST_CALLS 8
+
+long __real_ptrace(enum __ptrace_request request, pid_t pid, void *address, void *data);
+long __wrap_ptrace(enum __ptrace_request request, ...);
+
+/*
+ * System calls of guest processes, for a reader outside the guest: what a program does that stops virtual time.
+ * python/leowarp/guest/watch.py knows the layout.
+ */
+struct leowarp_calls {
+	uint64_t count;
+	/* The newest is last[(count - 1) % LAST_CALLS] */
+	struct {
+		uint32_t pid, number;
+	} last[LAST_CALLS];
+};
+
+extern struct leowarp_calls leowarp_calls;
+struct leowarp_calls leowarp_calls;
+
+static unsigned char area[AREA_BYTES];
+/* Size of the host's XSAVE area; the same for each process, since the host never changes what it offers. 0: not asked */
+static size_t host_bytes;
+
+static long set_xstate(pid_t pid, struct iovec *given)
+{
+	struct iovec whole = { .iov_base = area, .iov_len = sizeof(area) };
+	long result;
+
+	if (!host_bytes || given->iov_len < host_bytes) {
+		result = __real_ptrace(PTRACE_GETREGSET, pid, (void *)NT_X86_XSTATE, &whole);
+		if (result < 0)
+			return result;
+		if (whole.iov_len == sizeof(area)) {
+			/* Perhaps cut short by the buffer */
+			fprintf(stderr, "leowarp: the host's XSAVE area has %d bytes or more\n", AREA_BYTES);
+			errno = E2BIG;
+			return -1;
+		}
+		host_bytes = whole.iov_len;
+	}
+	if (given->iov_len >= host_bytes)
+		return __real_ptrace(PTRACE_SETREGSET, pid, (void *)NT_X86_XSTATE, given);
+	memcpy(area, given->iov_base, given->iov_len);
+	return __real_ptrace(PTRACE_SETREGSET, pid, (void *)NT_X86_XSTATE, &whole);
+}
+
+static void note_call(pid_t pid, long number)
+{
+	leowarp_calls.last[leowarp_calls.count % LAST_CALLS].pid = (uint32_t)pid;
+	leowarp_calls.last[leowarp_calls.count % LAST_CALLS].number = (uint32_t)number;
+	leowarp_calls.count++;
+}
+
+long leowarp_ptrace(enum __ptrace_request request, pid_t pid, void *address, void *data)
+{
+	const struct user_regs_struct *general = data;
+	long result;
+
+	if (request == PTRACE_SETREGSET && address == (void *)NT_X86_XSTATE)
+		return set_xstate(pid, data);
+	result = __real_ptrace(request, pid, address, data);
+	/* Negative where it has stopped for something else */
+	if (request == PTRACE_GETREGS && !result && (long)general->orig_rax >= 0)
+		note_call(pid, (long)general->orig_rax);
+	return result;
+}
+
+__attribute__((weak)) long __wrap_ptrace(enum __ptrace_request request, ...)
+{
+	va_list arguments;
+	pid_t pid;
+	void *address, *data;
+
+	/* As glibc's ptrace does, although some callers give fewer */
+	va_start(arguments, request);
+	pid = va_arg(arguments, pid_t);
+	address = va_arg(arguments, void *);
+	data = va_arg(arguments, void *);
+	va_end(arguments);
+	return leowarp_ptrace(request, pid, address, data);
+}

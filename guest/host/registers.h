@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Requests of the guest kernel to its host by ptrace. */
+#ifndef LEOWARP_REGISTERS_H
+#define LEOWARP_REGISTERS_H
+#include <sys/ptrace.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+
+/* ptrace(2), on hosts of any register area. */
+long leowarp_ptrace(enum __ptrace_request request, pid_t pid, void *address, void *data);
+
+#endif

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The list of overrides, for guest/build.sh: as variables of the shell, or as kbuild's Makefile.
+
+Needs Python 3.11 alone.
+
+python3 overrides.py shell KERNEL           what build.sh links into a kernel of kernels.toml
+python3 overrides.py kbuild                 how kbuild compiles our objects
+python3 overrides.py copies KERNEL SOURCE   a line for each structure that SOURCE declares otherwise: name, tab, why
+"""
+
+import hashlib
+import re
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+def overrides():
+    """All entries of overrides.toml, in its order."""
+    return tomllib.loads((HERE / "overrides.toml").read_text())["override"]
+
+
+def of_kernel(name):
+    """The entries that a kernel of kernels.toml has, and the kernel's own entry."""
+    shelf = tomllib.loads((HERE / "kernels.toml").read_text())["kernel"]
+    chosen = next((kernel for kernel in shelf if kernel["name"] == name), None)
+    if chosen is None:
+        sys.exit(f"overrides.py: kernels.toml has no kernel {name}; it has {', '.join(k['name'] for k in shelf)}")
+    purposes = chosen.get("purposes")
+    return [each for each in overrides() if purposes is None or each["purpose"] in purposes], chosen
+
+
+def files(entry):
+    """The C files of an entry, sorted."""
+    but = set(entry.get("parts_but", []))
+    found = [path.relative_to(HERE).as_posix() for part in entry["parts"] for path in HERE.glob(part)]
+    return sorted(name for name in found if name not in but)
+
+
+def is_object(entry):
+    """Whether kbuild compiles the entry."""
+    return entry.get("compiled") != "host" and not entry["name"].endswith(".h")
+
+
+def kbuild():
+    """The Makefile of our objects: every one of the list, of which build.sh asks for those of its kernel."""
+    lines, composites = [], []
+    objects = [entry for entry in overrides() if is_object(entry)]
+    lines.append("obj-y := " + " ".join(f"{entry['name']}.o" for entry in objects))
+    for entry in objects:
+        name, stems = entry["name"], [Path(file).stem for file in files(entry)]
+        if entry.get("includes_tree"):
+            lines.append(f"CFLAGS_{name}.o := -I$(srctree)")
+        if stems != [name]:
+            composites.append(name)
+            lines.append(f"{name}-y := " + " ".join(f"{stem}.o" for stem in stems))
+    # kbuild puts the parts of a module together, but not those of what is built in
+    for name in composites:
+        lines += [
+            f"targets += {name}.o",
+            f"LDFLAGS_{name}.o := -r",
+            f"$(obj)/{name}.o: $(addprefix $(obj)/,$({name}-y)) FORCE",
+            "\t$(call if_changed,ld)",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def shell(name):
+    """Assignments that build.sh evaluates."""
+    chosen, kernel = of_kernel(name)
+    variables = {
+        "objects": " ".join(f"{e['name']}:{e['known_by']}" for e in chosen if is_object(e)),
+        "host_objects": " ".join(f"{e['name']}:{e['known_by']}" for e in chosen if e.get("compiled") == "host"),
+        "headers": " ".join(e["name"] for e in chosen if e["name"].endswith(".h")),
+        "only_6_12": " ".join(e["name"] for e in chosen if e.get("only_6_12")),
+        "hot_objects": " ".join(f"{Path(f).stem}.o" for e in chosen if e.get("hot") for f in files(e)),
+        "options": " ".join(kernel.get("options", [])),
+    }
+    for entry in chosen:
+        # No variable has a dot: draws.h -> wraps_of_draws_h
+        name = entry["name"].replace(".", "_")
+        variables[f"parts_of_{name}"] = " ".join(files(entry))
+        variables[f"wraps_of_{name}"] = " ".join(entry.get("wraps", []))
+        variables[f"needs_of_{name}"] = entry.get("needs", "")
+        variables[f"globals_of_{name}"] = " ".join(
+            f"{target}:{symbol}" for target, symbols in entry.get("globals", {}).items() for symbol in symbols
+        )
+        variables[f"beside_of_{name}"] = " ".join(f"{target}:{s}" for target, s in entry.get("beside", {}).items())
+        variables[f"included_in_{name}"] = " ".join("%" if t == "*" else t for t in entry.get("included_in", []))
+        variables[f"included_with_{name}"] = " ".join(
+            f"{flag}:{target}" for flag, targets in entry.get("included_with", {}).items() for target in targets
+        )
+    return "".join(f"{name}={shlex.quote(value)}\n" for name, value in variables.items())
+
+
+def structure_sha256(text, name):
+    """sha256 of a structure's definition without comments and with single blanks; None: there is none."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
+    found = re.search(rf"\bstruct\s+{re.escape(name)}\s*\{{", text)
+    if found is None:
+        return None
+    depth, end = 1, found.end()
+    while depth and end < len(text):
+        depth += {"{": 1, "}": -1}.get(text[end], 0)
+        end += 1
+    return hashlib.sha256(" ".join(text[found.start() : end].split()).encode()).hexdigest()
+
+
+def copies(name, source):
+    """A line for each structure of an entry of this kernel that the tree `source` declares otherwise, or not at all."""
+    lines = []
+    for entry in of_kernel(name)[0]:
+        for copy in entry.get("copies", []):
+            file = Path(source) / copy["file"]
+            has = structure_sha256(file.read_text(errors="replace"), copy["struct"]) if file.is_file() else None
+            if has != copy["sha256"]:
+                what = "has no" if has is None else "has another"
+                lines.append(
+                    f"{entry['name']}\t{copy['file']} {what} struct {copy['struct']}, which it copies (sha256 {has})\n"
+                )
+    return "".join(lines)
+
+
+if __name__ == "__main__":
+    command, *arguments = sys.argv[1:] or ["help"]
+    verbs = {"shell": shell, "kbuild": kbuild, "copies": copies}
+    if command not in verbs:
+        sys.exit(__doc__)
+    sys.stdout.write(verbs[command](*arguments))

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What arrives over a link, in a kernel without leolink_direct.c: it goes into the backlog of the device at the other end,
+ * and Linux forwards it. Each function is weak, and gives way to the one of the same name in leolink_direct.c.
+ */
+#include <linux/netdevice.h>
+#include "leolink.h"
+
+__weak void leolink_direct_arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb)
+{
+	dev_forward_skb(peer, skb);
+}
+
+__weak void leolink_direct_give_way(void)
+{
+}
+
+__weak void leolink_direct_forward(const struct leolink_sched *next)
+{
+}
+
+__weak void leolink_direct_links_changed(void)
+{
+}
+
+__weak struct net_device *leolink_direct_peer(struct leolink_sched *q)
+{
+	struct net_device *dev = qdisc_dev(q->sch);
+
+	return dev->netdev_ops->ndo_get_peer_dev ? dev->netdev_ops->ndo_get_peer_dev(dev) : NULL;
+}
+
+__weak int leolink_direct_register(int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free))
+{
+	return 0;
+}
