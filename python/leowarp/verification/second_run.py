@@ -46,7 +46,7 @@ class SecondRun:
 
 
 def second_run_of(
-    path: Path, scratch: Path, *, out: Path | None = None, kernel: Path | None = None, trust: bool = False,
+    path: Path, scratch: Path, *, out: Path | None = None, kernel: Path | str | None = None, trust: bool = False,
     progress: bool | OnProgress = True,
 ) -> SecondRun:  # fmt: skip
     """Run a plan once more and compare.
