@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from leowarp.applications import LAUNCHER
 from leowarp.errors import ScenarioError
 from leowarp.guest.directions import Directions
+from leowarp.guest.forwarding import forwarding
 from leowarp.guest.network import HOSTS_PER_BLOCK, Network, numbers_of
 from leowarp.guest.notices import false_notices
 from leowarp.nodes import host_node
@@ -267,7 +268,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
         "linger_ns": plan.run.linger_ns,
         "nodes": [{"name": name, "kind": kind} for name, kind in network.nodes],
         "mtu_bytes": plan.network.mtu_bytes,
-        "forwarding": plan.network.forwarding,
+        "forwarding": forwarding(plan, timeline),
         "hosts": [_host(number, node, hosts.get(network.nodes[node][0])) for number, node in enumerate(network.hosts)],
         "links": _links(plan, network, directions),
         "jitter_tables": [

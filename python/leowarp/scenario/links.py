@@ -234,7 +234,8 @@ class Network:
     )
     forwarding: str = word(
         "How a node passes a packet on from one link of `leolink` to another: straight into its queue, or through "
-        "the kernel's IP stack. Both give the same run to the byte, and `kernel` costs more.",
+        "the kernel's IP stack. Both give the same run to the byte, and `kernel` costs more. "
+        "The kernel always forwards if data of TCP or of a program may meet no rate at all.",
         ("direct", "kernel"),
         "direct",
     )
