@@ -4,9 +4,10 @@
 # Builds a guest kernel: Linux as User Mode Linux, from unmodified sources, statically linked, with the objects of
 # overrides.toml that the kernel has by kernels.toml.
 #
-#	guest/build.sh [--kernel NAME] [--options "CONFIG_X=y ..."] [--leave-out] SOURCE BUILD OUT
+#	guest/build.sh [--kernel NAME] [--without OVERRIDE] [--options "CONFIG_X=y ..."] [--leave-out] SOURCE BUILD OUT
 #
 # NAME    an entry of kernels.toml; "default" if none is given
+# OVERRIDE  one of its overrides that is not linked, nor what needs it (bench/overrides.py measures what it saves)
 # SOURCE  an unpacked kernel tree (left as it is)
 # BUILD   a directory for the objects, about 150 MB; made if it is not there, reused if it is
 # OUT     where linux, config, symbols.txt are put, and module-tree.tar.xz, against which modules are compiled
@@ -24,11 +25,13 @@ set -eu
 
 leave_out=no
 kernel=default
+without=""
 further=""
 while :; do
 	case $1 in
 	--leave-out) leave_out=yes ;;
 	--kernel) kernel=$2; shift ;;
+	--without) without=$2; shift ;;
 	--options) further=$2; shift ;;
 	*) break ;;
 	esac
@@ -40,7 +43,7 @@ mkdir -p "$2" "$3"
 build=$(cd "$2" && pwd)
 out=$(cd "$3" && pwd)
 jobs=${LEOWARP_JOBS:-$(nproc)}
-assignments=$(python3 "$here/overrides.py" shell "$kernel")
+assignments=$(python3 "$here/overrides.py" shell "$kernel" "$without")
 eval "$assignments"
 
 # What would find its way into the kernel and differs between machines and days
@@ -130,9 +133,15 @@ is_wanted() {
 	! grep -q "^$1	" "$build/copies.txt" && { [ $leave_out = no ] || ! is_among "$1" $only_6_12; }
 }
 
-rm -rf "$build/leowarp"
-mkdir "$build/leowarp"
-cp "$here"/*/*.[ch] "$build/leowarp/"
+# Only what is another one, so that the rest is not compiled again; of another tree an object may no longer compile
+[ $leave_out = no ] || rm -rf "$build/leowarp"
+mkdir -p "$build/leowarp"
+for file in "$build"/leowarp/*.[ch]; do
+	ls "$here"/*/"${file##*/}" > /dev/null 2>&1 || rm -f "$file"
+done
+for file in "$here"/*/*.[ch]; do
+	cmp -s "$file" "$build/leowarp/${file##*/}" || cp "$file" "$build/leowarp/"
+done
 python3 "$here/overrides.py" kbuild > "$build/leowarp/Kbuild"
 ours=""
 for object in $objects; do
@@ -188,7 +197,9 @@ for target in $(printf '%s\n' $globals $replaced | sed 's/:.*//' | sort -u); do
 	done
 	objcopy $changes "$build/$target"
 done
-kernel_make -k M="$build/leowarp" $(printf '%s.o ' $(printf '%s\n' $ours | sed 's/:.*//')) || [ $leave_out = yes ]
+# A kernel may have none: then make has nothing to do there
+[ -z "$ours" ] || kernel_make -k M="$build/leowarp" $(printf '%s.o ' $(printf '%s\n' $ours | sed 's/:.*//')) ||
+	[ $leave_out = yes ]
 fitting=""
 for object in $ours; do
 	name=${object%:*}

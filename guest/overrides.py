@@ -3,7 +3,7 @@
 
 Needs Python 3.11 alone.
 
-python3 overrides.py shell KERNEL           what build.sh links into a kernel of kernels.toml
+python3 overrides.py shell KERNEL WITHOUT   what build.sh links into a kernel of kernels.toml, less one override or ""
 python3 overrides.py kbuild                 how kbuild compiles our objects
 python3 overrides.py copies KERNEL SOURCE   a line for each structure that SOURCE declares otherwise: name, tab, why
 """
@@ -23,14 +23,20 @@ def overrides():
     return tomllib.loads((HERE / "overrides.toml").read_text())["override"]
 
 
-def of_kernel(name):
-    """The entries that a kernel of kernels.toml has, and the kernel's own entry."""
+def of_kernel(name, without=""):
+    """The entries that a kernel of kernels.toml has, but `without` and what needs it, and the kernel's own entry."""
     shelf = tomllib.loads((HERE / "kernels.toml").read_text())["kernel"]
     chosen = next((kernel for kernel in shelf if kernel["name"] == name), None)
     if chosen is None:
         sys.exit(f"overrides.py: kernels.toml has no kernel {name}; it has {', '.join(k['name'] for k in shelf)}")
     purposes = chosen.get("purposes")
-    return [each for each in overrides() if purposes is None or each["purpose"] in purposes], chosen
+    entries = [each for each in overrides() if purposes is None or each["purpose"] in purposes]
+    if without and without not in {each["name"] for each in entries}:
+        sys.exit(f"overrides.py: the kernel {name} has no override {without}")
+    out = {without}
+    while more := {each["name"] for each in entries if each.get("needs") in out} - out:
+        out |= more
+    return [each for each in entries if each["name"] not in out], chosen
 
 
 def files(entry):
@@ -68,9 +74,9 @@ def kbuild():
     return "\n".join(lines) + "\n"
 
 
-def shell(name):
+def shell(name, without=""):
     """Assignments that build.sh evaluates."""
-    chosen, kernel = of_kernel(name)
+    chosen, kernel = of_kernel(name, without)
     variables = {
         "objects": " ".join(f"{e['name']}:{e['known_by']}" for e in chosen if is_object(e)),
         "host_objects": " ".join(f"{e['name']}:{e['known_by']}" for e in chosen if e.get("compiled") == "host"),
