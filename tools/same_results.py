@@ -1,22 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a change of the code changed any result: every example, run for 5 s, before and after.
+"""Whether a change of the code, or another kernel, changed any result.
 
     python tools/same_results.py record before.json      # at the commit before
     python tools/same_results.py compare before.json     # after the change: status 1 names each file that differs
+    python tools/same_results.py kernels default plain   # status 1 names each file that differs between two kernels
+
+`record` and `compare` run every example for 5 s; --kernel takes another kernel than the default. `kernels` adds a
+sample of each study's runs, and random networks; --only takes the cases whose name has a word in it. Madrid to Tokyo
+runs also with BBR and Reno, 40 s (one route change), and with each in-flight rule (tools/same_cases.py).
 
 What is compared: the sha256 of routes, timeline and each table of the trace, and the scalars of `summary.json` without
-its costs. Files are compared without columns that are newer than the record (`ADDED`). Madrid to Tokyo
-runs also with BBR and Reno, 40 s (one route change), and with each in-flight rule.
+its costs. Files are compared without columns that are newer than the record (`ADDED`).
 """
 
+import argparse
 import hashlib
 import json
 import sys
 import tempfile
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+from same_cases import Case, examples, networks, study_runs
+
 COSTS = {"cpu_s", "wall_s"}
 # Columns that files got since: without them they must be what they were, to the byte.
 ADDED = [
@@ -30,70 +38,95 @@ ADDED = [
     "run_queue_max_bytes",
     "run_queue_max_bytes_at_ns",
 ]
-# Its flows begin and end at times of their own
-WHOLE = {"starlink-capacity", "iperf3", "nginx", "quic", "one-change", "transactions", "page", "video", "frames"}
-# Their programs are built first (examples/programs/build.sh)
-BUILT = {"quic-aioquic", "quic-quic-go", "quic-quinn"}
-# Long enough for a change of the route, without which the in-flight rules would all give the same.
-LONGER = {"run.duration": "40 s"}
-MORE = {
-    "madrid-tokyo bbr": ("madrid-tokyo", {**LONGER, "flows.0.congestion_control": "bbr"}),
-    "madrid-tokyo reno": ("madrid-tokyo", {**LONGER, "flows.0.congestion_control": "reno"}),
-    "madrid-tokyo source": ("madrid-tokyo", {**LONGER, "routing.in_flight": "source"}),
-    "madrid-tokyo drop": ("madrid-tokyo", {**LONGER, "routing.in_flight": "drop"}),
-    "madrid-tokyo netem": ("madrid-tokyo", {"run.duration": "5 s", "network.link_model": "netem"}),
-    "chain fq_codel": ("chain", {"run.duration": "5 s", "chain.queue_discipline": "fq_codel"}),
-}
 
 
-def main(verb: str, file: Path) -> int:
+def main() -> int:
     """Runs all cases and records or compares what they gave.
-
-    Parameters
-    ----------
-    verb : {"record", "compare"}
-    file : Path
-        JSON: case to name of a file or scalar to hash or value.
 
     Returns
     -------
     int
         Exit status: 1 if something differs.
     """
-    names = sorted({path.stem for path in (ROOT / "examples").glob("*.toml")} - BUILT)
-    shorter = {name: {} if name in WHOLE else {"run.duration": "5 s"} for name in names}
-    # Arrivals end within the run.
-    shorter["city-traffic"]["traffic.stop"] = "4 s"
-    cases = {name: (name, shorter[name]) for name in names} | MORE
-    with ProcessPoolExecutor() as pool:
-        found = dict(zip(cases, pool.map(fingerprint, cases.values()), strict=True))
-    if verb == "record":
-        file.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-        print(f"{len(found)} cases recorded in {file}")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    for verb in ("record", "compare"):
+        each = verbs.add_parser(verb)
+        each.add_argument("file", type=Path, help="JSON: case to name of a file or scalar to hash or value")
+        each.add_argument("--kernel", default="default", help="as guest.kernel in a scenario")
+    two = verbs.add_parser("kernels")
+    two.add_argument("kernel", nargs=2, help="as guest.kernel in a scenario")
+    for each in verbs.choices.values():
+        each.add_argument("--only", default="", metavar="WORD", help="cases whose name has this word in it")
+        each.add_argument("--jobs", type=int)
+    given = parser.parse_args()
+    with ProcessPoolExecutor(given.jobs) as pool:
+        if given.verb == "kernels":
+            return between(pool, given.kernel, given.only)
+        cases = {name: case for name, case in examples().items() if given.only in name}
+        found = dict(zip(cases, pool.map(fingerprint, cases.values(), [given.kernel] * len(cases)), strict=True))
+    if given.verb == "record":
+        given.file.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+        print(f"{len(found)} cases recorded in {given.file}")
         return 0
-    different = list(differences(json.loads(file.read_text()), found))
+    different = list(differences(json.loads(given.file.read_text()), found))
     print("\n".join(different) or f"{len(found)} cases, all the same")
     return 1 if different else 0
 
 
-def fingerprint(case: tuple[str, dict[str, str]]) -> dict[str, str]:
-    """sha256 of each file of a case's run, and each scalar of its summary as text.
+def between(pool: ProcessPoolExecutor, kernels: list[str], only: str) -> int:
+    """Compares two kernels over all cases and networks; the exit status."""
+    cases: dict[str, Case | object] = {name: case for name, case in (examples() | study_runs()).items() if only in name}
+    cases |= {name: network for network in networks() if only in (name := f"network {network.seed}")}
+    made = {
+        name: [pool.submit(fingerprint if isinstance(case, tuple) else of_network, case, kernel) for kernel in kernels]
+        for name, case in cases.items()
+    }
+    different = 0
+    for name, (first, second) in made.items():
+        lines = list(differences({name: first.result()}, {name: second.result()}))
+        different += bool(lines)
+        # Without a program of its own, a case cannot run here
+        alike = first.result().get("error", "the same").partition("\n")[0]
+        print("\n".join(lines) or f"{name}: {alike}", flush=True)
+    print(f"{len(cases)} cases, {different} different")
+    return 1 if different else 0
+
+
+def fingerprint(case: Case, kernel: str = "default") -> dict[str, str]:
+    """sha256 of each file of a case's run, and each scalar of its summary as text; of a run that fails its error alone.
 
     Parameters
     ----------
-    case : (str, dict)
-        Name of an example, and the keys that replace its own.
+    case : Case
+        Some need a program that the machine may lack.
+    kernel : str
+        As guest.kernel in a scenario.
     """
     import leowarp
 
-    example, changes = case
+    scenario, changes = case
     with tempfile.TemporaryDirectory(prefix="leowarp-same-") as scratch:
-        run = leowarp.run(
-            ROOT / "examples" / f"{example}.toml", changes, Path(scratch) / "run", report=False, progress=False
-        )
+        try:
+            run = leowarp.run(
+                scenario, changes, Path(scratch) / "run", kernel=kernel, report=False, progress=False, trust=True
+            )
+        except leowarp.LeowarpError as error:
+            return {"error": str(error).replace(scratch, "")}
         files = [*(run.path / "30-trace").iterdir(), *run.path.glob("[12]0-*.parquet")]
         hashes = {p.name: hashlib.sha256(without_added(p)).hexdigest() for p in files}
         return hashes | dict(scalars(run.summary, "summary"))
+
+
+def of_network(network: Any, kernel: str) -> dict[str, str]:
+    """sha256 of each file that the guest writes for a random network."""
+    networks()  # In a process of its own: it makes the module known
+    from leowarp.guest import guest_image
+    from support.networks import records
+
+    with tempfile.TemporaryDirectory(prefix="leowarp-same-") as scratch:
+        made: Mapping[str, bytes] = records(guest_image(kernel), network, "direct", Path(scratch))
+        return {name: hashlib.sha256(content).hexdigest() for name, content in made.items()}
 
 
 def without_added(path: Path) -> bytes:
@@ -157,6 +190,4 @@ def differences(before: dict[str, dict[str, str]], after: dict[str, dict[str, st
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in ("record", "compare"):
-        sys.exit(__doc__)
-    sys.exit(main(sys.argv[1], Path(sys.argv[2])))
+    sys.exit(main())

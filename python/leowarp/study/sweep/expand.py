@@ -144,7 +144,7 @@ def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedR
     """
     combinations: list[Combination] = []
     wrong: dict[Problem, str] = {}
-    for values in _combinations(study):
+    for values in values_of(study):
         try:
             combinations.append(_combination(study, values, shareable))
             # A file whose content the timeline would refuse (a measured path) is found here, before the first run.
@@ -175,7 +175,7 @@ def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedR
     return runs
 
 
-def _combinations(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
+def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:
     """The product of all dimensions, without what `exclude` and `only` leave out: key -> parameter and value.
 
     The last dimension varies fastest, as digits of a number do.

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runs by which tools/same_results.py tells whether results are the same: examples, study runs, random networks."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from leowarp.scenario import Plan
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples"
+# Its flows begin and end at times of their own
+WHOLE = {"starlink-capacity", "iperf3", "nginx", "quic", "one-change", "transactions", "page", "video", "frames"}
+# Their programs are built first (examples/programs/build.sh)
+BUILT = {"quic-aioquic", "quic-quic-go", "quic-quinn"}
+# Long enough for a change of the route, without which the in-flight rules would all give the same.
+LONGER = {"run.duration": "40 s"}
+MORE = {
+    "madrid-tokyo bbr": ("madrid-tokyo", {**LONGER, "flows.0.congestion_control": "bbr"}),
+    "madrid-tokyo reno": ("madrid-tokyo", {**LONGER, "flows.0.congestion_control": "reno"}),
+    "madrid-tokyo source": ("madrid-tokyo", {**LONGER, "routing.in_flight": "source"}),
+    "madrid-tokyo drop": ("madrid-tokyo", {**LONGER, "routing.in_flight": "drop"}),
+    "madrid-tokyo netem": ("madrid-tokyo", {"run.duration": "5 s", "network.link_model": "netem"}),
+    "chain fq_codel": ("chain", {"run.duration": "5 s", "chain.queue_discipline": "fq_codel"}),
+}
+OF_A_PART = 2
+"""Runs of each group of a study: the first and the last."""
+NETWORKS = 100
+"""Random networks, each from its seed."""
+
+Case = tuple[Any, dict[str, Any]]
+"""A scenario file or a plan, and the keys that replace its own."""
+
+
+def examples() -> dict[str, Case]:
+    """Every example that needs no program built first, for 5 s, and Madrid to Tokyo in other ways, by a name."""
+    names = sorted({path.stem for path in EXAMPLES.glob("*.toml")} - BUILT)
+    shorter: dict[str, dict[str, Any]] = {name: {} if name in WHOLE else {"run.duration": "5 s"} for name in names}
+    # Arrivals end within the run.
+    shorter["city-traffic"]["traffic.stop"] = "4 s"
+    cases = {name: (name, shorter[name]) for name in names} | MORE
+    return {case: (EXAMPLES / f"{name}.toml", changes) for case, (name, changes) in cases.items()}
+
+
+def study_runs() -> dict[str, Case]:
+    """A sample of each study's runs: `OF_A_PART` of each of its groups, those of 1000 s shortened to 40 s."""
+    from leowarp.study.frederiksen2024.runs import all_runs
+    from leowarp.study.programs import application_runs, fetching, senders
+    from leowarp.study.programs import runs as programs
+    from leowarp.study.reproduction import STUDIES
+
+    found: dict[str, Case] = {}
+    for run in all_runs(1):
+        found[f"frederiksen2024 {run.slug}"] = (EXAMPLES / run.example, {**run.set, **LONGER})
+    here = [sender.name for sender in senders.SENDERS if sender.name not in fetching.missing()]
+    for study in STUDIES:
+        if study == "frederiksen2024":
+            continue
+        if study == "programs":
+            parts = programs.parts(here, fetching.place()) + application_runs.parts(here, fetching.place())
+        else:
+            parts = importlib.import_module(f"leowarp.study.{study}.runs").parts()
+        for part in parts:
+            for place, plan in _spread_over(part.content):
+                found[f"{study} {part.name} {place}"] = (plan, {})
+    return found
+
+
+def _spread_over(content: dict[str, Any]) -> Iterator[tuple[int, Plan]]:
+    """Place and plan of `OF_A_PART` runs of a group, evenly spread over it."""
+    from leowarp.scenario import load, resolve
+    from leowarp.study.sweep import StudyFile
+    from leowarp.study.sweep.expand import values_of
+
+    study = StudyFile.of(content)
+    # Not expanded: the plans of all runs of a study take minutes
+    varied = list(values_of(study))
+    for place in sorted({(len(varied) - 1) * each // (OF_A_PART - 1) for each in range(OF_A_PART)}):
+        values = {key: node for key, (_, node) in varied[place].items()}
+        yield place, resolve(load(study.scenario, dict(study.set) | values))
+
+
+def networks(duration_ns: int | None = None) -> list[Any]:
+    """`NETWORKS` random networks of 1 to 30 s, or of another duration (tests/support/networks.py)."""
+    if str(ROOT / "tests") not in sys.path:
+        sys.path.insert(0, str(ROOT / "tests"))
+    from support.networks import any_network
+
+    found = [any_network(seed) for seed in range(NETWORKS)]
+    return [replace(each, duration_ns=duration_ns) for each in found] if duration_ns else found
