@@ -221,10 +221,11 @@ def program(path: Path, name: str) -> Check:
     return Check(name, ok, state if ok else f"{path} is {state}", "an executable file", "leowarp kernel build")
 
 
-def tool(name: str, package: str) -> Check:
-    """Whether a command is on the PATH, and the Debian package that holds it."""
-    path = shutil.which(name)
-    return Check(name, path is not None, path or "not on the PATH", f"Debian package {package}", apt([package]))
+def tool(name: str, package: str, directories: str | None = None) -> Check:
+    """Whether a command is on the PATH, or in these `directories` (as PATH has them), and the Debian package of it."""
+    path = shutil.which(name, path=directories)
+    lacking = "not on the PATH" if directories is None else f"not in {directories}"
+    return Check(name, path is not None, path or lacking, f"Debian package {package}", apt([package]))
 
 
 def apt(packages: list[str]) -> str:
