@@ -18,8 +18,7 @@ SPREAD := -n auto --dist worksteal
 NATIVE := python/leowarp/_native.abi3.so
 NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help setup kernel doctor demo test test-fast plain check bench wheel docs site page pictures lock clean
-.PHONY: help setup kernel doctor demo test test-fast conformance check bench wheel docs site page pictures lock clean
+.PHONY: help setup kernel doctor demo test test-fast plain conformance check bench wheel docs site page pictures lock clean
 
 help: ## print this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -37,6 +36,7 @@ test-fast: $(NATIVE) ## the tests that need no guest: under a minute
 
 plain: kernel ## compare the default kernel with `plain`, byte by byte: examples, runs of studies, random networks (an hour)
 	@$(PYTHON) tools/same_results.py kernels default plain
+
 conformance: $(NATIVE) ## Linux's tests of its TCP, run by packetdrill in the guest: make conformance PACKETDRILL=PATH
 	@$(PYTHON) -m leowarp.conformance "$(PACKETDRILL)" --keep build/conformance
 

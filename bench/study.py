@@ -4,8 +4,8 @@
     python bench/study.py            measure, print, and write the table into docs/performance.md
     python bench/study.py --quick    one repetition, printed only
 
-The runs are those of `torres2020`: 120 MB at 100 Mbit/s over 100 ms with jitter. What a boot, a run's set-up and a
-packet cost is told apart by batches of one run and of ten, with nothing to carry and with all of it.
+The runs are those of `torres2020`: 120 MB at 100 Mbit/s over 100 ms with jitter. Runs with nothing to carry tell what
+boot and set-up cost, runs with all of it what a packet costs.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from bench import ROOT
 from machine import machine, publish, spread
 
 from leowarp import scenario
+from leowarp.layout import GUEST
 from leowarp.metrics import metrics, tables_of
-from leowarp.running import shared_boot
+from leowarp.running import summaries
 from leowarp.running.street import prepared
 from leowarp.trace import read_output
 
@@ -39,8 +40,8 @@ def plans(count: int, **changes: str) -> list[scenario.Plan]:
 
 
 def guest_cpu_s(count: int, scratch: Path, **changes: str) -> float:
-    """Guest's processor time of a batch."""
-    made = list(shared_boot.make(plans(count, **changes), scratch))
+    """Guest's processor time of so many runs."""
+    made = list(summaries.make(plans(count, **changes), scratch))
     failed = [each.error for each in made if each.error is not None]
     if failed:
         raise failed[0]
@@ -48,17 +49,17 @@ def guest_cpu_s(count: int, scratch: Path, **changes: str) -> float:
 
 
 def host_ms(scratch: Path) -> dict[str, float]:
-    """Processor time of the host's steps for one run, the median of a batch of ten."""
+    """Processor time of the host's steps for one run, the median of ten."""
     steps: dict[str, list[float]] = {"plan": [], "timeline": [], "collection": []}
-    list(shared_boot.make(plans(TOGETHER, flows__0__size="1 MB"), scratch))
     for seed in range(1, TOGETHER + 1):
+        list(summaries.make(plans(1, flows__0__size="1 MB", run__seed=str(seed)), scratch))
         began = time.process_time()
         plan = plans(1, run__seed=str(seed))[0]
         planned = time.process_time()
         given = prepared(plan)
         drawn = time.process_time()
-        name = f"{seed - 1:04d}"
-        recorded = read_output(scratch / "batch" / "out" / name, scratch / "batch" / "in" / name / "setup.json")
+        directory = scratch / "run" / GUEST
+        recorded = read_output(directory / "out", directory / "in" / "setup.json")
         metrics(tables_of(recorded, routes=given.routes, timeline=given.timeline), plan)
         for step, spent in zip(steps, (planned - began, drawn - planned, time.process_time() - drawn), strict=True):
             steps[step].append(1e3 * spent)
@@ -67,20 +68,17 @@ def host_ms(scratch: Path) -> dict[str, float]:
 
 def rows(scratch: Path, repeats: int) -> list[tuple[str, str]]:
     small = {"flows__0__size": "1 B"}
-    boot, setup = [], []
+    empty = []
     packets: dict[str, list[float]] = {jitter: [] for jitter in JITTERS}
     for _ in range(repeats):
-        one, ten = guest_cpu_s(1, scratch, **small), guest_cpu_s(1 + TOGETHER, scratch, **small)
-        setup.append((ten - one) / TOGETHER)
-        boot.append(one - setup[-1])
+        empty.append(guest_cpu_s(TOGETHER, scratch, **small) / TOGETHER)
         for jitter in JITTERS:
             whole = guest_cpu_s(TOGETHER, scratch, jittered__jitter=jitter)
-            packets[jitter].append((whole - boot[-1]) / TOGETHER - setup[-1])
+            packets[jitter].append(whole / TOGETHER - empty[-1])
             print(f"jitter {jitter}: {packets[jitter][-1]:.3f} CPU s a run", file=sys.stderr, flush=True)
     host = host_ms(scratch)
     table = [
-        ("a boot (shared by the runs of a batch)", f"{spread([1e3 * s for s in boot], '.0f')} ms"),
-        ("a run's network, sockets, idle time between runs", f"{spread([1e3 * s for s in setup], '.0f')} ms"),
+        ("boot, network, sockets", f"{spread([1e3 * s for s in empty], '.0f')} ms"),
     ]
     for jitter in JITTERS:
         per_packet_us = [1e6 * s * SEGMENT_BYTES / SIZE_BYTES for s in packets[jitter]]

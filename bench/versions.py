@@ -50,14 +50,18 @@ scenario, out, *changes = sys.argv[1:]
 changes = dict(each.split("=", 1) for each in changes)
 counted(lambda: leowarp.run(scenario, changes, out, force=True, report=False, progress=False))
 """
-# As many in a boot as a study has (`LARGEST_BATCH` of study/sweep/outstanding.py), of all algorithms and distributions.
+# As many as a study's batch has (`LARGEST_BATCH` of study/sweep/outstanding.py), of all algorithms and distributions.
 # The first use of what is loaded late is taken out: a study of 16,740 has it once.
 TRANSFERS = """
 import sys, tempfile
 from itertools import product
 from pathlib import Path
 from leowarp import scenario
-from leowarp.running import shared_boot
+try:
+    from leowarp.running import summaries
+except ImportError:
+    # An older checkout: several in one boot
+    from leowarp.running import shared_boot as summaries
 jitters = ("0 us", "100 us", "300 us", "500 us", "858.5 us", "1600 us", "3250 us")
 kinds = product(jitters, ("uniform", "normal", "exponential"), ("bic", "highspeed", "westwood"))
 keys = ("jittered.jitter", "jittered.distribution", "flows.0.congestion_control")
@@ -65,7 +69,7 @@ plans = [scenario.resolve(scenario.load(Path(sys.argv[1]), dict(zip(keys, kind))
 
 def made(plans):
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as scratch:
-        failed = [str(each.error) for each in shared_boot.make(plans, Path(scratch)) if each.error is not None]
+        failed = [str(each.error) for each in summaries.make(plans, Path(scratch)) if each.error is not None]
     if failed:
         sys.exit(failed[0])
 
@@ -128,7 +132,7 @@ def cases(quick: bool) -> list[Case]:
         scenario_case("dumbbell (`bench/ns3/dumbbell.toml`), CUBIC, 100 s", "bench/ns3/dumbbell.toml", quick),
         scenario_case("`examples/starlink.toml`, 60 s", "examples/starlink.toml", quick),
         Case(
-            "60 transfers of `torres2020` in one boot",
+            "60 transfers of `torres2020`",
             lambda checkout, _: float(answer(checkout, ["-c", COUNTED + TRANSFERS, transfers])),
         ),
     ]

@@ -208,7 +208,7 @@ def result(
     names: dict[str, Any] = {"lw": lw, "np": np, "pd": pd, "here": here, "answers": answers}
     if out is not None:
         opened = lw.open(out)
-        # What draws from the kernel's random pool (BBR) is another run with each build of it
+        # Another kernel may give other numbers
         found |= {name: opened.manifest["kernel"][name] for name in ("linux_version", "linux_sha256")}
         found["summary"] = known(opened.summary)
         long = opened.metrics()

@@ -6,9 +6,8 @@
  *
  * User Mode Linux keeps its virtual time in nanoseconds, but its clock source gives it in steps of 256, and its clock
  * event device is set as a distance from the step before and takes no distance below 500: a timer fires up to 756 ns
- * late, by an amount that hangs on every timer before it, a stray one of the kernel's own included. So a run would
- * depend, by nanoseconds, on how long ago the guest was booted (its random pool is reseeded at 1, 2, 3, 4.5, ... s), and
- * nanoseconds part two congestion windows. Here is a clock source of one step a nanosecond; and the event device, whose
+ * late, by an amount that hangs on every timer before it, a stray one of the kernel's own included. So the kernel's
+ * housekeeping would move packets by nanoseconds, and nanoseconds part two congestion windows. Here is a clock source of one step a nanosecond; and the event device, whose
  * distances are then exact, takes the shortest and adds nothing.
  *
  * Reading the clock goes on costing a process 256 ns, as in time.c and for its reason: a program that waits by looking

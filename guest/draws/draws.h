@@ -14,17 +14,13 @@
 struct sock;
 
 /*
- * A stream. It begins anew with the first process, and with each run (draws.c), so that nothing moves a run that was drawn
- * before it: by a driver that is built in or left out, or by a run that had this guest before.
+ * A stream. It begins anew with the first process, so that no driver that is built in or left out moves a run.
  */
 struct draws {
 	const char *name;
 	u64 state;
-	u32 beginning;	/* which it has begun with; 0: none yet */
+	u32 beginning;	/* 0: not yet; 1: before the first process; 2: with it */
 };
-
-/* What streams now begin with: 1 before the first process, 2 until a run begins, one more with each run (draws.c) */
-extern u32 draws_beginnings;
 
 bool current_is_agent(void);
 u64 draws_next(struct draws *draws, const struct sock *connection);
@@ -77,19 +73,19 @@ static inline void draws_bytes(void *buffer, size_t length)
 #define get_random_bytes draws_bytes
 
 /*
- * Keys of hashes, of sequence numbers: what linux/once.h has drawn once a boot is drawn once a run. In place of that header,
- * which must not be included before the file says what its messages begin with (pr_fmt); the rest of it nobody here needs.
+ * Keys of hashes, of sequence numbers, drawn once. In place of linux/once.h, which has a worker of the kernel run after each
+ * key, and must not be included before the file says what its messages begin with (pr_fmt); the rest of it nobody needs.
  */
 #define _LINUX_ONCE_H
 #undef get_random_once
 #undef get_random_sleepable_once
 #define get_random_once(buffer, length)					\
 	({								\
-		static u32 draws_known;					\
-		bool draws_now = draws_known != draws_beginnings;	\
+		static bool draws_known;				\
+		bool draws_now = !draws_known;				\
 									\
 		if (unlikely(draws_now)) {				\
-			draws_known = draws_beginnings;			\
+			draws_known = true;				\
 			draws_bytes(buffer, length);			\
 		}							\
 		draws_now;						\

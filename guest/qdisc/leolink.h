@@ -448,7 +448,7 @@ static inline void leolink_advance(struct leolink_sched *q, u64 now)
 /* leolink_links.c */
 void leolink_links_join(struct leolink_sched *q);
 void leolink_links_leave(struct leolink_sched *q);
-struct leolink_sched *leolink_links_find(const struct net *net, u32 id);
+struct leolink_sched *leolink_links_find(u32 id);
 ssize_t leolink_links_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 
 /* leolink_record.c */
@@ -461,12 +461,10 @@ ssize_t leolink_switches_read(struct file *f, char __user *to, size_t size, loff
 
 /* leolink_node.c */
 struct leolink_node *leolink_node_of(const struct net *net, u32 id, bool receives);
-void leolink_node_put(struct leolink_node *node);
 void leolink_node_hold(struct leolink_node *node, u32 bytes, bool behind, u64 now);
 void leolink_node_release(struct leolink_node *node, u32 bytes, bool behind);
 void leolink_node_signal(struct leolink_node *node, u32 bytes);
 ssize_t leolink_nodes_read(struct file *f, char __user *to, size_t size, loff_t *pos);
-ssize_t leolink_nodes_clear(struct file *f, const char __user *from, size_t size, loff_t *pos);
 
 /* leolink_direct.c */
 void leolink_direct_arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb);

@@ -141,8 +141,8 @@ static bool is_odd(__be32 address)
 
 /*
  * Whether the kernel has what it would make for the first packet that takes a hop: route and neighbour. They are made at
- * the instant at which they are without direct forwarding, by that packet: an old route that goes wakes ksoftirqd, that
- * sets a timer of the scheduler, its interrupt is mixed into the random pool, and BBR draws from that.
+ * the instant at which they are without direct forwarding, by that packet: an old route that goes wakes ksoftirqd, which
+ * the scheduler places among the tasks that wake then.
  */
 static bool is_known_to_kernel(const struct fib_nh_common *hop, struct net_device *dev, __be32 destination)
 {

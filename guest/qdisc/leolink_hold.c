@@ -140,7 +140,6 @@ static void end(struct leolink_hold **place)
 
 	*place = hold->next;
 	leolink_switched_close(hold->record);
-	leolink_node_put(hold->node);
 	kfree(hold);
 }
 

@@ -17,14 +17,13 @@ void leolink_links_leave(struct leolink_sched *q)
 	list_del(&q->all);
 }
 
-/* The link of a number in a namespace; NULL = there is none. Under RTNL. */
-struct leolink_sched *leolink_links_find(const struct net *net, u32 id)
+/* The link of a number; NULL = there is none. Under RTNL. */
+struct leolink_sched *leolink_links_find(u32 id)
 {
 	struct leolink_sched *q;
 
-	/* runs that share a boot number their links alike, and one's namespaces outlive it */
 	list_for_each_entry(q, &links, all)
-		if (q->r.id == id && net_eq(dev_net(qdisc_dev(q->sch)), net))
+		if (q->r.id == id)
 			return q;
 	return NULL;
 }

@@ -72,7 +72,6 @@ static void end(struct merge *m, u64 now)
 	list_for_each_entry(other, &open_merges, all)
 		if (other->q == q)
 			q->on_arrival |= ARRIVAL_MERGE;
-	leolink_node_put(m->node);
 	m->node = NULL;
 }
 

@@ -12,46 +12,26 @@ struct leolink_node {
 	struct leolink_node_record r;
 	const struct net *net;
 	struct list_head all;
-	u32 users;
-	bool is_listed;
 };
 
 static LIST_HEAD(nodes);
 
-static void free_unused(struct leolink_node *node)
-{
-	if (!node->users && !node->is_listed)
-		kfree(node);
-}
-
-/* The account of a node, which has one user more; NULL = there is no memory. Of a namespace's pointer only, not of it. */
+/* The account of a node; NULL = there is no memory. Of a namespace's pointer only, not of it. It stays for the run. */
 struct leolink_node *leolink_node_of(const struct net *net, u32 id, bool receives)
 {
 	struct leolink_node *node;
 
 	list_for_each_entry(node, &nodes, all)
-		if (node->net == net) {
-			node->users++;
+		if (node->net == net)
 			return node;
-		}
 	node = kzalloc(sizeof(*node), GFP_ATOMIC);
 	if (!node)
 		return NULL;
 	node->net = net;
 	node->r.id = id;
 	node->r.receives = receives;
-	node->users = 1;
-	node->is_listed = true;
 	list_add_tail(&node->all, &nodes);
 	return node;
-}
-
-void leolink_node_put(struct leolink_node *node)
-{
-	if (!node)
-		return;
-	node->users--;
-	free_unused(node);
 }
 
 /* A packet is held back, behind the link over which it came or before the next. */
@@ -106,21 +86,4 @@ ssize_t leolink_nodes_read(struct file *f, char __user *to, size_t size, loff_t 
 	}
 	*pos += done;
 	return done;
-}
-
-/* Whatever is written: all accounts begin anew. Those of an earlier run of the boot may have users yet. */
-ssize_t leolink_nodes_clear(struct file *f, const char __user *from, size_t size, loff_t *pos)
-{
-	unsigned long flags;
-
-	local_irq_save(flags);
-	while (!list_empty(&nodes)) {
-		struct leolink_node *node = list_first_entry(&nodes, struct leolink_node, all);
-
-		list_del(&node->all);
-		node->is_listed = false;
-		free_unused(node);
-	}
-	local_irq_restore(flags);
-	return size;
 }

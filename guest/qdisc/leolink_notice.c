@@ -48,7 +48,6 @@ static void send(struct notice *n)
 		.number = htonl(n->r.number),
 		.destination = n->r.destination,
 	};
-	struct leolink_node *node;
 	struct sk_buff *skb;
 	struct rtable *rt;
 
@@ -63,9 +62,7 @@ static void send(struct notice *n)
 		return;
 	}
 	n->r.sent_ns = now_ns();
-	node = leolink_node_of(n->net, n->r.id, false);
-	leolink_node_signal(node, skb->len + ETH_HLEN);
-	leolink_node_put(node);
+	leolink_node_signal(leolink_node_of(n->net, n->r.id, false), skb->len + ETH_HLEN);
 	skb_dst_set(skb, &rt->dst);
 	ip_local_out(n->net, NULL, skb);
 }
@@ -105,7 +102,7 @@ int leolink_notice_begin(struct leolink_sched *q, const struct leolink_notice *g
 	if (given->flags & LEOLINK_NOTICE_FALSE) {
 		n->r.wait_ns = given->rest_from_ns;
 	} else if (!(given->flags & LEOLINK_NOTICE_NO_OLD_WAY)) {
-		struct leolink_sched *from = leolink_links_find(net, given->from);
+		struct leolink_sched *from = leolink_links_find(given->from);
 		u64 last_ns;
 
 		if (!from) {

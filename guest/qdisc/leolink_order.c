@@ -328,7 +328,6 @@ ssize_t leolink_orders_read(struct file *f, char __user *to, size_t size, loff_t
 			dev_put(skb->dev);
 			dev_kfree_skb_any(skb);
 		}
-		leolink_node_put(s->node);
 		kfree(s->copies);
 		kfree(s);
 		set_next_end(now_ns());

@@ -9,7 +9,7 @@ static const struct proc_ops orders_ops = { .proc_read = leolink_orders_read };
 static const struct proc_ops switches_ops = { .proc_read = leolink_switches_read };
 static const struct proc_ops merges_ops = { .proc_read = leolink_merges_read };
 static const struct proc_ops notices_ops = { .proc_read = leolink_notices_read };
-static const struct proc_ops nodes_ops = { .proc_read = leolink_nodes_read, .proc_write = leolink_nodes_clear };
+static const struct proc_ops nodes_ops = { .proc_read = leolink_nodes_read };
 
 int __init leolink_proc_register(void)
 {
@@ -29,7 +29,7 @@ int __init leolink_proc_register(void)
 	if (!dir || !proc_create("links", 0400, dir, &links_ops) || !proc_create("drops", 0400, dir, &drops_ops) ||
 	    !proc_create("orders", 0400, dir, &orders_ops) || !proc_create("switches", 0400, dir, &switches_ops) ||
 	    !proc_create("merges", 0400, dir, &merges_ops) ||
-	    !proc_create("notices", 0400, dir, &notices_ops) || !proc_create("nodes", 0600, dir, &nodes_ops))
+	    !proc_create("notices", 0400, dir, &notices_ops) || !proc_create("nodes", 0400, dir, &nodes_ops))
 		return -ENOMEM;
 	return 0;
 }

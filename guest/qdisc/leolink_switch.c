@@ -88,17 +88,15 @@ int leolink_hand_over(struct sk_buff *skb, struct net_device *dev)
 static void send_marker(struct leolink_sched *from, const struct leolink_switch *s, struct sk_buff *marker)
 {
 	struct net_device *dev = qdisc_dev(from->sch);
-	struct leolink_node *node = leolink_node_of(dev_net(dev), s->from, false);
 
 	leolink_signal_frame(marker, dev);
-	leolink_node_signal(node, marker->len);
-	leolink_node_put(node);
+	leolink_node_signal(leolink_node_of(dev_net(dev), s->from, false), marker->len);
 	dev_queue_xmit(marker);
 }
 
 int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struct netlink_ext_ack *extack)
 {
-	struct leolink_sched *to = qdisc_priv(sch), *from = leolink_links_find(dev_net(qdisc_dev(sch)), s->from);
+	struct leolink_sched *to = qdisc_priv(sch), *from = leolink_links_find(s->from);
 	struct qdisc_skb_head moved = { 0 };
 	struct leolink_switched *r;
 	struct leolink_hold *hold;

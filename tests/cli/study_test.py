@@ -58,7 +58,7 @@ def test_a_study_its_status_and_a_second_start(typed, tmp_path):
 def test_a_dry_run_says_what_would_be_and_makes_nothing(typed, tmp_path):
     status, out, _ = typed("--dry-run", "trial.toml", "--json")
     told = json.loads(out)
-    assert (status, told["runs"], told["made"], told["alone"]) == (0, 12, 0, 0)
+    assert (status, told["runs"], told["made"]) == (0, 12, 0)
     assert [(p["key"], p["column"], p["count"]) for p in told["parameters"]] == [
         ("chain.delay", "delay", 2), ("flows.0.congestion_control", "cc", 2), ("run.seed", "seed", 3)
     ]  # fmt: skip

@@ -190,7 +190,6 @@ def test_a_memory_that_cannot_be_written_stops_no_run(tmp_path, program, monkeyp
 def test_who_named_the_code_is_no_part_of_a_plan(tmp_path, program):
     named = plan_with(tmp_path, f'kernel = "{program[0]}"')
     assert named == named.named_by_caller()
-    assert named.boot() == named.named_by_caller().boot()
     assert named.to_toml() == named.named_by_caller().to_toml()
     own = dataclasses.replace(named, guest=scenario.schema.Guest(kernel=str(program[0])))
     assert own.guest.kernel_named_in is None

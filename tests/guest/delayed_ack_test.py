@@ -9,7 +9,7 @@ import pytest
 
 import leowarp as lw
 from leowarp import scenario
-from leowarp.running import shared_boot
+from leowarp.running import summaries
 from leowarp.trace import pcap
 
 pytestmark = pytest.mark.guest
@@ -58,13 +58,11 @@ def plan_of(folder: Path, text: dict[str, str], settings: dict[str, str]):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """All cases, made in batches: one boot for each timer."""
+    """All cases."""
     folder = tmp_path_factory.mktemp("acks")
     plans = [plan_of(folder, *case) for case in CASES.values()]
-    assert all(shared_boot.shareable(plan) for plan in plans)
-    assert len({plan.boot() for plan in plans}) == 3
     out = [folder / str(number) for number in range(len(plans))]
-    made = list(shared_boot.make(plans, folder / "scratch", out=out))
+    made = list(summaries.make(plans, folder / "scratch", out=out))
     assert [one.error for one in made] == [None] * len(plans)
     return dict(zip(CASES, (lw.open(path) for path in out), strict=True))
 

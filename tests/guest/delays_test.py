@@ -63,12 +63,14 @@ def plan_of(folder, text, **settings):
 
 
 def run_each(plans, folder):
-    """The guest's output directory of each plan, all in one boot."""
-    runs = []
-    for plan in plans:
-        sky = ephemeris.ephemeris_of(plan)
-        runs.append((plan, media.timeline_of(plan, sky)))
-    return [result.out_dir for result in guest.run_batch(guest.guest_image("default"), runs, folder)]
+    """The guest's output directory of each plan."""
+    found = []
+    for number, plan in enumerate(plans):
+        run_dir = folder / str(number)
+        run_dir.mkdir(parents=True)
+        timeline = media.timeline_of(plan, ephemeris.ephemeris_of(plan))
+        found.append(guest.run(guest.guest_image("default"), plan, timeline, run_dir).out_dir)
+    return found
 
 
 def values(frame):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leowarp.running import shared_boot
+from leowarp.running import summaries
 from leowarp.study.huston2024 import evidence as ev
 from leowarp.study.huston2024 import material, results, runs
 from leowarp.study.sweep import StudyFile
@@ -34,10 +34,10 @@ def frames(tmp_path_factory):
     folder = tmp_path_factory.mktemp("huston2024")
     rows = {}
     for part in (part for part in runs.parts() if part.name in SHORT):
-        planned = [run for run in expand(StudyFile.of(shortened(part)), shared_boot.shareable) if wanted(part, run)]
+        planned = [run for run in expand(StudyFile.of(shortened(part))) if wanted(part, run)]
         out = [folder / part.name / "runs" / str(run.number) for run in planned]
         kept = out if "keep" in part.content else None
-        made = shared_boot.make([run.combination.plan for run in planned], folder / "scratch", out=kept)
+        made = summaries.make([run.combination.plan for run in planned], folder / "scratch", out=kept)
         rows[part.name] = pd.DataFrame([row(planned[one.index], one) for one in made])
     # The groups that are left out have no rows; their columns are those of the others.
     rows |= {name: rows["main"][:0] for name in ("others", "repairs", "clean")}

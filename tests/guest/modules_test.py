@@ -93,19 +93,6 @@ def test_what_cannot_be_set_of_the_kernel_s_own_is_found_before_it_boots(tmp_pat
     assert not (tmp_path / guest.CONSOLE).exists()
 
 
-def test_a_run_of_a_batch_finds_the_defaults_whatever_ran_before(tmp_path):
-    texts = [{"tcp_cubic": {"beta": "800"}}, {"tcp_cubic": {"beta": "much"}}, {}]
-    plans = [plan_of(tmp_path, modules) for modules in texts]
-    image = guest.guest_image("default")
-    results = guest.run_batch(image, [(plan, media.timeline_of(plan)) for plan in plans], tmp_path / "batch")
-    assert isinstance(results[1], GuestError)
-    assert 'holds "717"' in results[1].hint
-    first, last = results[0], results[2]
-    assert (first.out_dir / "sockets.rec").read_bytes() != b""
-    alone = run(tmp_path, plans[2])
-    assert (last.out_dir / "sockets.rec").read_bytes() == (alone.out_dir / "sockets.rec").read_bytes()
-
-
 OWN = """
 #include <linux/module.h>
 #include <linux/timekeeping.h>

@@ -6,7 +6,7 @@ import pytest
 from leowarp import scenario
 from leowarp.metrics import read_tables
 from leowarp.result import Run
-from leowarp.running import shared_boot
+from leowarp.running import summaries
 from leowarp.scenario.examples import example_file
 from leowarp.study.torres2020 import results, simulation
 from leowarp.study.torres2020.runs import PROBE_SCENARIO
@@ -41,7 +41,7 @@ def probes(tmp_path_factory):
     plans = [plan_of(*key) for key in keys]
     out = [folder / "whole" if key == ("exponential", 1000) else None for key in keys]
     found = {}
-    for made in shared_boot.make(plans, folder / "scratch", out=out):
+    for made in summaries.make(plans, folder / "scratch", out=out):
         assert made.error is None, made.error
         (flow,) = made.summary["flows"]
         assert flow["lost_pkts"] == 0

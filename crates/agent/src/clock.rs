@@ -18,19 +18,16 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Time 0 is 10 s after boot, or later by whole multiples of 4.096 s. At each of these instants the kernel's timer
-    /// wheel stands alike (kernel/time/timer.c: a timer of up to 262 s is rounded to a multiple of at most 4096 ticks of
-    /// its absolute time), so that a run goes the same whatever ran in this guest before it.
+    /// Time 0 is 10 s after boot, or later by whole seconds if the network took longer to make.
     pub fn begin() -> Self {
         const FIRST_NS: i64 = 10_000_000_000;
-        const ROUND_NS: i64 = 4_096_000_000;
+        const STEP_NS: i64 = 1_000_000_000;
         let before = read(libc::CLOCK_MONOTONIC);
         let real = read(libc::CLOCK_REALTIME);
         let after = read(libc::CLOCK_MONOTONIC);
         // each reading takes 256 ns, so the real one lies half way
-        let earliest = after + LEAD_NS;
-        let rounds = if earliest < FIRST_NS { 0 } else { (earliest - FIRST_NS) / ROUND_NS + 1 };
-        Self { start_ns: FIRST_NS + rounds * ROUND_NS, real_less_monotonic_ns: real - (before + after) / 2 }
+        let start_ns = FIRST_NS.max(((after + LEAD_NS) / STEP_NS + 1) * STEP_NS);
+        Self { start_ns, real_less_monotonic_ns: real - (before + after) / 2 }
     }
 
     /// Run time now.

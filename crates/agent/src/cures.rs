@@ -234,19 +234,6 @@ fn orders(context: &Context) -> Result<()> {
     rows.flush()
 }
 
-/// Forgets those of an earlier run of the same boot.
-pub fn discard(setup: &Setup) -> Result<()> {
-    if setup.cures.any() {
-        records(SWITCHES, |_| Ok(()))?;
-        records(MERGES, |_| Ok(()))?;
-        records(ORDERS, |_| Ok(()))?;
-        records(NOTICES, |_| Ok(()))?;
-        let (path, _) = NODES;
-        std::fs::write(path, "0").map_err(|source| Error::Kernel { attempt: format!("write {path}"), source })?;
-    }
-    Ok(())
-}
-
 /// The number of the host whose address stands in a record.
 fn host(setup: &Setup, record: &[u8], at: usize) -> Result<u32> {
     let address = &record[at..at + 4];

@@ -26,26 +26,18 @@ impl Drops {
 
     /// Hands out those since the last time: when, why and where, and the packet from its IP header on, up to 40 bytes.
     pub fn read(&mut self, clock: Clock, mut each: impl FnMut(i64, Loss, &[u8]) -> Result<()>) -> Result<()> {
-        self.records(|r| {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let mut record = |r: &[u8]| {
             let word = |at: usize| u32::from_ne_bytes([r[at], r[at + 1], r[at + 2], r[at + 3]]);
             let t_ns = clock.of_monotonic_ns((u64::from(word(4)) << 32 | u64::from(word(0))) as i64);
             let captured = (word(20) as usize).min(40);
             each(t_ns, Loss { cause: word(12) as u8, direction: Some(word(8)) }, &r[24..24 + captured])
-        })
-    }
-
-    /// Forgets those since the last time.
-    pub fn discard(&mut self) -> Result<()> {
-        self.records(|_| Ok(()))
-    }
-
-    fn records(&mut self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let Some(file) = &mut self.file else { return Ok(()) };
+        };
         loop {
             let n = file
                 .read(&mut self.buffer)
                 .map_err(|source| Error::Kernel { attempt: "read /proc/leolink/drops".into(), source })?;
-            self.buffer[..n].chunks_exact(RECORD_BYTES).try_for_each(&mut each)?;
+            self.buffer[..n].chunks_exact(RECORD_BYTES).try_for_each(&mut record)?;
             if n < self.buffer.len() {
                 return Ok(());
             }

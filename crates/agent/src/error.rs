@@ -21,9 +21,6 @@ pub enum Error {
     /// The host directory could not be written.
     #[error("write {file}: {source}")]
     Output { file: String, source: io::Error },
-    /// The kernel ended the process of a run.
-    #[error("the process of the run was ended by signal {signal}")]
-    Killed { signal: i32 },
     /// The run contradicts itself.
     #[error("{0}")]
     Broken(String),
@@ -46,7 +43,6 @@ impl Error {
     fn lacks_memory(&self) -> bool {
         match self {
             Self::Kernel { source, .. } => matches!(source.raw_os_error(), Some(libc::ENOMEM | libc::ENOBUFS)),
-            Self::Killed { signal } => *signal == libc::SIGKILL,
             _ => false,
         }
     }
@@ -64,7 +60,7 @@ impl Error {
             }
             Self::Output { .. } => "check the run directory's permissions".into(),
             _ if self.lacks_memory() => "the guest is out of memory; raise guest.memory".into(),
-            Self::Kernel { .. } | Self::Killed { .. } | Self::Broken(_) => {
+            Self::Kernel { .. } | Self::Broken(_) => {
                 "this should not happen: please report it with the plan of this run".into()
             }
         }

@@ -45,9 +45,6 @@ const NOTICE_NO_OLD_WAY: u32 = 4;
 const FORWARDING: &str = "/proc/leolink/forwarding";
 const NAMESPACES: &str = "/proc/leolink/namespaces";
 const PAYLOAD: &str = "/proc/leolink/payload";
-const SEED: &str = "/proc/leolink/seed";
-const LAG: &str = "/proc/leolink/lag";
-const MEMORY: &str = "/proc/leolink/memory";
 
 /// An attribute's length has 16 bits.
 const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
@@ -80,21 +77,6 @@ pub fn set_payload(nobody_looks_at: &'static [u8]) -> error::Result<()> {
     let range = [nobody_looks_at.as_ptr() as u64, nobody_looks_at.len() as u64];
     // false: a kernel of the user's own, which copies everything
     tell(PAYLOAD, range.map(u64::to_ne_bytes).concat()).map(|_| ())
-}
-
-/// Has what the kernel draws from now on hang on this seed alone, not on what it was started with and has drawn before
-/// (guest/draws/draws.c).
-pub fn begin_draws(seed: u64) -> error::Result<()> {
-    // false: a kernel of the user's own, whose runs have a boot of their own each
-    tell(SEED, seed.to_ne_bytes()).map(|_| ())
-}
-
-/// Has nothing that runs of this boot left behind count from now on: what the scheduler owes sleeping tasks
-/// (guest/sched/lag.c), and memory of sockets that is not accounted for yet (guest/tcp/memory.c).
-pub fn forget_earlier_runs() -> error::Result<()> {
-    // false: as above, or a kernel of another version
-    tell(LAG, "0")?;
-    tell(MEMORY, "0").map(|_| ())
 }
 
 /// Opens a file of the guest kernel's. None: it has no such file.

@@ -7,7 +7,6 @@
 
 mod acks;
 mod aqm;
-mod batch;
 mod capture;
 mod clock;
 mod connections;
@@ -59,19 +58,9 @@ use std::path::Path;
 fn main() {
     keep_memory();
     say::hook_panics();
-    match begin().and_then(|()| make()) {
+    match begin().and_then(|()| run::run(Path::new("/host/in"), Path::new("/host/out"))) {
         Ok(()) => say::power_off(),
         Err(e) => say::fail(&e),
-    }
-}
-
-/// The run in `/host/in`, or those in its subdirectories.
-fn make() -> Result<()> {
-    let (input, output) = (Path::new("/host/in"), Path::new("/host/out"));
-    if input.join("setup.json").exists() {
-        batch::only_run(input, output)
-    } else {
-        batch::runs(input, output)
     }
 }
 

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kernel modules of a run: loaded once a boot, their parameters written for each run.
-//!
-//! What a parameter was before a run wrote it is kept below [`KEPT`], so that a run that does not name it finds the
-//! default whatever ran before. That a module was loaded, and what it registers, is kept there too: runs of a batch are
-//! processes of their own.
+//! Kernel modules of a run: loaded, and their parameters written.
 
 use crate::error::{Error, Result};
 use crate::netns;
@@ -12,23 +8,22 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-/// In the initial file system, which is memory.
-const KEPT: &str = "/modules";
 const AVAILABLE: &str = "net.ipv4.tcp_available_congestion_control";
-/// What a module registers, beside its parameters: no parameter is called so.
-const OFFERS: &str = ".offers";
 /// The parameter that takes the run's zero.
 const ORIGIN: &str = "origin_ns";
 /// SYSLOG_ACTION_READ_ALL
 const READ_ALL: i32 = 3;
 
-/// Loads what is not loaded yet, from `input` (the boot's), and sets the parameters of this run.
+static OFFERS: OnceLock<String> = OnceLock::new();
+
+/// Loads the user's own from the run's input directory, and sets all parameters.
 pub fn prepare(setup: &Setup, input: &Path) -> Result<()> {
-    restore()?;
+    let mut offers = String::new();
     for module in &setup.modules {
         match &module.file {
-            Some(file) => load(module, &input.join(file))?,
+            Some(file) => offers += &load(module, &input.join(file))?,
             None if parameters(&module.name).is_dir() => {}
             None => {
                 let what =
@@ -39,7 +34,13 @@ pub fn prepare(setup: &Setup, input: &Path) -> Result<()> {
         }
         module.parameters.iter().try_for_each(|(name, value)| write(&module.name, name, value))?;
     }
+    OFFERS.get_or_init(|| offers);
     Ok(())
+}
+
+/// What the modules that were loaded register, ready to be put before what the kernel has; empty = none was.
+pub fn offers() -> &'static str {
+    OFFERS.get().map_or("", String::as_str)
 }
 
 /// Tells the run's zero on the monotonic clock to every module that asks for it.
@@ -52,30 +53,13 @@ pub fn set_origin(origin_ns: i64) -> Result<()> {
     Ok(())
 }
 
-/// What the modules that were loaded in this boot register, as words; empty = none was.
-pub fn offers() -> Result<String> {
-    let mut out = Vec::new();
-    for module in entries(Path::new(KEPT))? {
-        if let Ok(offers) = fs::read_to_string(Path::new(KEPT).join(&module).join(OFFERS)) {
-            out.push(match offers.as_str() {
-                "" => format!("the module {module} registers no congestion control; "),
-                offers => format!("the module {module} registers {offers}; "),
-            });
-        }
-    }
-    Ok(out.concat())
-}
-
 /// Where a module shows its parameters. The kernel writes names with _ for -.
 fn parameters(module: &str) -> PathBuf {
     Path::new("/sys/module").join(module.replace('-', "_")).join("parameters")
 }
 
-fn load(module: &Module, path: &Path) -> Result<()> {
-    let kept = Path::new(KEPT).join(&module.name);
-    if kept.join(OFFERS).exists() {
-        return Ok(());
-    }
+/// Loads a module; what it registers, as words.
+fn load(module: &Module, path: &Path) -> Result<String> {
     let file = File::open(path).map_err(|e| Error::Input(format!("open {}: {e}", path.display())))?;
     let before = netns::sysctl(AVAILABLE)?;
     // SAFETY: the parameters are an empty string that lives through the call.
@@ -95,7 +79,8 @@ fn load(module: &Module, path: &Path) -> Result<()> {
     }
     let after = netns::sysctl(AVAILABLE)?;
     let new: Vec<&str> = after.split(' ').filter(|name| !before.split(' ').any(|b| b == *name)).collect();
-    keep(&module.name, OFFERS, &new.join(" "))
+    let registers = if new.is_empty() { "no congestion control".into() } else { new.join(" ") };
+    Ok(format!("the module {} registers {registers}; ", module.name))
 }
 
 /// What the kernel said last about a module, ready to be put behind a colon.
@@ -128,9 +113,6 @@ fn write(module: &str, name: &str, value: &str) -> Result<()> {
         }
         Err(source) => return Err(Error::Kernel { attempt: format!("read {}", path.display()), source }),
     };
-    if !Path::new(KEPT).join(module).join(name).exists() {
-        keep(module, name, before.trim_end_matches('\n'))?;
-    }
     fs::write(&path, value).map_err(|e| {
         let hint = match e.raw_os_error() {
             Some(libc::EACCES | libc::EPERM) => format!("it can only be read: declare {name} with permissions 0644"),
@@ -138,26 +120,6 @@ fn write(module: &str, name: &str, value: &str) -> Result<()> {
         };
         Error::Lacks { what: format!("{of}: the guest kernel refuses it: {e}"), hint }
     })
-}
-
-/// Gives every parameter that a run of this boot has written the value that it had before.
-fn restore() -> Result<()> {
-    for module in entries(Path::new(KEPT))? {
-        for name in entries(&Path::new(KEPT).join(&module))?.into_iter().filter(|name| name != OFFERS) {
-            let kept = Path::new(KEPT).join(&module).join(&name);
-            let value = fs::read_to_string(&kept).map_err(|e| failed("read", &kept, e))?;
-            let path = parameters(&module).join(&name);
-            fs::write(&path, value).map_err(|e| failed("write", &path, e))?;
-        }
-    }
-    Ok(())
-}
-
-fn keep(module: &str, name: &str, text: &str) -> Result<()> {
-    let directory = Path::new(KEPT).join(module);
-    fs::create_dir_all(&directory).map_err(|e| failed("make", &directory, e))?;
-    let path = directory.join(name);
-    fs::write(&path, text).map_err(|e| failed("write", &path, e))
 }
 
 fn failed(what: &str, path: &Path, source: io::Error) -> Error {

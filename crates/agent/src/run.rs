@@ -14,38 +14,35 @@ use crate::play::Player;
 use crate::queue::with_maxima_of;
 use crate::sample::LostBetweenLinks;
 use crate::shell::Shell;
-use crate::{cures, leolink, modules, netns};
+use crate::{cures, modules, netns, say};
 use leowarp_timeline::record::LinkTotal;
 use leowarp_timeline::setup::{Discipline, LinkKind, Setup};
+use serde_json::json;
 use std::path::Path;
 
-/// All of it, from its input, which lies in the boot's directory or in one of its own there, into its output directory, which
-/// becomes the working one.
-pub fn run(boot_dir: &Path, input: &Input, output_dir: &Path) -> Result<()> {
+/// All of it, from its input directory into its output directory, which becomes the working one.
+pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
+    let input = Input::read(input_dir)?;
     std::env::set_current_dir(output_dir)
         .map_err(|source| Error::Output { file: output_dir.display().to_string(), source })?;
     let setup = &input.setup;
-    leolink::begin_draws(setup.seed)?;
-    // They count from the boot on: runs before this one may have had some.
-    let lost_before = LostBetweenLinks::since_boot()?;
-    modules::prepare(setup, boot_dir)?;
+    modules::prepare(setup, input_dir)?;
     allow_congestion_controls()?;
 
-    cures::discard(setup)?;
     let mut network = Network::new(setup, &input.tables)?;
     let first = input.events_of_start();
     let paths = network.apply(&input.events[..first])?;
     disable_segmentation_offload(setup, &network)?;
     let flows = Flows::open(&network, setup)?;
-    let shell = Shell::open(&network, setup, boot_dir)?;
-    let live = Live::open(&network, setup, boot_dir)?;
+    let shell = Shell::open(&network, setup, input_dir)?;
+    let live = Live::open(&network, setup, input_dir)?;
 
     // The same instants of the virtual clock in every run: what reads it or sleeps from here on is part of the result.
     let clock = Clock::begin();
+    say::line(&json!({ "start_ns": clock.start_ns }));
     network.begin(clock.start_ns)?;
     modules::set_origin(clock.start_ns)?;
     clock.sleep_until(-LEAD_NS)?;
-    leolink::forget_earlier_runs()?;
     let context = Context::new(setup, &input.events, clock);
     let capture = setup.observe.truth.then(|| Capture::open(&context, &network)).transpose()?;
     let mut player = Player::open(&context, network, flows)?;
@@ -85,7 +82,7 @@ pub fn run(boot_dir: &Path, input: &Input, output_dir: &Path) -> Result<()> {
             held_pkts: held_pkts(setup, &links_drained)
                 .map(|in_links| Ok::<_, Error>(in_links + cures::held_behind_links_pkts(setup)?))
                 .transpose()?,
-            lost_between_links: LostBetweenLinks::since_boot()?.since(lost_before),
+            lost_between_links: LostBetweenLinks::so_far()?,
         })?,
         None => Outcome::of_receivers(setup, player.transfers())?,
     };

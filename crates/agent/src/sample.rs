@@ -217,20 +217,12 @@ pub struct LostBetweenLinks {
 }
 
 impl LostBetweenLinks {
-    /// All since the boot.
-    pub fn since_boot() -> Result<Self> {
+    /// Those so far.
+    pub fn so_far() -> Result<Self> {
         Ok(Self {
             no_route_pkts: statistic("/proc/net/stat/rt_cache", "in_no_route")?,
             unresolved_pkts: statistic("/proc/net/stat/arp_cache", "unresolved_discards")?,
         })
-    }
-
-    /// Those since an earlier count.
-    pub fn since(self, before: Self) -> Self {
-        Self {
-            no_route_pkts: self.no_route_pkts - before.no_route_pkts,
-            unresolved_pkts: self.unresolved_pkts - before.unresolved_pkts,
-        }
     }
 }
 

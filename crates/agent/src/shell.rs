@@ -38,14 +38,14 @@ pub struct Shell {
 
 impl Shell {
     /// Makes ready what it will see; nothing runs yet. None = the run has none.
-    pub fn open(network: &Network, setup: &Setup, boot_dir: &Path) -> Result<Option<Self>> {
+    pub fn open(network: &Network, setup: &Setup, input_dir: &Path) -> Result<Option<Self>> {
         let Some(spec) = &setup.shell else { return Ok(None) };
         let wanted = Wanted { name: "shell", host_dir: &spec.root, storage_bytes: spec.storage_bytes, directory: None };
         let place = Place::open(network, setup, setup.hosts[spec.at].node, &wanted)?;
         if spec.terminal.is_some() {
             place.root.add_terminal(CONSOLE)?;
         }
-        let input = spec.input.as_ref().map(|name| boot_dir.join(name));
+        let input = spec.input.as_ref().map(|name| input_dir.join(name));
         Ok(Some(Self { spec: Arc::new(spec.clone()), place: Arc::new(place), input, pid: Arc::default() }))
     }
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leowarp.guest.batch import run_batch
 from leowarp.guest.boot_input import put_input
 from leowarp.guest.drive import GuestProgress, GuestResult, check, drive
 from leowarp.guest.image import GuestImage, guest_image
@@ -55,7 +54,6 @@ __all__ = [
     "mistakes",
     "modules_of",
     "run",
-    "run_batch",
     "run_live",
     "run_shell",
     "write_input",

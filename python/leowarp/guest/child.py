@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import select
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from leowarp.errors import HostError
 from leowarp.guest.own_time import POLL_S
@@ -43,7 +47,7 @@ class Child:
         Once it was reaped: its exit status, or less the signal that ended it.
     rusage : resource.struct_rusage, optional
         Likewise: what it used. `ru_maxrss` is its largest resident size in KiB as the host's kernel counted it; what
-        is less than the launcher's own 7 MiB is told as those.
+        is less than the launcher's own 10 MiB is told as those.
 
     Raises
     ------
@@ -62,17 +66,25 @@ class Child:
         self.returncode: int | None = None
         self.rusage: resource.struct_rusage | None = None
         self._ended: int | None = None
-        # The guest's process id comes back through a pipe: it is the launcher's sibling, so Popen does not know it.
+        # The guest's process id comes back through a pipe, which its kernel closes.
         answer, pipe = os.pipe()
-        told = b""
+        told, launcher, others = b"", _launcher(), descriptors or {}
+        request = {
+            "command": list(command), "directory": str(directory), "environment": dict(environment),
+            "numbers": list(others.values()),
+        }  # fmt: skip
         try:
-            self._launcher = _launched(command, directory, environment, output, pipe, descriptors or {})
+            try:
+                with output.open("wb") as file:
+                    launcher.ask(request, [file.fileno(), pipe, *others])
+            finally:
+                os.close(pipe)
             try:
                 while piece := os.read(answer, 64):
                     told += piece
             except BaseException:
                 # An interruption. Whoever was made tells its process id before it does anything else.
-                self._end_launcher()
+                launcher.end()
                 while piece := os.read(answer, 64):
                     told += piece
                 if told:
@@ -82,9 +94,8 @@ class Child:
         finally:
             os.close(answer)
         if not told:
-            self._end_launcher()
-            *_, why = ["no word of the launcher", *output.read_text(errors="replace").strip().splitlines()]
-            raise HostError(f"starting {command[0]}: {why}")
+            words = [*launcher.end().splitlines(), *output.read_text(errors="replace").splitlines()]
+            raise HostError(f"starting {command[0]}: {words[-1] if words else 'no word of the launcher'}")
         self.pid = int(told)
         # A descriptor that is readable once the process has ended: select waits for it without polling or reaping.
         self._ended = os.pidfd_open(self.pid)
@@ -123,40 +134,60 @@ class Child:
             os.close(self._ended)
             self._ended = None
         # The processes of a guest die with their tracer (PTRACE_O_EXITKILL), as soon as the host gets round to it.
-        for pid in members_of_session(self.pid):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        while members_of_session(self.pid):
-            time.sleep(POLL_S)
-        self._end_launcher()
-
-    def _end_launcher(self) -> None:
-        """The launcher has nothing left to end, or nothing yet."""
-        self._launcher.kill()
-        self._launcher.wait()
+        # Mostly nobody is left, and the host says so at once; to look at all processes of the machine takes longer.
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+            while members_of_session(self.pid):
+                time.sleep(POLL_S)
 
 
-def _launched(
-    command: Sequence[str],
-    directory: Path,
-    environment: Mapping[str, str],
-    output: Path,
-    pipe: int,
-    descriptors: Mapping[int, int],
-) -> subprocess.Popen[bytes]:
-    """The launcher, started; the writing end of the pipe is closed here, so that reading ends when the child has
-    written.
-    """
-    launcher = Path(__file__).with_name("launch.py")
-    # -I and -S: no site-packages, no user's settings. The launcher stays small, and its size is what peak memory begins
-    # at.
-    pairs = ",".join(f"{own}:{number}" for own, number in descriptors.items())
-    words = [sys.executable, "-I", "-S", str(launcher), str(os.getpid()), str(pipe), pairs, *command]
-    try:
-        with output.open("wb") as file:
-            return subprocess.Popen(
-                words, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=file,
-                stderr=subprocess.STDOUT, pass_fds=[pipe, *descriptors], start_new_session=True,
+class _Launcher:
+    """`launch.py`, running: it starts guests, as children of this process, until it is ended or forgotten."""
+
+    def __init__(self) -> None:
+        own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # -I and -S: no site-packages, no user's settings. The launcher stays small, and its size is what peak memory
+        # begins at.
+        words = [sys.executable, "-I", "-S", str(Path(__file__).with_name("launch.py")), str(os.getpid())]
+        with theirs:
+            process = subprocess.Popen(
+                words, cwd="/", env={}, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                start_new_session=True,
             )  # fmt: skip
-    finally:
-        os.close(pipe)
+        self._socket, self._owner_pid = own, os.getpid()
+        self._finish = weakref.finalize(self, _finished, self._owner_pid, process, own)
+
+    @property
+    def serves(self) -> bool:
+        """Whether it was not ended, and is this process' own: one that was forked has its parent's."""
+        return self._finish.alive and self._owner_pid == os.getpid()
+
+    def ask(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
+        """Has it start a guest; `descriptors` are its output, the pipe for its process id, and others."""
+        # One that has died has last words, and answers nothing.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            socket.send_fds(self._socket, [json.dumps(request).encode()], descriptors)
+
+    def end(self) -> str:
+        """Ends it, if it still runs; its last words."""
+        return self._finish() or ""
+
+
+def _finished(owner_pid: int, process: subprocess.Popen[bytes], own: socket.socket) -> str:
+    own.close()
+    if os.getpid() != owner_pid:
+        return ""
+    process.kill()
+    _, words = process.communicate()
+    return words.decode(errors="replace")
+
+
+def _launcher() -> _Launcher:
+    """The one of this thread: its guests die with the thread that has started their launcher (prctl(2))."""
+    launcher: _Launcher | None = getattr(_OF_THREAD, "launcher", None)
+    if launcher is None or not launcher.serves:
+        launcher = _OF_THREAD.launcher = _Launcher()
+    return launcher
+
+
+_OF_THREAD = threading.local()

@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -95,7 +96,8 @@ input()
 
 @pytest.fixture
 def launchers(monkeypatch):
-    """Each launcher that was started."""
+    """Each launcher that was started, of which this thread has none before."""
+    children._launcher().end()
 
     class Kept(subprocess.Popen):
         def __init__(self, *arguments, **settings):
@@ -107,15 +109,51 @@ def launchers(monkeypatch):
     return kept
 
 
-def test_its_launcher_holds_nothing_of_it_and_ends_with_it(start, launchers):
-    child = start("import time; time.sleep(3600)")
+def held(launcher):
+    """What a launcher has open, but for its own socket and the pipe for its last words."""
+    names = [str(each.readlink()) for each in Path(f"/proc/{launcher.pid}/fd").iterdir()]
+    return [name for name in names if not name.startswith(("socket:", "pipe:"))]
+
+
+def test_a_launcher_holds_nothing_of_its_guests_but_their_ends(start, launchers):
+    first, second = (start("import time; time.sleep(3600)") for _ in range(2))
     [launcher] = launchers
     assert Path(f"/proc/{launcher.pid}/cwd").readlink() == Path("/")
-    files = {str(each.readlink()) for each in Path(f"/proc/{launcher.pid}/fd").iterdir()}
-    assert files == {"/dev/null", "anon_inode:[pidfd]"}
-    os.kill(child.pid, signal.SIGKILL)
-    # Nobody has killed it: it sees the end of its program by itself.
-    assert launcher.wait() == 0
+    # Its parent's end, and those of two guests
+    wait_until(lambda: sorted(held(launcher)) == ["/dev/null", *["anon_inode:[pidfd]"] * 3], launcher)
+    os.kill(first.pid, signal.SIGKILL)
+    wait_until(lambda: sorted(held(launcher)) == ["/dev/null", *["anon_inode:[pidfd]"] * 2], launcher)
+    assert not second.has_ended(0.0)
+
+
+def test_a_launcher_ends_what_a_guest_has_left(start, launchers):
+    child = start("import os, time; os.fork() or time.sleep(3600)")
+    child.reap()
+    wait_until_gone(lambda: children.members_of_session(child.pid))
+
+
+def test_a_launcher_ends_with_its_thread(tmp_path, launchers):
+    def work():
+        with Child([sys.executable, "-S", "-c", ""], tmp_path, {}, tmp_path / "console") as child:
+            child.reap()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    start_of_this_thread = Child([sys.executable, "-S", "-c", ""], tmp_path, {}, tmp_path / "console")
+    start_of_this_thread.end()
+    of_thread, _ = launchers
+    assert of_thread.poll() is not None
+
+
+def test_a_launcher_that_was_killed_is_replaced(start, launchers):
+    start("").reap()
+    launchers[0].kill()
+    launchers[0].wait()
+    with pytest.raises(HostError, match="no word of the launcher"):
+        start("")
+    assert start("").reap() is not None
+    assert len(launchers) == 2
 
 
 def test_an_interruption_while_it_starts_leaves_no_process(tmp_path, monkeypatch, launchers):
@@ -149,6 +187,14 @@ def test_an_interruption_while_it_starts_leaves_no_process(tmp_path, monkeypatch
 
 def test_a_launcher_that_fails_is_quoted(tmp_path, monkeypatch):
     (tmp_path / "launch.py").write_text("raise OSError(1, 'clone(CLONE_PARENT)')")
+    children._launcher().end()
     monkeypatch.setattr(children, "__file__", str(tmp_path / "child.py"))
     with pytest.raises(HostError, match=r"starting /bin/true: .*clone\(CLONE_PARENT\)"):
         Child(["/bin/true"], tmp_path, {}, tmp_path / "console")
+
+
+def test_a_program_that_cannot_be_started_says_why_on_its_console(tmp_path):
+    with Child([str(tmp_path / "absent")], tmp_path, {}, tmp_path / "console") as child:
+        child.reap()
+        assert child.returncode == 1
+    assert "No such file or directory" in (tmp_path / "console").read_text()

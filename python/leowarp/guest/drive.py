@@ -5,6 +5,7 @@ Nothing that differs between two machines, users or days may reach the guest: it
 the names of its files are constants, and its directory is `/proc/self/cwd` (a relative name is not one for hostfs).
 """
 
+import functools
 import json
 import shutil
 import time
@@ -13,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from leowarp.errors import GuestError, LeowarpError
+from leowarp.errors import GuestError
 from leowarp.guest import diagnose, host
 from leowarp.guest.child import Child
 from leowarp.guest.complaints import Complaints
@@ -180,8 +181,14 @@ def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
     if out.exists():
         shutil.rmtree(out)
     out.mkdir()
-    (directory / "init.cpio").write_bytes(initramfs(image.agent))
+    (directory / "init.cpio").write_bytes(_initramfs(image.agent, image.agent.stat().st_mtime_ns))
     return directory
+
+
+@functools.lru_cache(maxsize=1)
+def _initramfs(agent: Path, changed_ns: int) -> bytes:
+    """The archive with an agent that was changed last at `changed_ns`: a process has the same one for all its runs."""
+    return initramfs(agent)
 
 
 def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[str] = ()) -> list[str]:
@@ -192,7 +199,6 @@ def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[st
     """
     memory_mib = -(-memory_bytes // host.MIB)
     return [
-        # The line is mixed into the kernel's random pool: one more word on it, and every draw of the guest is another.
         f"mem={memory_mib}M",
         "initrd=init.cpio",
         # The working directory by a name that is the same for everybody: where the run lies must not reach the guest.
@@ -234,8 +240,7 @@ class Spent:
 class Watched:
     """One guest from boot to end.
 
-    `run_number` and `virtual_ns` are what it spoke of last: the run of a batch (None: there is but one), and its
-    clock. `errors` holds the agent's first error of each run.
+    `virtual_ns` is what its agent told last of its clock, `error` the agent's first error.
     """
 
     def __init__(
@@ -256,12 +261,11 @@ class Watched:
         self._on_progress = on_progress
         self._patience = patience
         self._console_text = ""
-        # Names of the user's modules, which are in the kernel from the boot's first run on.
+        # Names of the user's modules.
         self._modules = sorted(file.stem for file in (work / "in" / MODULES).glob("*.ko"))
         self._complaints = Complaints(self._modules)
         self.virtual_ns: int | None = None
-        self.run_number: int | None = None
-        self.errors: dict[int | None, dict] = {}
+        self.error: dict | None = None
 
     def run(self, seed: int, memory_bytes: int) -> Spent:
         """Boot it and wait for its end, whatever that is.
@@ -349,35 +353,31 @@ class Watched:
     def _hear(self, console: Console) -> None:
         for line in console.lines():
             if isinstance(line, str):
-                self._complaints.hear(line, self.run_number, self.virtual_ns)
+                self._complaints.hear(line)
                 continue
-            self.run_number = line.get("run")
             if "t_ns" in line:
                 self.virtual_ns = int(line["t_ns"])
-            if "error" in line:
-                self.errors.setdefault(self.run_number, line)
+            if "start_ns" in line:
+                self._complaints.start_ns = int(line["start_ns"])
+            if "error" in line and self.error is None:
+                self.error = line
 
-    def _words(self, console: str, run_number: int | None = None) -> diagnose.Words:
-        complaints = self._complaints.sentences(run_number)
+    def _words(self, console: str) -> diagnose.Words:
+        complaints = self._complaints.sentences()
         return diagnose.Words(console, self._console_file, self._work, self._modules, complaints)
 
-    def failure(self, spent: Spent, run_number: int | None = None) -> LeowarpError | None:
-        """What a run's error or the guest's end means, or None if nothing speaks against a good end."""
-        error = self.errors.get(run_number)
-        return diagnose.failure(spent.returncode, error, self._words(self._console_text, run_number))
-
     def tell(self, on_warning: Callable[[str], None]) -> None:
-        """Pass on the kernel's complaints in a guest with one run."""
+        """Pass on the kernel's complaints."""
         for sentence in self._complaints.sentences():
             on_warning(sentence)
 
-    def result(self, out: Path, end: dict, spent: Spent, run_number: int | None = None, runs: int = 1) -> GuestResult:
-        """The result of a run with its records in `out`, which had an equal share of a boot of `runs` runs."""
-        complaints = tuple(self._complaints.sentences(run_number))
-        return GuestResult(out, end, spent.cpu_s / runs, spent.wall_s / runs, spent.peak_memory_bytes, complaints)
+    def result(self, out: Path, end: dict, spent: Spent) -> GuestResult:
+        """The result of the run with its records in `out`."""
+        complaints = tuple(self._complaints.sentences())
+        return GuestResult(out, end, spent.cpu_s, spent.wall_s, spent.peak_memory_bytes, complaints)
 
     def ending(self, spent: Spent) -> dict:
-        """The `end.json` of a guest with one run.
+        """The guest's `end.json`.
 
         Raises
         ------
@@ -385,7 +385,8 @@ class Watched:
             If there is no good one: the agent's own error, what the console and the exit status mean, or how far the
             guest came.
         """
-        error = self.failure(spent)
+        words = self._words(self._console_text)
+        error = diagnose.failure(spent.returncode, self.error, words)
         if error is not None:
             raise error
         try:
@@ -393,7 +394,7 @@ class Watched:
         except FileNotFoundError as missing:
             reached = "before its start" if self.virtual_ns is None else f"after {self.virtual_ns / 1e9:g} s"
             message = f"the guest ended {reached} of {self._duration_ns / 1e9:g} s without out/end.json"
-            raise diagnose.with_disk(GuestError, message, None, self._words(self._console_text)) from missing
+            raise diagnose.with_disk(GuestError, message, None, words) from missing
 
 
 def end_of(out: Path) -> dict:

@@ -11,7 +11,6 @@ import pyarrow as pa
 from leowarp.ephemeris import Ephemeris
 from leowarp.routes import Routes
 from leowarp.scenario.medium_section import MediumSection
-from leowarp.scenario.queues import QueueKeys
 from leowarp.scenario.schema import Plan
 
 
@@ -114,14 +113,3 @@ class PlannedMedium(ABC, Generic[SectionT]):
     def likely_hops(self) -> int:
         """How many links a packet passes, roughly."""
         return 1
-
-    def queue_disciplines(self) -> frozenset[str]:
-        """What waits before the serialisers of its links.
-
-        Returns
-        -------
-        disciplines : frozenset of str
-            Of fifo, codel, fq_codel, pie, fq_pie, cake and red. Which of them a run has decides whether it may share a
-            boot with others: some have timers that are older than the run's start.
-        """
-        return frozenset((self.section.queue_discipline,)) if isinstance(self.section, QueueKeys) else frozenset()

@@ -90,7 +90,6 @@ def test_acknowledgements_are_delayed_with_one_timer_that_the_module_gets(tmp_pa
     assert resolve(load(plan_path)) == on
     again = resolve(load(plan_path, ["tcp.delayed_ack_timer=30 ms"]))
     assert again.modules == {"delack": {"max_ns": "30000000"}}
-    assert on.boot() != again.boot() != plan.boot()
     assert resolve(load(plan_path, ["tcp.delayed_ack=adaptive"])).modules == {}
 
 

@@ -68,18 +68,6 @@ class Plan(PlanSections):
         flows = tuple(dataclasses.replace(flow, named_in=None) for flow in self.flows)
         return dataclasses.replace(self, guest=guest, flows=flows)
 
-    def boot(self) -> str:
-        """What the runs of one boot have in common: the guest, its own sysctls and its modules' parameters.
-
-        Returns
-        -------
-        str
-            Equal for two plans if they may share a boot as far as this goes; nothing else is to be read from it.
-        """
-        # Sorted: two plans that give the same parameters in another order share a boot.
-        modules = {name: sorted(parameters.items()) for name, parameters in sorted(self.modules.items())}
-        return repr((self.guest, sorted(self.sysctl.items()), modules))
-
     def inputs(self) -> list[Path]:
         """Files that the plan names, to be copied into the run directory (`00-inputs/`).
 

@@ -185,7 +185,7 @@ def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: 
     header = ["group", "what for", "runs here", "of", "failed", "CPU, s", "of which in the guest, s", "CPU a run, s",
               "virtual time, s", "wall clock, all starts"]  # fmt: skip
     caption = (
-        "What it cost, measured. In the guest: boot (one for a batch of runs), building the network, packets, records. "
+        "What it cost, measured. In the guest: boot, building the network, packets, records. "
         "The rest: plans, reading the records, metrics, rows. The wall clock includes starts that were interrupted."
     )
     return html.table(caption, header, lines, left=frozenset((0, 1)))

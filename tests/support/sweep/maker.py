@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes runs that boot nothing, notes that they were made, and does what their seed says.
 
-A file `seed-<N>` in the maker's folder says what the run of that seed does: `fail`, `host`, `raise`, `kill`,
-`kill-once`, or `down` (in company). A file `most` says which line of `made` is the last whose run goes on; later ones
-wait for leave.
+A file `seed-<N>` in the maker's folder says what the run of that seed does: `fail`, `host`, `raise`, `kill` or
+`kill-once`. A file `most` says which line of `made` is the last whose run goes on; later ones wait for leave.
 """
 
 import os
@@ -59,10 +58,7 @@ class FakeMaker:
         scratch.mkdir(parents=True)
         (scratch / "rubbish").write_text("of a worker")
         for index, plan in enumerate(plans):
-            yield self._made(index, plan, out[index], len(plans) == 1)
-
-    def shareable(self, plan):
-        return plan.flows[0].congestion_control != "bbr"
+            yield self._made(index, plan, out[index])
 
     def image_sha256(self, kernel, on_message=None, on_progress=None):
         # Workers ask without a word to show.
@@ -75,7 +71,7 @@ class FakeMaker:
             log.write("asked\n")
         return {"printk": {}, "tcp_bic": {"beta": Parameter("int", 0o644), "fixed": Parameter("int", 0o444)}}
 
-    def _made(self, index, plan, out, alone):
+    def _made(self, index, plan, out):
         seed = plan.run.seed
         told = self.folder / f"seed-{seed}"
         todo = told.read_text() if told.exists() else ""
@@ -90,8 +86,6 @@ class FakeMaker:
         match todo:
             case "fail":
                 return Made(index, None, error=GuestError(f"the guest of seed {seed} panicked", "look at its console"))
-            case "down" if not alone:
-                return Made(index, None, error=GuestError("another run took the guest down"))
             case "host":
                 return Made(index, None, error=HostError("the file system of the scratch is full", "free some space"))
             case "raise":

@@ -112,7 +112,7 @@ pub fn set_congestion_control(fd: &OwnedFd, name: &str) -> Result<()> {
     let available = crate::netns::sysctl("net.ipv4.tcp_available_congestion_control")?;
     Err(Error::Lacks {
         what: format!("congestion_control = {name:?}: this guest kernel does not have it"),
-        hint: format!("{}it has: {available}", crate::modules::offers()?),
+        hint: format!("{}it has: {available}", crate::modules::offers()),
     })
 }
 

@@ -31,9 +31,9 @@ pub struct Live {
 
 impl Live {
     /// Opens what it needs in the namespaces of both hosts. None = the run has none.
-    pub fn open(network: &Network, setup: &Setup, boot_dir: &Path) -> Result<Option<Self>> {
+    pub fn open(network: &Network, setup: &Setup, input_dir: &Path) -> Result<Option<Self>> {
         let Some(spec) = &setup.live else { return Ok(None) };
-        let relay = Relay::open(network, setup, spec, raw(CONSOLE)?, boot_dir)?;
+        let relay = Relay::open(network, setup, spec, raw(CONSOLE)?, input_dir)?;
         Ok(Some(Self { relay, gate: Gate::new(raw(GATE)?), step_ns: spec.step_ns }))
     }
 

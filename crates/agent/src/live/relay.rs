@@ -67,7 +67,7 @@ pub struct Relay {
 
 impl Relay {
     /// Listens at the far end.
-    pub fn open(network: &Network, setup: &Setup, spec: &setup::Live, console: File, boot_dir: &Path) -> Result<Self> {
+    pub fn open(network: &Network, setup: &Setup, spec: &setup::Live, console: File, input_dir: &Path) -> Result<Self> {
         let hosts = [&setup.hosts[spec.from], &setup.hosts[spec.to]];
         let to = hosts[1].address;
         let bound = || {
@@ -92,7 +92,7 @@ impl Relay {
         Ok(Self {
             spec: spec.clone(),
             console,
-            pieces: boot_dir.join(PIECES),
+            pieces: input_dir.join(PIECES),
             pieces_read: 0,
             partial: Vec::new(),
             home,

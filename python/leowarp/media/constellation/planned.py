@@ -31,10 +31,6 @@ class PlannedConstellation(PlannedMedium[Constellation]):
         # examples/madrid-tokyo.toml has 6 or 7; one more, for a cost that is guessed too low is the worse guess.
         return 8
 
-    def queue_disciplines(self) -> frozenset[str]:
-        """Of both kinds of link, which may differ."""
-        return frozenset((self.plan.isl.queue_discipline, self.plan.ground.queue_discipline))
-
 
 def _given(ephemeris: Ephemeris | None) -> Ephemeris:
     """The ephemeris, which only a plan without a constellation may lack."""

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from leowarp.errors import TraceError
-from leowarp.running.shared_boot import shareable
 from leowarp.study.claim import judged
 from leowarp.study.cures import changes as route_changes
 from leowarp.study.cures import evidence as ev
@@ -79,7 +78,7 @@ def test_a_path_that_is_kept_changes_less_often():
 @functools.cache
 def planned(name):
     (part,) = (part for part in runs.parts() if part.name == name)
-    return part, expand(StudyFile.of(part.content), shareable)
+    return part, expand(StudyFile.of(part.content))
 
 
 @pytest.mark.slow

@@ -13,7 +13,6 @@ import pytest
 from leowarp import units
 from leowarp.errors import GuestError, TraceError
 from leowarp.report import style
-from leowarp.running.shared_boot import shareable
 from leowarp.scenario import load, resolve
 from leowarp.scenario.examples import example_file
 from leowarp.study import parts as study_parts
@@ -52,7 +51,7 @@ def test_every_part_has_as_many_runs_as_it_says_and_a_quick_one_some_of_each():
     for part in runs.parts():
         if part.name == "capacity":
             continue
-        planned = expand(StudyFile.of(part.content), shareable)
+        planned = expand(StudyFile.of(part.content))
         assert len(planned) == part.runs, part.name
         assert 0 < sum(part.in_quick(run.values, run.seed) for run in planned) < len(planned)
 
@@ -87,7 +86,7 @@ def test_scenarios_are_what_the_groups_take_them_for():
 def test_variants_differ_in_what_their_names_say():
     parts = {part.name: part for part in runs.parts()}
     groups = {
-        name: {run.values["name"]: run.combination.plan for run in expand(StudyFile.of(parts[name].content), shareable)}
+        name: {run.values["name"]: run.combination.plan for run in expand(StudyFile.of(parts[name].content))}
         for name in ("main", "cures", "others", "repairs", "beside", "clean")
     }
     alone = {name: plan for group in ("main", "cures", "others", "repairs") for name, plan in groups[group].items()}

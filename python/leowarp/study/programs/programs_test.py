@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from leowarp.errors import HostError, TraceError
-from leowarp.running.shared_boot import shareable
 from leowarp.study import drawing
 from leowarp.study.claim import judged
 from leowarp.study.programs import (
@@ -113,7 +112,7 @@ def test_a_page_is_asked_for_by_its_protocol(name):
 @pytest.mark.slow
 def test_groups_have_as_many_runs_as_they_say_and_a_quick_study_some_of_each():
     for part in runs.parts(EVERYBODY, Path("/there")) + application_runs.parts(EVERYBODY, Path("/there")):
-        found = expand(StudyFile.of(part.content), shareable)
+        found = expand(StudyFile.of(part.content))
         assert len(found) == part.runs
         assert 0 < sum(part.in_quick(run.values, run.seed) for run in found) < part.runs
         assert len({run.values["name"] for run in found}) == len(found)

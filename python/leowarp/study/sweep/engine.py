@@ -168,7 +168,7 @@ def run_study(
             raise ScenarioError(f"{folder} is a study's directory, and --out names another", "leave --out away")
         return _gone_on(folder, options)
     file = study if isinstance(study, StudyFile) else StudyFile.load(study)
-    planned = expand(file, maker.shareable)
+    planned = expand(file)
     folder = Path(out) if out is not None else Path("studies") / file.name
     return _started(folder, file, planned, options)
 

@@ -25,7 +25,6 @@ from leowarp.study.sweep.plans import read_facts
 from leowarp.study.sweep.status import study_status
 from leowarp.study.sweep.store import Store
 from support.sweep.in_process import Unsynced, made_so_far
-from support.sweep.maker import FakeMaker
 
 
 def say(fake, seed, what):
@@ -143,20 +142,13 @@ def test_a_failed_run_is_a_row_and_is_made_again_only_when_asked(quick, study_fi
     assert {(row["seed"], row["error_kind"], row["flow0_goodput_mean_bps"]) for row in rows} == {
         (2, "GuestError", None)
     }
-    # Each in company first, then alone.
-    assert made_so_far(fake) == 12 + 4
+    assert made_so_far(fake) == 12
     (fake / "seed-2").unlink()
     assert len(quick(study_file()).failures) == 4
-    assert made_so_far(fake) == 16
+    assert made_so_far(fake) == 12
     assert quick(study_file(), retry_failed=True).failures == {}
-    assert made_so_far(fake) == 20
+    assert made_so_far(fake) == 16
     assert len(quick(study_file()).table()) == 12
-
-
-def test_a_run_that_another_took_down_is_made_alone(quick, study_file, fake):
-    say(fake, 2, "down")
-    assert quick(study_file()).failures == {}
-    assert made_so_far(fake) == 12 + 4
 
 
 def test_a_mistake_of_ours_fails_the_run_that_it_meets(quick, study_file, fake):
@@ -257,7 +249,7 @@ def test_a_dry_run_beside_a_study_counts_the_journal_and_the_runs_of_the_study_a
     with (tmp_path / "out" / "journal.jsonl").open("a") as journal:
         journal.write(json.dumps({**rows[0], "cpu_s": 12.5}) + "\n")
         journal.write(json.dumps({**rows[0], "run_id": "gone", "plan_sha256": "gone", "cpu_s": 1e6}) + "\n")
-    told = dry_run(file, tmp_path / "out", FakeMaker(tmp_path))
+    told = dry_run(file, tmp_path / "out")
     assert (told["runs"], told["made"]) == (12, 12)
     assert told["cpu_s_per_run"] == pytest.approx((11 * 0.5 + 12.5) / 12)
 

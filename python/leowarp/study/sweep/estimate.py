@@ -20,7 +20,6 @@ from leowarp.scenario import Plan
 from leowarp.study.sweep.expand import PlannedRun, expand
 from leowarp.study.sweep.file import StudyFile
 from leowarp.study.sweep.keys import column_name, text_of
-from leowarp.study.sweep.maker import GUESTS, Maker
 from leowarp.study.sweep.ranges import seeds_in_words
 from leowarp.study.sweep.store import read_results
 
@@ -33,7 +32,7 @@ SEGMENT_BYTES = 1448
 """Payload of a full TCP segment with timestamps over Ethernet's 1500 B."""
 
 
-def dry_run(path: Path | str, out: Path | str | None = None, maker: Maker = GUESTS) -> dict[str, Any]:
+def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     """What `run_study` would do, for `leowarp study --dry-run`.
 
     Parameters
@@ -42,15 +41,12 @@ def dry_run(path: Path | str, out: Path | str | None = None, maker: Maker = GUES
         The study file.
     out : path, optional
         The directory that would be used, of which results are counted; `studies/<name>` if not given.
-    maker : Maker
-        What would make the runs; it says which may share a boot.
 
     Returns
     -------
     dict
-        `study`, `out`; `runs` (all), `made` (that have a row), `alone` (that boot alone); `cpu_s_per_run`,
-        `cpu_s_is_measured`, `left_s` (on all cores of this machine), `results_bytes`; `parameters` and `costs` (rows of
-        tables), `first_runs` (texts).
+        `study`, `out`; `runs` (all), `made` (that have a row); `cpu_s_per_run`, `cpu_s_is_measured`, `left_s` (on all
+        cores of this machine), `results_bytes`; `parameters` and `costs` (rows of tables), `first_runs` (texts).
 
     Raises
     ------
@@ -60,7 +56,7 @@ def dry_run(path: Path | str, out: Path | str | None = None, maker: Maker = GUES
         If the results that are there are damaged.
     """
     file = StudyFile.load(path)
-    runs = expand(file, maker.shareable)
+    runs = expand(file)
     folder = Path(out) if out is not None else Path("studies") / file.name
     costs_s = _costs_s(folder, {run.plan_sha256 for run in runs})
     # By the plan and not by run id, which holds kernel and agent: a dry run builds neither.
@@ -69,14 +65,12 @@ def dry_run(path: Path | str, out: Path | str | None = None, maker: Maker = GUES
     cpu_s, measured = _cpu_s(costs_s, runs)
     # A run of one guest keeps one core busy (virtual time with one processor), so runs scale with cores.
     cores = len(os.sched_getaffinity(0))
-    alone = sum(not run.combination.boot for run in runs)
     how = "as measured so far" if measured else "a rough guess"
     return {
         "study": file.name,
         "out": str(folder),
         "runs": len(runs),
         "made": made,
-        "alone": alone,
         "cpu_s_per_run": cpu_s,
         "cpu_s_is_measured": measured,
         "left_s": left * cpu_s / cores,
@@ -84,7 +78,6 @@ def dry_run(path: Path | str, out: Path | str | None = None, maker: Maker = GUES
         "parameters": _parameters(file),
         "costs": [
             {"quantity": "runs that have a result in " + str(folder), "value": f"{made:,}"},
-            {"quantity": "runs that boot alone (the others share boots)", "value": f"{alone:,}"},
             {"quantity": f"CPU seconds a run, {how}", "value": f"{cpu_s:.2g}"},
             {"quantity": f"time on {cores} cores, {how}", "value": clock(left * cpu_s / cores)},
             {"quantity": "size of the results, a rough guess", "value": _size(len(runs) * ROW_BYTES)},
@@ -189,7 +182,7 @@ def _size(count_bytes: float) -> str:
 
 
 # Guesses, for want of anything better before the first run: docs/performance.md has what packets and hops cost, a run
-# of nothing costs a share of the boot, building the network, and metrics.
+# of nothing costs a boot, building the network, and metrics.
 RUN_CPU_S = 0.1
 """Of a run in which nothing is sent."""
 PACKET_CPU_S = 1.2e-6

@@ -7,7 +7,7 @@ import dataclasses
 import hashlib
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,14 +40,11 @@ class Combination:
         Columns of the results -> what stands there, see `keys.columns_of`.
     plan : Plan
         With the scenario's own seed.
-    boot : str
-        Runs of the same text may share a boot; empty: a run boots alone.
     """
 
     values: Mapping[str, Any]
     columns: Mapping[str, Any]
     plan: Plan
-    boot: str
 
     def __str__(self) -> str:
         """Its values, for messages."""
@@ -122,14 +119,12 @@ class PlannedRun:
         return ", ".join([*filter(None, [str(self.combination)]), f"seed {self.seed}"])
 
 
-def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedRun]:
+def expand(study: StudyFile) -> list[PlannedRun]:
     """Every run of a study, checked: each is a valid plan before any is made.
 
     Parameters
     ----------
     study : StudyFile
-    shareable : callable
-        `shareable(plan) -> bool`: whether a plan may share a boot with others (`Maker.shareable`).
 
     Returns
     -------
@@ -146,7 +141,7 @@ def expand(study: StudyFile, shareable: Callable[[Plan], bool]) -> list[PlannedR
     wrong: dict[Problem, str] = {}
     for values in values_of(study):
         try:
-            combinations.append(_combination(study, values, shareable))
+            combinations.append(_combination(study, values))
             # A file whose content the timeline would refuse (a measured path) is found here, before the first run.
             media.check(combinations[-1].plan)
         except ScenarioProblems as error:
@@ -202,9 +197,7 @@ def _meets(condition: Condition, values: Mapping[str, Any]) -> bool:
     return all(values[key] in allowed for key, allowed in condition.values.items())
 
 
-def _combination(
-    study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]], shareable: Callable[[Plan], bool]
-) -> Combination:
+def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]]) -> Combination:
     """One combination as a plan, with its values and columns.
 
     The scenario is loaded anew for each: an error then names the file and line of the value that made it wrong.
@@ -227,9 +220,7 @@ def _combination(
             rule = f"two parameters would fill the column {twice[0]}"
             raise ScenarioProblems([Problem(parameter.origin, key, rule, "give one of them another label")])
         columns |= own
-    return Combination(
-        values, columns, plan, hashlib.sha256(plan.boot().encode()).hexdigest()[:16] if shareable(plan) else ""
-    )
+    return Combination(values, columns, plan)
 
 
 def _refuse_twins(runs: list[PlannedRun]) -> None:

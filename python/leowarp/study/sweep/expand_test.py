@@ -13,8 +13,8 @@ from leowarp.study.sweep.expand import expand
 from leowarp.study.sweep.file_test import WHOLE
 
 
-def runs_of(path, shareable=lambda plan: True):
-    return expand(StudyFile.load(path), shareable)
+def runs_of(path):
+    return expand(StudyFile.load(path))
 
 
 def test_runs_are_the_product_seeds_outermost_without_what_is_excluded(study_file):
@@ -49,19 +49,6 @@ def test_a_runs_plan_is_that_of_the_scenario_with_the_keys_set(study_file, tmp_p
         "chain_delay_ns": 2_000_000, "chain_delay": "2 ms", "chain_hops": 1, "cc": "cubic", "chain_queue_pkts": None,
         "chain_queue_bytes": 64_000, "chain_queue": "64 kB",
     }  # fmt: skip
-
-
-def test_runs_share_a_boot_if_they_may_and_the_guest_is_the_same(study_file):
-    memory = (
-        ('"flows.0" =', '"flows.1.start" = "1 s"\n"flows.0" ='),
-        ("[[exclude]]", '[[together]]\n"guest.memory" = ["1 GiB", "2 GiB"]\n[[exclude]]'),
-    )
-    runs = runs_of(study_file(*memory, text=WHOLE), lambda plan: plan.flows[0].congestion_control == "bic")
-    boots = {
-        (run.values["flows.0.congestion_control"], run.values["guest.memory"]): run.combination.boot for run in runs
-    }
-    assert boots["cubic", "1 GiB"] == boots["cubic", "2 GiB"] == ""
-    assert len({boots["bic", "1 GiB"], boots["bic", "2 GiB"], ""}) == 3
 
 
 def test_without_seeds_the_scenarios_own_counts(study_file):

@@ -13,7 +13,7 @@ from leowarp.progress import BuildProgress, silent
 from leowarp.scenario import Plan
 
 if TYPE_CHECKING:
-    from leowarp.running.shared_boot import Made
+    from leowarp.running.summaries import Made
 
 
 class Maker(Protocol):
@@ -40,13 +40,6 @@ class Maker(Protocol):
         ------
         Made
             A run that fails is yielded with its error, not raised.
-        """
-
-    def shareable(self, plan: Plan) -> bool:
-        """Whether a plan's run may share a boot with others.
-
-        If so, plans of the same `Plan.boot()` text may be made in one boot, without any of them changing another's
-        result.
         """
 
     def image_sha256(
@@ -87,20 +80,13 @@ class Maker(Protocol):
 
 @dataclass(frozen=True)
 class GuestMaker:
-    """Boots guests, several runs in one boot where they may share it (`leowarp.running.shared_boot`)."""
+    """Boots a guest for each run (`leowarp.running.summaries`)."""
 
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
-        """See `Maker`; raises what `shared_boot.make` raises."""
-        from leowarp.running import shared_boot
+        """See `Maker`."""
+        from leowarp.running import summaries
 
-        # Without any directory to keep, the runs need not write their tables at all.
-        return shared_boot.make(plans, scratch, out=list(out) if any(out) else None)
-
-    def shareable(self, plan: Plan) -> bool:
-        """See `Maker`: nothing that the run meets is older than the run."""
-        from leowarp.running import shared_boot
-
-        return shared_boot.shareable(plan)
+        return summaries.make(plans, scratch, out=out)
 
     def image_sha256(
         self,

@@ -8,38 +8,39 @@ from collections import deque
 from collections.abc import Iterable
 
 from leowarp.study.sweep.plans import StudyRun
+from leowarp.study.sweep.rows import Origin
 
 FIRST_BATCH = 4
 """While nothing is known of what a run takes."""
 LARGEST_BATCH = 60
 """However quick runs are."""
 BATCH_S = 20.0
-"""A batch is to take about this long: boot (0.1 s) is then nothing, and no more than this is lost with a worker."""
+"""A batch is to take about this long: no more than this is lost with a worker."""
 
 
 class Outstanding:
-    """Runs in the order of the study; those of one batch share a boot.
+    """Runs in the order of the study; those of one batch have kernel and origin in common.
 
     Parameters
     ----------
     runs : iterable of StudyRun
 
-    A run that may share a boot waits in the queue of its `boot` text; those that may not, and those that were given
-    back to be made alone, wait in one queue of their own.
+    A run waits in the queue of its kernel and origin; those that were given back to be made alone wait in one queue of
+    their own.
     """
 
     def __init__(self, runs: Iterable[StudyRun]) -> None:
         self._alone: deque[StudyRun] = deque()
-        self._shared: dict[str, deque[StudyRun]] = {}
+        self._others: dict[tuple[str, Origin], deque[StudyRun]] = {}
         for run in runs:
             self._queue(run).append(run)
 
     def __len__(self) -> int:
         """Runs that are not given out."""
-        return len(self._alone) + sum(len(queue) for queue in self._shared.values())
+        return len(self._alone) + sum(len(queue) for queue in self._others.values())
 
     def take(self, most: int) -> list[StudyRun]:
-        """The next run, and others that may share its boot, `most` in all.
+        """The next run, and others of its queue, `most` in all.
 
         Parameters
         ----------
@@ -49,11 +50,11 @@ class Outstanding:
         Returns
         -------
         list of StudyRun
-            One if it boots alone, else up to `most` of one boot. The caller has asked whether any is left.
+            One if it is to be made alone. The caller has asked whether any is left.
         """
         # By the study's order over all queues: with a study that is stopped early the first seeds of all combinations
         # are done.
-        queue = min((queue for queue in (self._alone, *self._shared.values()) if queue), key=lambda q: q[0].number)
+        queue = min((queue for queue in (self._alone, *self._others.values()) if queue), key=lambda q: q[0].number)
         return [queue.popleft() for _ in range(1 if queue is self._alone else min(most, len(queue)))]
 
     def give_back(self, runs: Iterable[StudyRun]) -> None:
@@ -63,12 +64,12 @@ class Outstanding:
             self._queue(run).appendleft(run)
 
     def give_back_alone(self, run: StudyRun) -> None:
-        """A run that is to be made in a boot of its own."""
+        """A run that is to be the only one of its batch."""
         self._alone.appendleft(run)
 
     def _queue(self, run: StudyRun) -> deque[StudyRun]:
         """The queue that a run waits in."""
-        return self._shared.setdefault(run.boot, deque()) if run.boot else self._alone
+        return self._others.setdefault((run.kernel, run.origin), deque())
 
 
 def batch_size(left: int, workers: int, run_s: float | None) -> int:

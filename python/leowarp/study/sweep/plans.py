@@ -49,8 +49,6 @@ class StudyRun:
         Names of the files that the plan names; copies lie in `00-inputs/` of the study.
     kernel : str
         The plan's `guest.kernel`.
-    boot : str
-        Runs of the same text may share a boot; empty: it boots alone.
     values : mapping
         Dotted keys of the parameters and the values as written.
     columns : mapping
@@ -70,7 +68,6 @@ class StudyRun:
     plan_sha256: str
     inputs: tuple[str, ...]
     kernel: str
-    boot: str
     values: Mapping[str, Any]
     columns: Mapping[str, Any]
     origin: Origin
@@ -111,7 +108,6 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
         plan_sha256=run.plan_sha256,
         inputs=tuple(path.name for path in run.inputs),
         kernel=run.kernel,
-        boot=run.combination.boot,
         values=run.combination.values,
         columns=run.combination.columns,
         origin=origin,
@@ -167,7 +163,8 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
         known = set(table["run_id"].to_pylist())
         # Plans of runs that are no longer in the study stay, since their rows do: `run-again` works for every row.
         kept = old.filter(pa.array([run_id not in known for run_id in old["run_id"].to_pylist()], pa.bool_()))
-        gone = len(kept)
+        # Columns that older versions wrote are left out.
+        kept, gone = kept.select(table.column_names), len(kept)
         false = pa.array([False] * gone, pa.bool_())
         # A run that comes back with a later version of the study file has the same id and is in `known` then.
         kept = kept.set_column(kept.schema.get_field_index("in_study"), "in_study", false)
@@ -322,7 +319,6 @@ def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
         "number": [run.number for run in runs],
         "in_study": [True] * len(runs),
         "seed": [run.seed for run in runs],
-        "boot": [run.boot for run in runs],
         "kernel": [run.kernel for run in runs],
         "inputs": [list(run.inputs) for run in runs],
         # As JSON text: keys differ from study to study, and values are of any type of TOML.
@@ -367,7 +363,7 @@ def _run(row: Mapping[str, Any]) -> StudyRun:
     if not isinstance(values, dict) or not isinstance(columns, dict):
         raise ValueError(f"the parameters of the run {row['run_id']} are no table")
     return StudyRun(
-        **{name: row[name] for name in ("run_id", "number", "seed", "plan_sha256", "kernel", "boot")},
+        **{name: row[name] for name in ("run_id", "number", "seed", "plan_sha256", "kernel")},
         # All seeds of a combination share one text in memory.
         around_seed=(sys.intern(row["before_seed"]), sys.intern(row["after_seed"])),
         inputs=tuple(row["inputs"]),

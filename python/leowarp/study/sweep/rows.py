@@ -19,8 +19,8 @@ LAST = {
     "leowarp_version": pa.string(),
 }  # fmt: skip
 """Columns that every row has at its end: what went wrong, and what made it."""
-COSTS = ("cpu_s", "wall_s", "guest_cpu_s", "host_cpu_s", "guest_peak_memory_bytes", "batch_runs")
-"""Columns of what a run cost, in seconds and bytes; `batch_runs` are those that shared its boot."""
+COSTS = ("cpu_s", "wall_s", "guest_cpu_s", "host_cpu_s", "guest_peak_memory_bytes")
+"""Columns of what a run cost, in seconds and bytes."""
 RESERVED = frozenset({*FIRST, *LAST, *COSTS})
 """Names that no parameter may take."""
 
@@ -78,7 +78,7 @@ def row_of(
         "run_id": run_id, "number": number, "in_study": True, "status": FAILED if error else OK, "seed": seed, **columns
     }  # fmt: skip
     costs = result.get("costs") or {}
-    # Costs are taken from the worker, not from the summary: there each run's share of its boot is known.
+    # Costs are taken from the worker, not from the summary, which has two of them.
     scalars = flat(result.get("summary") or {}) | {name: costs.get(name) for name in COSTS}
     # A parameter that is called like a scalar keeps its name; the scalar gives way.
     row |= {name if name not in row else f"summary_{name}": value for name, value in scalars.items()}

@@ -73,7 +73,7 @@ class _UnderWay:
 
     @property
     def is_alone(self) -> bool:
-        """Whether it is a run by itself: what fails there has no other run of its boot to blame."""
+        """Whether it is a run by itself: what kills its worker has no other run to blame."""
         return len(self.runs) == 1
 
 
@@ -108,10 +108,9 @@ class Workers(Protocol):
 class Session:
     """The runs of a task that are not in the store yet, made by workers.
 
-    What a failure means depends on the company in which it happened. A run that fails in a batch is made again alone;
-    one that fails alone is failed. A worker's death is nobody's fault at first: its runs are tried together, then
-    alone, and one that was there three times is failed. What the machine lacks (`HostError`) is no run's fault unless
-    others succeed.
+    A run that fails is failed; if its directory is to stay (`keep = "failed"`), it is made again for that. A worker's
+    death is nobody's fault at first: its runs are tried together, then alone, and one that was there three times is
+    failed. What the machine lacks (`HostError`) is no run's fault unless others succeed.
 
     Parameters
     ----------
@@ -149,7 +148,7 @@ class Session:
         """
         self._show_progress()
         try:
-            # Runs that failed in company come back into `_outstanding` while others are under way, so both are asked.
+            # Runs come back into `_outstanding` while others are under way, so both are asked.
             while self._outstanding or self._under_way:
                 self._give()
                 self._write(self._rows(self._workers.wait(WAIT_S)))
@@ -178,15 +177,13 @@ class Session:
     def _batch(self, number: int, runs: list[StudyRun]) -> Batch:
         """The batch for these runs, all of one kernel and origin (`Outstanding` keeps others apart).
 
-        With `keep = "failed"` a run keeps its directory only if it is alone: in company it has no directory, and if it
-        fails there it is made again alone.
+        With `keep = "failed"` a run has a directory only if it is alone: one that fails in company is made again alone.
 
         The files that plans name travel in the batch, base64: workers elsewhere have no access to the study's
         directory.
         """
-        # `Outstanding` puts runs of one boot together, which have their kernel and origin in common.
         first = runs[0]
-        # In company a run of keep = "failed" has no directory; if it fails it is made again alone, and then has one.
+        # To write a directory costs more than the summary, and few runs fail.
         is_kept = self._task.keep == "all" or (self._task.keep == "failed" and len(runs) == 1)
         orders = tuple(
             Order(
@@ -220,8 +217,7 @@ class Session:
         return rows
 
     def _after_run(self, event: RunMade) -> list[dict[str, Any]]:
-        """The rows that a run which was made leads to: none if it failed in company, since another run of its boot may
-        be to blame.
+        """The rows that a run which was made leads to: none if it failed and is made again for its directory.
 
         Parameters
         ----------
@@ -232,9 +228,8 @@ class Session:
         run = batch.unfinished.pop(event.place)
         if event.result["error"] is None:
             return self._good(run, event.result)
-        if batch.is_alone:
+        if batch.is_alone or self._task.keep != "failed":
             return self._bad(run, event.result)
-        # Another run of the boot may be to blame.
         self._outstanding.give_back_alone(run)
         return []
 

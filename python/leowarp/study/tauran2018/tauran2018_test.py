@@ -11,7 +11,6 @@ import pytest
 
 from leowarp.errors import GuestError, TraceError
 from leowarp.report import style
-from leowarp.running.shared_boot import shareable
 from leowarp.scenario import load, resolve
 from leowarp.scenario.examples import example_file
 from leowarp.study import parts as study_parts
@@ -43,7 +42,7 @@ def outcome(number, frames):
 @functools.cache
 def planned(name):
     (part,) = (part for part in runs.parts() if part.name == name)
-    return part, expand(StudyFile.of(part.content), shareable)
+    return part, expand(StudyFile.of(part.content))
 
 
 # --- The runs
@@ -53,8 +52,6 @@ def planned(name):
 def test_a_part_has_as_many_runs_as_it_says_and_a_quick_one_some_of_them(name):
     part, found = planned(name)
     assert len(found) == part.runs
-    # A module of one's own costs each run its own boot
-    assert shareable(found[0].combination.plan) == ("by_acks" not in name)
     assert 0 < sum(part.in_quick(run.values, run.seed) for run in found) <= part.runs
 
 

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many runs of which only the summary stays: what a study of thousands is made of.
+
+Each has the numbers of the same run in a directory of its own: any of them can be made again, `leowarp.run(plan)`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leowarp.errors import LeowarpError
+from leowarp.running.garbage import rarely_collected
+from leowarp.running.one import run
+from leowarp.running.street import judged, prepared
+
+if TYPE_CHECKING:
+    from leowarp.guest import GuestImage
+    from leowarp.scenario import Plan
+
+
+@dataclass(frozen=True)
+class Made:
+    """What became of one run.
+
+    Attributes
+    ----------
+    index : int
+        Its place among the plans.
+    summary : dict or None
+        As in `summary.json`; None if it failed.
+    costs : dict
+        `virtual_s, wall_s, cpu_s, guest_cpu_s, host_cpu_s, guest_peak_memory_bytes`.
+    warnings : list of str
+    error : LeowarpError or None
+    """
+
+    index: int
+    summary: dict[str, Any] | None
+    costs: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    error: LeowarpError | None = None
+
+
+def make(
+    plans: Sequence[Plan],
+    scratch: Path,
+    *,
+    out: Sequence[Path | None] | None = None,
+    on_progress: Callable[[int, int | None], None] = lambda index, virtual_ns: None,
+) -> Iterator[Made]:
+    """The run of each plan, one after the other.
+
+    Parameters
+    ----------
+    plans : sequence of Plan
+    scratch : path
+        Where the guests work; nothing that is needed afterwards stays there.
+    out : sequence of path or None, optional
+        For each plan a directory to keep its whole run in, or None.
+    on_progress : callable
+        Called now and then with the place of the run under way and its clock.
+
+    Yields
+    ------
+    made : Made
+        In the order of the plans. A run that fails is one with an `error`.
+    """
+    # By kernel: to look for kernel and agent takes as long as a small run.
+    images: dict[str, GuestImage] = {}
+    for index, plan in enumerate(plans):
+        kept = None if out is None else out[index]
+        try:
+            if kept is not None:
+                whole = run(plan, out=kept, force=True, report=False, progress=False)
+                yield Made(index, whole.summary, whole.manifest["costs"], list(whole.warnings))
+                continue
+            yield _summed(index, plan, images, scratch / "run", on_progress)
+        except LeowarpError as error:
+            yield Made(index, None, error=error)
+
+
+@rarely_collected()
+def _summed(
+    index: int, plan: Plan, images: dict[str, GuestImage], directory: Path,
+    on_progress: Callable[[int, int | None], None],
+) -> Made:  # fmt: skip
+    """A run of which the summary is computed from the records in `directory`, and nothing is kept."""
+    from leowarp import guest, metrics, trace
+
+    guest.demand_trust(plan)
+    guest.check_programs(plan)
+    image = images.get(plan.guest.kernel) or guest.guest_image(plan.guest)
+    images[plan.guest.kernel] = image
+    guest.check_fits(plan, image.kernel_facts)
+    watch = trace.Stopwatch()
+    # The guest would find what the run before has left.
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    given = prepared(plan)
+    done = guest.run(image, plan, given.timeline, directory, lambda at: on_progress(index, at.virtual_ns))
+    recorded = trace.read_output(done.out_dir, done.out_dir.with_name("in") / "setup.json")
+    tables = metrics.tables_of(recorded, routes=given.routes, timeline=given.timeline, where=f"run {index}")
+    judgement = judged(plan, tables, given, done, image.kernel_facts)
+    costs = watch.costs(judgement.metrics.end_ns / 1e9, done.cpu_s, done.peak_memory_bytes)
+    summary = judgement.metrics.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"]).summary
+    return Made(index, summary, costs, judgement.warnings)
