@@ -76,7 +76,7 @@ class Verdict:
         return [each for each in self.outcomes if each.failure is not None]
 
     def faults(self) -> list[str]:
-        """Sentences on what must be fixed: failures that no reason explains or that are ours, reasons without a failure."""
+        """Sentences on what must be fixed: unexplained failures, failures that are ours, reasons without a failure."""
         found = []
         for each in self.failed:
             assert each.failure is not None
