@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import leowarp.study
 from leowarp.cli.app import app
 from leowarp.errors import ScenarioError, TraceError
-from leowarp.study.sweep import engine, estimate, run_study
+from leowarp.study.sweep import engine, run_study
 from support.sweep.in_process import InThisProcess
 from support.sweep.maker import FakeMaker
 from support.sweep.study import STUDY
@@ -24,7 +24,6 @@ def typed(tmp_path, monkeypatch):
     maker = FakeMaker(tmp_path)
     monkeypatch.setattr(engine, "_workers", lambda *given: InThisProcess(tmp_path / "scratch"))
     monkeypatch.setattr(leowarp.study, "run_study", functools.partial(run_study, maker=maker), raising=False)
-    monkeypatch.setattr(estimate, "dry_run", functools.partial(estimate.dry_run, maker=maker))
     (tmp_path / "trial.toml").write_text(STUDY)
 
     def run(*words):

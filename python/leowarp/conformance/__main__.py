@@ -27,8 +27,8 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def sets(sources: Path, only: str) -> list[ScriptSet]:
-    """All sets: each origin on each kernel, with the scripts that have `only` in their path.
+def sets(sources: Path, only: str, kernels: Sequence[str] | None = None) -> list[ScriptSet]:
+    """All sets: each origin on each of the kernels (None: on all), with the scripts that have `only` in their path.
 
     Raises
     ------
@@ -36,8 +36,9 @@ def sets(sources: Path, only: str) -> list[ScriptSet]:
         As `unpacked_selftests` and `selftests`.
     """
     top = unpacked_selftests(say)
-    found = [selftests(top, *place) for place in PLACES]
-    for place in PLACES:
+    places = [place for place in PLACES if kernels is None or place[0] in kernels]
+    found = [selftests(top, *place) for place in places]
+    for place in places:
         scripts = googles(sources, *place)
         if scripts.scripts:
             found.append(scripts)
@@ -73,6 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m leowarp.conformance")
     parser.add_argument("packetdrill", nargs="?", help=f"a checkout of {packetdrill.ADDRESS}")
     parser.add_argument("--only", metavar="TEXT", default="", help="only scripts with this in their path")
+    names = sorted({name for name, _ in PLACES})
+    parser.add_argument("--kernel", action="append", choices=names, help="only on this kernel; may be repeated")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="a directory for what failing scripts print")
     parser.add_argument("--page", type=Path, metavar="FILE", help="a page whose tables are renewed")
     given = parser.parse_args(arguments)
@@ -93,7 +96,7 @@ def conformance(given: argparse.Namespace) -> int:
     """
     sources = packetdrill.checked(given.packetdrill)
     check_host()
-    chosen = sets(sources, given.only)
+    chosen = sets(sources, given.only, given.kernel)
     laboratory = Laboratory(
         packetdrill.compiled(sources, say),
         init_program(say),

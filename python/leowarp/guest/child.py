@@ -184,10 +184,13 @@ def _finished(owner_pid: int, process: subprocess.Popen[bytes], own: socket.sock
 
 def _launcher() -> _Launcher:
     """The one of this thread: its guests die with the thread that has started their launcher (prctl(2))."""
-    launcher: _Launcher | None = getattr(_OF_THREAD, "launcher", None)
-    if launcher is None or not launcher.serves:
-        launcher = _OF_THREAD.launcher = _Launcher()
-    return launcher
+    if _OF_THREAD.launcher is None or not _OF_THREAD.launcher.serves:
+        _OF_THREAD.launcher = _Launcher()
+    return _OF_THREAD.launcher
 
 
-_OF_THREAD = threading.local()
+class _OfThread(threading.local):
+    launcher: _Launcher | None = None
+
+
+_OF_THREAD = _OfThread()

@@ -136,5 +136,5 @@ def test_a_flow_goes_by_its_name_as_by_its_number(tmp_path):
     (tmp_path / "named.toml").write_text(f'name = "named"\n[chain]\n{flow}', encoding="utf-8")
     parameters = {"flows.up.size": ["1 MB", "2 MB"]}
     study = StudyFile.of({"name": "s", "scenario": "named.toml", "parameters": parameters}, tmp_path)
-    columns = [run.combination.columns for run in expand(study, lambda plan: True)]
+    columns = [run.combination.columns for run in expand(study)]
     assert columns == [{"flows_up_size_bytes": n * 10**6, "flows_up_size": f"{n} MB"} for n in (1, 2)]
