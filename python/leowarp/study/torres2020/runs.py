@@ -71,7 +71,7 @@ PROFILE_TEXT = {
     "classic": "3 duplicate ACKs, never more; neither DSACK nor timestamps, so only F-RTO undoes",
 }
 
-GUEST_MEMORY = "256 MiB"
+GUEST_MEMORY = "128 MiB"
 """Of every run; how much it is moves no packet."""
 
 BUFFERS = {"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_wmem": "4096 16384 4194304"}
