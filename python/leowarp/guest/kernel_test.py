@@ -145,8 +145,16 @@ def test_force_builds_again(workshop):
 def test_each_part_of_the_recipe_is_in_the_key(workshop, tmp_path, name):
     first = kernel()
     with (tmp_path / "guest" / name).open("a") as file:
-        file.write("\n# changed\n")
+        file.write("\nhot = true\n" if name == recipe.LIST else "\n# changed\n")
     assert kernel().program != first.program
+
+
+def test_words_of_the_list_make_no_other_kernel(workshop, tmp_path):
+    first = kernel()
+    (tmp_path / "guest" / recipe.LIST).write_text(
+        "# a comment\n" + OVERRIDES.replace('changes = ""', 'changes = "more"')
+    )
+    assert kernel() == first
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 """Where the guest's own sources are: beside a checkout, or inside an installed package with the built guest."""
 
 import hashlib
+import json
 import os
 import tomllib
 from pathlib import Path
@@ -13,13 +14,16 @@ PACKAGED = Path(__file__).resolve().parent.parent / "_guest"
 """Where a wheel carries the built guest and its sources."""
 CHECKOUT = Path(__file__).resolve().parents[3]
 """The top of the repository, if this file lies in one; else some directory of the installation."""
+LIST = "overrides.toml"
 # What decides how the kernel comes out, beside the source and the compiler, relative to guest/; with what lies in the
 # directories of our objects.
 KERNEL_FILES = (
-    "kernel.config", "Kconfig.top", "build.sh", "overrides.py", "overrides.toml", "module/pack.sh",
+    "kernel.config", "Kconfig.top", "build.sh", "overrides.py", LIST, "module/pack.sh",
     "module/compile.sh",
 )  # fmt: skip
 KERNEL_OBJECTS = "*/*.[ch]"
+WORDS = ("changes", "saves", "without", "asked_by", "test", "page")
+"""What an entry of the list says to a reader: no kernel is another one by it."""
 # Of which a kernel's own entry alone decides: another kernel on the shelf is no other recipe.
 SHELF = "kernels.toml"
 
@@ -90,6 +94,15 @@ def _with_dependencies(crate: Path) -> set[Path]:
     return crates
 
 
+def deciding(path: Path) -> bytes:
+    """What of a part of a recipe decides: its bytes; of the list of overrides, all but what only a reader reads."""
+    if path.name != LIST:
+        return path.read_bytes()
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))["override"]
+    kept = [{key: value for key, value in entry.items() if key not in WORDS} for entry in entries]
+    return json.dumps(kept, sort_keys=True).encode()
+
+
 def recipe_sha256(parts: list[tuple[str, Path]], also: str = "") -> str:
     """sha256 over names and contents of a recipe, 64 hexadecimal digits; the order of the parts counts.
 
@@ -101,7 +114,7 @@ def recipe_sha256(parts: list[tuple[str, Path]], also: str = "") -> str:
     """
     total = hashlib.sha256(also.encode())
     for name, path in parts:
-        total.update(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+        total.update(f"{name}\0{hashlib.sha256(deciding(path)).hexdigest()}\n".encode())
     return total.hexdigest()
 
 
