@@ -99,7 +99,7 @@ kernel_make KCONFIG_ALLCONFIG="$build/wanted.config" allnoconfig
 lost=$(grep -oE '^CONFIG_[A-Z0-9_]+=.*' "$build/wanted.config" | while read -r option; do
 	grep -qxF "$option" "$build/.config" || echo "$option"
 done)
-[ -z "$lost" ] || [ $leave_out = yes ] || fail "options of kernel.config that this kernel does not take: "$lost
+[ -z "$lost" ] || [ $leave_out = yes ] || fail "options of kernel.config that this kernel does not take: $(echo $lost)"
 needed=""
 for option in $lost; do
 	name=${option%%=*}
@@ -251,7 +251,7 @@ kernel_make LINK_WRAPS="-Wl,--wrap,malloc -Wl,--wrap,free -Wl,--wrap,calloc $wra
 if [ $leave_out = no ] && is_among draws.h $headers; then
 	astray=$(cd "$build" && nm -A -u $(find net/core net/ipv4 net/ipv6 net/mptcp net/sched -maxdepth 1 -name '*.o' 2>/dev/null) | grep -E ' (__)?get_random_' |
 		grep -v '^[^:]*/built-in' | sed 's/:.*//' | sort -u)
-	[ -z "$astray" ] || fail "these draw from the kernel's common stream; name them in the entry draws.h of overrides.toml: "$astray
+	[ -z "$astray" ] || fail "these draw from the kernel's common stream; name them in the entry draws.h of overrides.toml: $(echo $astray)"
 fi
 nm "$build/linux" > "$build/all-symbols.txt"
 for symbol in time_travel_time init_task cpu_tasks $(printf '%s\n' $host_objects $ours | sed 's/.*://'); do
