@@ -66,7 +66,9 @@ def test_a_run_finds_nothing_of_the_run_before_it(tmp_path):
     # Rows of capacity (tables.bin), then a module's parameter, then neither
     path = EXAMPLES / "starlink-new-york-london.toml"
     tables = scenario.resolve(scenario.load(path, {"run.duration": "2 s"}))
-    other = plan_of(tmp_path, modules__tcp_cubic={"beta": "500"}, flows__0__congestion_control="cubic")
+    other = plan_of(
+        tmp_path, modules__tcp_cubic={"hystart": "0", "initial_ssthresh": "10"}, flows__0__congestion_control="cubic"
+    )
     plain = plan_of(tmp_path, flows__0__congestion_control="cubic")
     *before, last = summaries.make([tables, other, plain], tmp_path / "scratch")
     (alone,) = summaries.make([plain], tmp_path / "alone")
