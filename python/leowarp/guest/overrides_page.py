@@ -60,7 +60,7 @@ def page() -> str:
         "",
         *_paragraph(
             "These move no trace: tests compare the default kernel with `plain`, which has none of them. "
-            "[Performance](../performance.md) has what each saves."
+            "[Performance](../performance.md) says what the largest of them save."
         ),
         *_rows(fast),
         "",
