@@ -64,7 +64,6 @@ ssize_t leolink_drops_read(struct file *f, char __user *to, size_t size, loff_t 
 int __init leolink_drops_register(void)
 {
 	BUILD_BUG_ON(sizeof(struct leolink_drop) != 64);
-	/* Not zeroed: 4 MiB that most runs never touch */
-	drops = vmalloc(DROPS_MAX * sizeof(*drops));
+	drops = vzalloc(DROPS_MAX * sizeof(*drops));
 	return drops ? 0 : -ENOMEM;
 }
