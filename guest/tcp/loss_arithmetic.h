@@ -20,6 +20,7 @@ typedef uint64_t u64;
 #define LOSS_PPM 1000000
 /* RFC 5681, 3.2; the least that RFC 4653 allows, too (3.1, I.3) */
 #define LOSS_LEAST_DUPTHRESH 3
+#define LOSS_RACK_LEAST_WINDOW_US 1000
 
 /*
  * Packets that have to be SACKed above one until it is lost: RFC 4653, 3.1 (I.3), DupThresh = max(LT_F * FlightSize, 3),
@@ -60,6 +61,15 @@ static inline u64 loss_pr_longest_ns(u64 longest_ns, u64 rtt_ns, u32 cwnd_pkts, 
 static inline u64 loss_pr_limit_ns(u64 longest_ns, u32 beta_ppm)
 {
 	return mul_u64_u32_div(longest_ns, beta_ppm, LOSS_PPM);
+}
+
+/* The reordering window of RACK in its first years: 1 ms, or a quarter of the minimum RTT and 1 ms at least */
+static inline u32 loss_rack_window_us(int quarter, u32 min_rtt_us)
+{
+	/* ~0: no RTT has been measured */
+	u32 quarter_us = quarter && min_rtt_us != ~(u32)0 ? min_rtt_us / 4 : 0;
+
+	return quarter_us > LOSS_RACK_LEAST_WINDOW_US ? quarter_us : LOSS_RACK_LEAST_WINDOW_US;
 }
 
 /* How many of `count` extents are at most `most_pkts` */

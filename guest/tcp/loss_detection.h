@@ -19,6 +19,7 @@
  *	loss_state.c		what is known of a socket, and its congestion control with some functions replaced
  *	loss_count.c		by a number of packets SACKed above: ncr-careful, ncr-aggressive, rr
  *	loss_time.c		by time: pr
+ *	loss_rack.c		by time and by number: rack-draft, rack-4.14
  *	loss_door.c		no response to losses around packets out of order: door
  *	loss_notice.c		not while a notice says so: notified
  *	loss_hooks.c		what the kernel calls
@@ -40,6 +41,8 @@ enum loss_detection {
 	LOSS_RR,
 	LOSS_PR,
 	LOSS_NOTIFIED,
+	LOSS_RACK_DRAFT,
+	LOSS_RACK_4_14,
 };
 
 /* How many of the last late packets rr goes by */
@@ -96,6 +99,11 @@ u64 loss_pr_left_ns(const struct sock *sk, const struct loss_state *state, const
 bool loss_pr_mark(struct sock *sk, struct loss_state *state);
 u32 loss_pr_windows(void);
 void loss_timer_in(struct sock *sk, u64 left_ns);
+
+/* loss_rack.c */
+bool loss_by_first_rack(enum loss_detection detection);
+bool loss_rack_mark_late(struct sock *sk);
+bool loss_rack_mark(struct sock *sk);
 
 /* loss_door.c */
 void loss_door_ack(struct sock *sk, struct loss_state *state);

@@ -22,11 +22,17 @@ void __wrap_tcp_enter_loss(struct sock *sk);
 void __wrap_tcp_cleanup_congestion_control(struct sock *sk);
 int __wrap_icmp_rcv(struct sk_buff *skb);
 
-/* Those that decide by themselves which packets are lost */
-static bool loss_has_own(enum loss_detection detection)
+/* Those that wait for a window or more before a packet is lost, of which they keep a state */
+static bool loss_waits(enum loss_detection detection)
 {
 	return detection == LOSS_NCR_CAREFUL || detection == LOSS_NCR_AGGRESSIVE || detection == LOSS_RR ||
 	       detection == LOSS_PR;
+}
+
+/* Those that decide by themselves which packets are lost */
+static bool loss_has_own(enum loss_detection detection)
+{
+	return loss_waits(detection) || loss_by_first_rack(detection);
 }
 
 /*
@@ -53,12 +59,12 @@ void __wrap_tcp_rack_update_reo_wnd(struct sock *sk, struct rate_sample *rs)
 
 	__real_tcp_rack_update_reo_wnd(sk, rs);
 	/* The ACK of a SYN comes before the socket has all that is asked here */
-	if (detection == LOSS_KERNEL || sk->sk_state == TCP_SYN_SENT || sk->sk_state == TCP_SYN_RECV)
+	if (detection == LOSS_KERNEL || loss_by_first_rack(detection) || sk->sk_state == TCP_SYN_SENT || sk->sk_state == TCP_SYN_RECV)
 		return;
 	state = loss_state(sk);
 	if (!state)
 		return;
-	if (loss_has_own(detection) && loss_ops_copy(sk, state))
+	if (loss_waits(detection) && loss_ops_copy(sk, state))
 		state->ops.sndbuf_expand = loss_windows_buffered;
 	if (detection == LOSS_NCR_CAREFUL || detection == LOSS_NCR_AGGRESSIVE)
 		loss_ncr_ack(sk, state, detection == LOSS_NCR_CAREFUL);
@@ -95,7 +101,9 @@ bool __wrap_tcp_rack_mark_lost(struct sock *sk)
 	struct loss_state *state = loss_state_if_any(sk);
 	u64 left_ns;
 
-	if (loss_has_own(detection) && state)
+	if (loss_by_first_rack(detection))
+		return loss_rack_mark(sk);
+	if (loss_waits(detection) && state)
 		return loss_mark(sk, detection, state);
 	if (detection == LOSS_NOTIFIED && (left_ns = loss_notice_left_ns(sk))) {
 		loss_timer_in(sk, left_ns);
@@ -104,12 +112,12 @@ bool __wrap_tcp_rack_mark_lost(struct sock *sk)
 	return __real_tcp_rack_mark_lost(sk);
 }
 
-/* The kernel's own but for what finds the losses (tcp_rack_reo_timeout) */
-static void loss_pr_timeout(struct sock *sk, struct loss_state *state)
+/* The kernel's own (tcp_rack_reo_timeout), with other losses: those of pr with a state, else those of the first RACK */
+static void loss_timeout(struct sock *sk, struct loss_state *state)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 prior_inflight_pkts = tcp_packets_in_flight(tp), lost_pkts = tp->lost;
-	bool waits = loss_pr_mark(sk, state);
+	bool waits = state ? loss_pr_mark(sk, state) : loss_rack_mark_late(sk);
 
 	if (prior_inflight_pkts == tcp_packets_in_flight(tp) && waits)
 		return;
@@ -133,7 +141,9 @@ void __wrap_tcp_rack_reo_timeout(struct sock *sk)
 	u64 left_ns;
 
 	if (detection == LOSS_PR && state)
-		loss_pr_timeout(sk, state);
+		loss_timeout(sk, state);
+	else if (loss_by_first_rack(detection))
+		loss_timeout(sk, NULL);
 	else if (detection == LOSS_NOTIFIED && (left_ns = loss_notice_left_ns(sk)))
 		loss_timer_in(sk, left_ns);
 	else
@@ -168,7 +178,7 @@ void __wrap_tcp_enter_loss(struct sock *sk)
 {
 	struct loss_state *state = loss_state_if_any(sk);
 
-	if (loss_has_own(loss_detection(sk)) && state)
+	if (loss_waits(loss_detection(sk)) && state)
 		loss_ncr_end(sk, state);
 	__real_tcp_enter_loss(sk);
 }

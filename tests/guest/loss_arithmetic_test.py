@@ -18,6 +18,7 @@ u32 ncr_dupthresh(u32 flight, int careful) {{ return loss_ncr_dupthresh(flight, 
 u32 careful_pkts(u32 prev, u32 pipe, u32 skipped) {{ return loss_ncr_careful_pkts(prev, pipe, skipped); }}
 u64 longest_ns(u64 longest, u64 rtt, u32 cwnd, u32 alpha) {{ return loss_pr_longest_ns(longest, rtt, cwnd, alpha); }}
 u64 limit_ns(u64 longest, u32 beta) {{ return loss_pr_limit_ns(longest, beta); }}
+u32 window_us(int quarter, u32 min_rtt) {{ return loss_rack_window_us(quarter, min_rtt); }}
 u32 rr_dupthresh(const u32 *extents, u32 count, u32 ppm) {{ return loss_rr_dupthresh(extents, count, ppm); }}
 """
 PKTS = st.integers(0, 100_000)
@@ -87,3 +88,13 @@ def test_the_threshold_rides_out_the_share_that_is_asked_for(kernel, extents, pp
     wanted = math.ceil(len(extents) * ppm / 10**6)
     assert threshold == max(sorted(extents)[wanted - 1] + 1, 3)
     assert kernel.rr_dupthresh(array, 0, ppm) == 3
+
+
+@given(min_rtt=st.integers(0, 10**9))
+def test_the_first_racks_window_is_a_millisecond_until_reordering_was_seen(kernel, min_rtt):
+    assert kernel.window_us(0, min_rtt) == 1000
+    assert kernel.window_us(1, min_rtt) == max(min_rtt // 4, 1000)
+
+
+def test_without_a_measured_rtt_the_first_racks_window_is_a_millisecond(kernel):
+    assert kernel.window_us(1, 2**32 - 1) == 1000

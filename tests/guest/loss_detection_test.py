@@ -61,8 +61,8 @@ def flow(run: lw.Run) -> dict[str, Any]:
     return run.summary["flows"][0]
 
 
-def segments(run: lw.Run) -> pd.DataFrame:
-    packets = run.packets(flow=0)
+def segments(run: lw.Run, number: int = 0) -> pd.DataFrame:
+    packets = run.packets(flow=number)
     return packets[packets.direction == "data"].sort_values("sent_ns", kind="stable")
 
 
@@ -146,6 +146,114 @@ def test_ncr_sends_again_after_a_window_of_duplicate_acks(tmp_path, detection, s
 def test_without_history_rr_waits_for_three_duplicate_acks(tmp_path):
     _, again, between = repair(one_lost(tmp_path, "rr"))
     assert again.sent_ns == pytest.approx(between.sent_ns.iloc[2] + RTT_NS, abs=2 * MS)
+
+
+def test_the_first_rack_sends_again_at_the_first_sack_of_what_left_a_millisecond_later(tmp_path):
+    lost, again, between = repair(one_lost(tmp_path, "rack-draft"))
+    assert again.sent_ns == pytest.approx(lost.sent_ns + PACE_NS + RTT_NS, abs=MS)
+    # RACK of 6.12 waits for a quarter of the minimum RTT
+    _, later, _ = repair(one_lost(tmp_path, "kernel"))
+    assert later.sent_ns >= again.sent_ns + RTT_NS // 4 - PACE_NS
+
+
+# One segment each time, whatever has been acknowledged
+WRITER = """
+import socket, sys, time
+
+to, payload, spacing_ns, segments = (sys.argv[1], int(sys.argv[2])), bytes(int(sys.argv[3])), *map(int, sys.argv[4:])
+sender = socket.create_connection(to)
+sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+start_ns = time.monotonic_ns()
+for segment in range(segments):
+    time.sleep(max(0, start_ns + segment * spacing_ns - time.monotonic_ns()) / 1e9)
+    sender.sendall(payload)
+sender.shutdown(socket.SHUT_WR)
+sender.recv(1)
+"""
+READER = """
+import socket, sys
+
+receiver, _ = socket.create_server(("", int(sys.argv[1]))).accept()
+while receiver.recv(1 << 16):
+    pass
+receiver.shutdown(socket.SHUT_WR)
+"""
+
+
+def some_late(
+    folder: Path, detection: str, late_ns: int, spacing_ns: int, profile: str, loss: str = "0 %"
+) -> pd.DataFrame:
+    """Segments that leave one by one, of which every twentieth at random comes later than the others."""
+    folder.mkdir(exist_ok=True)
+    for name, text in (("delays.txt", "0\n" * 19 + "1\n"), ("writer.py", WRITER), ("reader.py", READER)):
+        (folder / name).write_text(text)
+    # Of 4.5 ms, a quarter is longer than what a packet is overtaken by; and the first window holds all that is in flight
+    share, one_way_ns = 1 / 20, 2_250_000
+    # mean and standard deviation of two values
+    delay_ns, jitter_ns = one_way_ns + round(late_ns * share), round(late_ns * (share * (1 - share)) ** 0.5)
+    # without timestamps a segment has 12 bytes more
+    payload_bytes = 1448 if profile == "linux" else 1460
+    client = f"{PYTHON} {folder}/writer.py {{server}} {{port}} {payload_bytes} {spacing_ns} {2 * S // spacing_ns}"
+    scenario = folder / f"{detection}-{profile}.toml"
+    scenario.write_text(
+        'name = "late"\n[run]\nduration = "60 s"\nends = "flows"\n'
+        f'[jittered]\ndelay = "{delay_ns} ns"\njitter = "{jitter_ns} ns"\ndistribution = "table"\n'
+        f'table = "delays.txt"\nrate = "unshaped"\ndelay_up = "{one_way_ns} ns"\nloss = "{loss}"\n'
+        '[observe]\npackets = "all"\n[[flows]]\nkind = "program"\nsource = "A"\ndestination = "B"\n'
+        f'client = "{client}"\nserver = "{PYTHON} {folder}/reader.py {{port}}"\n'
+    )
+    keys = {"tcp.loss_detection": detection, "tcp.profile": profile}
+    run = lw.run(scenario, keys, folder / f"{detection}-{profile}", report=False, progress=False, trust=True)
+    # the program's connection
+    sent = segments(run, 1)
+    assert sent.received_ns.isna().any() == (loss != "0 %")
+    assert sent.is_late.sum() >= 20
+    return sent
+
+
+def spurious(sent: pd.DataFrame) -> int:
+    return int(sent.is_spurious.fillna(False).sum())
+
+
+# A packet that is late by so much is overtaken by two, of which the second left twice the spacing later
+LATE_NS = 1400_000
+SHORT_NS, LONG_NS = 490_000, 510_000
+
+
+@pytest.mark.parametrize(("late_ns", "spacing_ns", "found"), [
+    (900_000, LONG_NS, False), (LATE_NS, SHORT_NS, False), (LATE_NS, LONG_NS, True),
+])  # fmt: skip
+def test_rack_of_the_drafts_takes_for_lost_what_is_overtaken_by_more_than_a_millisecond(
+    tmp_path, late_ns, spacing_ns, found
+):
+    made = {each: some_late(tmp_path, each, late_ns, spacing_ns, "classic") for each in ("rack-draft", "rack-4.14")}
+    # Neither timestamps nor DSACKs say of what was sent again that it was only late
+    assert (spurious(made["rack-draft"]) >= 20) == found
+    # as long as nothing is lost
+    assert spurious(made["rack-4.14"]) == 0
+    assert spurious(some_late(tmp_path, "kernel", late_ns, spacing_ns, "linux")) == 0
+
+
+def test_once_reordering_was_seen_rack_of_the_drafts_waits_for_a_quarter_of_the_rtt(tmp_path):
+    # Timestamps say that what was sent again was only late
+    sent = some_late(tmp_path, "rack-draft", LATE_NS, LONG_NS, "linux")
+    assert spurious(sent[sent.sent_ns > 2 * S]) == 0
+
+
+@pytest.mark.parametrize("detection", ["rack-draft", "rack-4.14"])
+def test_the_first_rack_counts_duplicate_acks_beside(tmp_path, detection):
+    # Eight packets come first, all sent within a millisecond
+    assert spurious(some_late(tmp_path, detection, 900_000, 100_000, "classic")) >= 20
+
+
+@pytest.mark.parametrize(("detection", "found"), [("rack-4.14", True), ("kernel", False)])
+def test_rack_of_linux_4_14_waits_for_a_millisecond_only_while_something_is_lost(tmp_path, detection, found):
+    sent = some_late(tmp_path, detection, LATE_NS, LONG_NS, "classic", loss="1 %")
+    again = sent[sent.is_spurious.fillna(False)].seq
+    # Whoever counts needs three that came first; whoever looks at times does not
+    by_time = sent.is_late & (sent.extent_pkts < 3) & sent.seq.isin(again)
+    assert (by_time.sum() >= 5) == found
+    assert by_time.any() == found
 
 
 def test_pr_sends_again_beta_times_the_longest_rtt_after_it_was_sent(tmp_path):

@@ -23,10 +23,10 @@ DELACK_MODULE = "delack"
 LOSS_DETECTION_MODULE = "loss_detection"
 """The module of the guest kernel in which the ways of `LOSS_DETECTIONS` are, and their parameters."""
 
-LOSS_DETECTIONS = ("kernel", "ncr-careful", "ncr-aggressive", "door", "rr", "pr", "notified")
+LOSS_DETECTIONS = ("kernel", "ncr-careful", "ncr-aggressive", "door", "rr", "pr", "notified", "rack-draft", "rack-4.14")
 """What `tcp.loss_detection` may be; the guest knows them by their places in this list (guest/tcp/loss_detection.h)."""
 
-OWN_SCOREBOARD = ("ncr-careful", "ncr-aggressive", "rr", "pr")
+OWN_SCOREBOARD = ("ncr-careful", "ncr-aggressive", "rr", "pr", "rack-draft", "rack-4.14")
 """Those that decide by themselves which packets are lost; the others lie over what the kernel decides."""
 
 PROFILES = ("linux", "norack", "classic", "newreno")
@@ -240,7 +240,9 @@ class Tcp:
         "How a sender takes packets for lost, under any congestion control. kernel: as recovery says; ncr-careful, "
         "ncr-aggressive: after duplicate ACKs of a whole window (RFC 4653); door: as the kernel, without response "
         "around packets out of order (TCP-DOOR); rr: after as many duplicate ACKs as reordering has taught (RR-TCP); "
-        "pr: by time alone (TCP-PR); notified: as the kernel, but not while a notice of a route change says so.",
+        "pr: by time alone (TCP-PR); notified: as the kernel, but not while a notice of a route change says so; "
+        "rack-draft: by RACK as first described, with a window of 1 ms until reordering is seen, beside duplicate "
+        "ACKs; rack-4.14: the same as Linux 4.11 to 4.14 had it, with 1 ms in a recovery alone.",
         LOSS_DETECTIONS,
         "kernel",
     )

@@ -13,7 +13,7 @@ from leowarp.scenario.loading_test import problems_of, write
     ("detection", "recovery"),
     [
         ("kernel", "0"), ("ncr-careful", "17"), ("ncr-aggressive", "33"), ("door", "48"), ("rr", "65"), ("pr", "81"),
-        ("notified", "96"),
+        ("notified", "96"), ("rack-draft", "113"), ("rack-4.14", "129"),
     ],
 )  # fmt: skip
 def test_each_is_a_number_above_the_bits_that_the_kernel_reads(tmp_path, detection, recovery):
