@@ -15,6 +15,10 @@
  *
  * ECN asks for a reduction wherever it is: that is CUBIC's own.
  *
+ * With marks_only a connection that has negotiated ECN reduces for marks and timeouts alone. Losses that are found by fast
+ * recovery are repaired as in a window, wherever they are; a mark that comes meanwhile reduces. A timeout reduces outside
+ * of a window. A connection without ECN is CUBIC's in all, in windows too.
+ *
  * What a congestion control can not change: a window of held size that is refilled after a burst of losses goes out at
  * once, if nothing paces it (sch_fq does); after a timeout the slow start is the kernel's; without SACK the kernel
  * repairs one packet a round trip.
@@ -36,6 +40,10 @@ static int cubic_handover_register(struct tcp_congestion_ops *ops);
 #include "net/ipv4/tcp_cubic.c"
 #undef tcp_register_congestion_control
 
+static bool marks_only;
+module_param(marks_only, bool, 0644);
+MODULE_PARM_DESC(marks_only, "with ECN: marks and timeouts alone reduce; without: CUBIC, windows or not (default 0)");
+
 struct cubic_handover {
 	struct bictcp cubic;	/* first: it is all that the functions of tcp_cubic.c see */
 	u32 held_cwnd;		/* packets to have when the repair is done; 0: it is not a handover's */
@@ -49,6 +57,17 @@ static void cubic_handover_init(struct sock *sk)
 
 	cubictcp_init(sk);
 	ca->windows_seen = handover_count(tcp_sk(sk)->tcp_clock_cache);
+}
+
+static bool cubic_handover_has_ecn(const struct sock *sk)
+{
+	return tcp_sk(sk)->ecn_flags & TCP_ECN_OK;
+}
+
+/* Is a loss that is found now a handover's? */
+static bool cubic_handover_now(const struct sock *sk)
+{
+	return handover_touches(handover_oldest_sent_ns(sk), tcp_sk(sk)->tcp_clock_cache);
 }
 
 /*
@@ -66,7 +85,8 @@ static u32 cubic_handover_ssthresh(struct sock *sk)
 	struct cubic_handover *ca = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	if (!tp->prior_ssthresh || !handover_touches(handover_oldest_sent_ns(sk), tp->tcp_clock_cache)) {
+	/* set_state alone knows that it is a timeout, and reduces outside of a window */
+	if (!tp->prior_ssthresh || !(marks_only ? cubic_handover_has_ecn(sk) : cubic_handover_now(sk))) {
 		ca->held_cwnd = 0;
 		return cubictcp_recalc_ssthresh(sk);
 	}
@@ -79,12 +99,45 @@ static u32 cubic_handover_ssthresh(struct sock *sk)
 	return ca->held_cwnd;
 }
 
+/* The window that is held is reduced after all; what is in flight of it stays the kernel's */
+static void cubic_handover_reduce(struct sock *sk)
+{
+	struct cubic_handover *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 cwnd = tcp_snd_cwnd(tp);
+
+	tcp_snd_cwnd_set(tp, ca->held_cwnd);
+	tp->snd_ssthresh = cubictcp_recalc_ssthresh(sk);
+	tcp_snd_cwnd_set(tp, cwnd);
+	ca->held_cwnd = 0;
+}
+
+/*
+ * A mark during a repair, which the kernel answers by nothing because it takes the window for reduced. As in
+ * tcp_init_cwnd_reduction() the receiver gets CWR, the proportional reduction begins here, and what is in flight now
+ * brings no second one. The ACK of its last byte can still ask for one, so that one more has to be acknowledged.
+ */
+static void cubic_handover_marked(struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	cubic_handover_reduce(sk);
+	tp->high_seq = tp->snd_nxt + 1;
+	tp->prr_delivered = 0;
+	tp->prr_out = 0;
+	tp->ecn_flags |= TCP_ECN_QUEUE_CWR;
+}
+
 /* Before each ACK's share of a reduction */
 static void cubic_handover_in_ack_event(struct sock *sk, u32 flags)
 {
 	struct cubic_handover *ca = inet_csk_ca(sk);
 
-	if (ca->held_cwnd && inet_csk(sk)->icsk_ca_state == TCP_CA_Recovery)
+	if (!ca->held_cwnd || inet_csk(sk)->icsk_ca_state != TCP_CA_Recovery)
+		return;
+	if (marks_only && flags & CA_ACK_ECE)
+		cubic_handover_marked(sk);
+	else
 		cubic_handover_fill(tcp_sk(sk), ca->held_cwnd);
 }
 
@@ -105,8 +158,11 @@ static void cubic_handover_set_state(struct sock *sk, u8 new_state)
 {
 	struct cubic_handover *ca = inet_csk_ca(sk);
 
-	if (ca->held_cwnd && new_state == TCP_CA_Loss)
-		return;
+	if (ca->held_cwnd && new_state == TCP_CA_Loss) {
+		if (!marks_only || cubic_handover_now(sk))
+			return;
+		cubic_handover_reduce(sk);
+	}
 	cubictcp_state(sk, new_state);
 	if (new_state == TCP_CA_Open && inet_csk(sk)->icsk_ca_state == TCP_CA_Loss)
 		cubic_handover_restore(sk);
@@ -129,6 +185,10 @@ static void cubic_handover_pkts_acked(struct sock *sk, const struct ack_sample *
 	u64 now_ns = tcp_sk(sk)->tcp_clock_cache;
 	u32 windows = handover_count(now_ns);
 
+	if (marks_only && !cubic_handover_has_ecn(sk)) {
+		cubictcp_acked(sk, sample);
+		return;
+	}
 	/* The slow start after a timeout ends by itself, at the window that was */
 	if (sample->rtt_us < 0 || held_loss ||
 	    handover_touches(now_ns - (u64)sample->rtt_us * NSEC_PER_USEC, now_ns))

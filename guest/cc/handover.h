@@ -42,7 +42,7 @@ static s64 handover_since_first_ns(u64 at_ns)
 }
 
 /* How many windows have begun: it changes once a reconfiguration */
-static u32 handover_count(u64 at_ns)
+static u32 __maybe_unused handover_count(u64 at_ns)
 {
 	s64 since_ns = handover_since_first_ns(at_ns);
 
@@ -65,7 +65,7 @@ static bool handover_touches(u64 from_ns, u64 until_ns)
 }
 
 /* When the oldest packet that is not acknowledged was sent the last time; now, if there is none */
-static u64 handover_oldest_sent_ns(const struct sock *sk)
+static u64 __maybe_unused handover_oldest_sent_ns(const struct sock *sk)
 {
 	const struct sk_buff *skb = tcp_rtx_queue_head(sk);
 

@@ -11,8 +11,8 @@
  *		the reordering that the kernel sees.
  *
  * The kernel of today has the same two in tcp_rack_detect_loss(), otherwise: its window is 0 or a quarter of the minimum
- * RTT, and it counts only until reordering has been seen. What RACK goes by (rack.mstamp, rack.rtt_us, rack.end_seq,
- * reord_seen) is the kernel's.
+ * RTT, and it counts only until reordering has been seen. The kernel keeps what RACK needs: rack.mstamp, rack.rtt_us,
+ * rack.end_seq, reord_seen.
  */
 #include "loss_detection.h"
 

@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 import leowarp as lw
+from leowarp.guest import shelf
+from leowarp.guest.kernel import is_built
 
 pytestmark = pytest.mark.guest
 
@@ -13,8 +15,23 @@ WINDOW = {"before_ns": "100 ms", "after_ns": "400 ms"}
 RECOVERY, LOSS = "Recovery", "Loss"
 
 
-def transfer(tmp_path, name, rows, *, parameters, window=WINDOW, duration="5 s", start="0 s", queue="400 pkts"):
-    """Run and sockets of one flow over a measured path of rows (t_s, delay_ms, rate_mbps, loss_ratio of data)."""
+def transfer(
+    tmp_path,
+    name,
+    rows,
+    *,
+    parameters,
+    window=WINDOW,
+    duration="5 s",
+    start="0 s",
+    queue="400 pkts",
+    alone=None,
+    keys=(),
+):
+    """Run and sockets of one flow over a measured path of rows (t_s, delay_ms, rate_mbps, loss_ratio of data).
+
+    `parameters` are of both modules, `alone` of one: module to parameters. `keys` are of the scenario.
+    """
     tmp_path.mkdir(exist_ok=True)
     table = tmp_path / "path.csv"
     head = "t_s,delay_ms,rate_mbps,loss_ratio,loss_up_ratio"
@@ -26,12 +43,12 @@ def transfer(tmp_path, name, rows, *, parameters, window=WINDOW, duration="5 s",
     ]  # fmt: skip
     # Both, whichever is used: the guest must do the same before the run for the random numbers to be the same.
     for module in ("bbr_handover", "cubic_handover"):
-        own = window | parameters
+        own = window | parameters | (alone or {}).get(module, {})
         lines += [f"[modules.{module}]", *(f'{key} = "{value}"' for key, value in own.items())]
     lines += ["[[flows]]", 'source = "A"', 'destination = "B"', f'start = "{start}"', f'congestion_control = "{name}"']
     scenario = tmp_path / f"{name}.toml"
     scenario.write_text("\n".join(lines) + "\n")
-    run = lw.run(scenario, (), tmp_path / name, report=False, progress=False)
+    run = lw.run(scenario, keys, tmp_path / name, report=False, progress=False)
     return run, run.sockets().set_index("t_ns")
 
 
@@ -46,12 +63,12 @@ def at(sockets: pd.DataFrame, t_s: float) -> pd.Series:
 BURST = [(0, 20, 50, 0), (2, 20, 50, 0.3), (2.03, 20, 50, 0)]
 OUTAGE = [(0, 20, 50, 0), (2, 20, 50, 1), (2.6, 20, 50, 0)]
 NOW = {"phase_ns": "2 s"}
+FAR = {"phase_ns": "1000 s"}
 
 
 @pytest.mark.parametrize(("own", "kernels"), [("cubic_handover", "cubic"), ("bbr_handover", "bbr")])
 def test_far_from_any_reconfiguration_they_are_the_kernels_own(tmp_path, own, kernels):
-    far = {"phase_ns": "1000 s"}
-    made = [transfer(tmp_path, name, BURST, parameters=far) for name in (own, kernels)]
+    made = [transfer(tmp_path, name, BURST, parameters=FAR) for name in (own, kernels)]
     (first, first_sockets), (second, second_sockets) = made
     pd.testing.assert_frame_equal(first_sockets, second_sockets)
     pd.testing.assert_frame_equal(first.packets(), second.packets())
@@ -156,3 +173,154 @@ def test_by_default_cubic_holds_for_a_second_to_either_side(tmp_path):
     before = at(wide, 2.0).cwnd_pkts
     assert between(wide, 2.1, 2.4).cwnd_pkts.min() >= before
     assert between(narrow, 2.1, 2.4).cwnd_pkts.min() < before
+
+
+DEFER = {"bbr_handover": {"only_defer": "1"}}
+
+
+def test_deferring_alone_holds_the_pacing_and_nothing_else(tmp_path):
+    # Longer than the rounds of the bandwidth's filter
+    wide = {"before_ns": "100 ms", "after_ns": "3000 ms"}
+    _, sockets = transfer(tmp_path, "bbr_handover", STEP, parameters=STEP_NOW, window=wide, duration="9 s", alone=DEFER)
+    window = between(sockets, 4.0 - BEFORE_S + 0.01, 7)
+    assert (window.bbr_pacing_gain == 1).all()
+    assert at(sockets, 7).bbr_bw_bps == pytest.approx(30e6 * 1448 / 1514, rel=0.02)
+    assert 1.25 in set(between(sockets, 7, 7.8).bbr_pacing_gain)
+    # The minimum RTT is the old path's until BBR's own 10 s are over
+    assert at(sockets, 8).bbr_min_rtt_us < 45_000
+    assert between(sockets, 2, 9).cwnd_pkts.min() > 4
+
+
+def test_deferring_alone_is_the_kernels_bbr_until_the_window(tmp_path):
+    pd.testing.assert_frame_equal(*(
+        between(transfer(tmp_path, name, STEP, parameters=STEP_NOW, alone=DEFER)[1], 0, 4.0 - BEFORE_S)
+        for name in ("bbr_handover", "bbr")
+    ))  # fmt: skip
+
+
+def test_bbrs_own_probe_of_the_rtt_comes_in_a_window_that_only_defers(tmp_path):
+    longer = [(0, 20, 20, 0), (1, 40, 20, 0)]
+    _, kernels = transfer(tmp_path, "bbr", longer, parameters=FAR, duration="12 s")
+    probes = kernels[(kernels.cwnd_pkts == 4) & (kernels.index > 5e9)]
+    probes_s = probes.index.min() / 1e9
+    for alone, comes in (({}, False), (DEFER, True)):
+        now = {"phase_ns": f"{round(probes_s * 1000)} ms"}
+        folder = tmp_path / f"{comes}"
+        _, sockets = transfer(folder, "bbr_handover", longer, parameters=now, duration="12 s", alone=alone)
+        window = between(sockets, probes_s - BEFORE_S, probes_s + AFTER_S)
+        assert (window.cwnd_pkts.min() == 4) == comes
+
+
+def test_bbr_holds_its_filters_without_a_forced_probe_of_the_rtt(tmp_path):
+    alone = {"bbr_handover": {"force_probe_rtt": "0"}}
+    _, sockets = transfer(tmp_path, "bbr_handover", STEP, parameters=STEP_NOW, duration="7 s", alone=alone)
+    window = between(sockets, 4.0 - BEFORE_S + 0.01, 4.0 + AFTER_S)
+    assert (window.bbr_pacing_gain == 1).all()
+    assert window.bbr_bw_bps.nunique() == 1
+    assert between(sockets, 2, 7).cwnd_pkts.min() > 4
+    assert at(sockets, 5.5).bbr_min_rtt_us < 45_000
+
+
+MARKS = {"cubic_handover": {"marks_only": "1"}}
+ECN = {"tcp.ecn": "on"}
+MARKING = {**ECN, "measured.queue_discipline": "codel", "measured.ecn": True}
+
+
+@pytest.mark.parametrize("alone", [{}, MARKS])
+def test_with_ecn_losses_outside_of_windows_reduce_unless_marks_alone_do(tmp_path, alone):
+    _, sockets = transfer(tmp_path, "cubic_handover", BURST, parameters=FAR, queue="2000 pkts", alone=alone, keys=ECN)
+    before = at(sockets, 2.0)
+    repair = between(sockets, 2.0, 2.5)
+    assert (repair.ca_state == RECOVERY).sum() >= 3
+    if alone:
+        assert repair.cwnd_pkts.min() >= before.cwnd_pkts
+    else:
+        assert repair.cwnd_pkts.min() < 0.75 * before.cwnd_pkts
+
+
+@pytest.mark.parametrize("parameters", [FAR, NOW])
+@pytest.mark.parametrize("rows", [BURST, OUTAGE])
+def test_without_ecn_a_sender_of_marks_alone_is_the_kernels_cubic(tmp_path, parameters, rows):
+    made = [
+        transfer(tmp_path, name, rows, parameters=parameters, alone=MARKS)[1] for name in ("cubic_handover", "cubic")
+    ]
+    pd.testing.assert_frame_equal(*made)
+    assert made[0].retrans_pkts.max() > 0
+
+
+@pytest.mark.parametrize("parameters", [FAR, NOW])
+def test_a_timeout_outside_of_windows_reduces_where_marks_alone_do(tmp_path, parameters):
+    _, sockets = transfer(
+        tmp_path, "cubic_handover", OUTAGE, parameters=parameters, queue="1000 pkts", alone=MARKS, keys=ECN
+    )
+    before = at(sockets, 2.5)
+    in_loss = sockets.index[sockets.ca_state == LOSS]
+    assert len(in_loss)
+    after = sockets[sockets.index > in_loss.max()].iloc[0]
+    # beta is 717 / 1024
+    left_pkts = 0.7 * before.cwnd_pkts if parameters == FAR else before.ssthresh_pkts
+    assert after.ssthresh_pkts == pytest.approx(left_pkts, abs=2)
+
+
+def test_marks_reduce_where_marks_alone_do(tmp_path):
+    steady = [(0, 20, 50, 0)]
+    run, sockets = transfer(tmp_path, "cubic_handover", steady, parameters=FAR, alone=MARKS, keys=MARKING)
+    assert run.summary["flows"][0]["lost_pkts"] == 0
+    assert (sockets.ca_state == "CWR").any()
+    reductions = sockets.ssthresh_pkts.dropna().diff()
+    assert (reductions < 0).sum() >= 2
+
+
+def test_a_mark_during_a_repair_reduces_once_where_marks_alone_do(tmp_path):
+    # A queue builds up while what was lost is sent again
+    slower = [(0, 20, 50, 0), (2, 20, 50, 0.3), (2.03, 20, 20, 0)]
+    rare = {"measured.queue_parameters.target": "15 ms", "measured.queue_parameters.interval": "60 ms"}
+    _, sockets = transfer(tmp_path, "cubic_handover", slower, parameters=FAR, alone=MARKS, keys={**MARKING, **rare})
+    before = at(sockets, 2.0)
+    span = between(sockets, 2.0, 2.6)
+    repair = span[span.ca_state == RECOVERY]
+    first, last = repair.ssthresh_pkts.iloc[0], repair.ssthresh_pkts.iloc[-1]
+    assert first >= before.cwnd_pkts
+    assert last == pytest.approx(0.7 * first, abs=1)
+    # The ACK that ends the repair still asks for what was done; what is marked later reduces again
+    assert span[span.index > repair.index.max()].ssthresh_pkts.iloc[0] == last
+
+
+VERSION_3 = "6.12+bbr3"
+
+
+@pytest.fixture(scope="module")
+def version_3():
+    if not is_built(shelf.kernel_of(VERSION_3)):
+        pytest.skip(f"its kernel is not built: leowarp kernel build {VERSION_3}")
+    return {"guest.kernel": VERSION_3}
+
+
+@pytest.mark.parametrize("name", ["bbr_handover", "bbr"])
+def test_version_3_of_bbr_probes_after_the_window(tmp_path, version_3, name):
+    # Longer than the 2 to 3 s that it waits for between two probes
+    window = {"before_ns": "0 s", "after_ns": "6 s"}
+    path = [(0, 20, 50, 0)]
+    _, sockets = transfer(
+        tmp_path, name, path, parameters=STEP_NOW, window=window, duration="11 s",
+        keys=version_3,
+    )  # fmt: skip
+    gains = {span: set(between(sockets, *span).bbr_pacing_gain) for span in ((1, 4), (4.06, 10), (10, 10.5))}
+    assert max(gains[1, 4]) == 1.25
+    assert (gains[4.06, 10] == {1}) == (name == "bbr_handover")
+    if name == "bbr_handover":
+        assert max(gains[10, 10.5]) == 1.25
+    else:
+        assert max(gains[4.06, 10]) == 1.25
+
+
+def test_version_3_of_bbr_far_from_any_reconfiguration_is_the_kernels_own(tmp_path, version_3):
+    made = [transfer(tmp_path, name, BURST, parameters=FAR, keys=version_3)[1] for name in ("bbr_handover", "bbr")]
+    pd.testing.assert_frame_equal(*made)
+
+
+def test_version_3_of_bbr_refuses_what_it_does_not_have(tmp_path, version_3):
+    with pytest.raises(lw.LeowarpError, match="only_defer"):
+        transfer(
+            tmp_path, "bbr_handover", BURST, parameters=FAR, keys=version_3, alone={"bbr_handover": {"only_defer": "0"}}
+        )

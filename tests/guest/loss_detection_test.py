@@ -148,8 +148,8 @@ def test_without_history_rr_waits_for_three_duplicate_acks(tmp_path):
     assert again.sent_ns == pytest.approx(between.sent_ns.iloc[2] + RTT_NS, abs=2 * MS)
 
 
-def test_the_first_rack_sends_again_at_the_first_sack_of_what_left_a_millisecond_later(tmp_path):
-    lost, again, between = repair(one_lost(tmp_path, "rack-draft"))
+def test_rack_of_the_drafts_sends_again_at_the_first_sack_of_what_left_a_millisecond_later(tmp_path):
+    lost, again, _ = repair(one_lost(tmp_path, "rack-draft"))
     assert again.sent_ns == pytest.approx(lost.sent_ns + PACE_NS + RTT_NS, abs=MS)
     # RACK of 6.12 waits for a quarter of the minimum RTT
     _, later, _ = repair(one_lost(tmp_path, "kernel"))
@@ -187,7 +187,7 @@ def some_late(
     folder.mkdir(exist_ok=True)
     for name, text in (("delays.txt", "0\n" * 19 + "1\n"), ("writer.py", WRITER), ("reader.py", READER)):
         (folder / name).write_text(text)
-    # Of 4.5 ms, a quarter is longer than what a packet is overtaken by; and the first window holds all that is in flight
+    # A quarter of 4.5 ms is longer than what a packet is overtaken by; the first window holds all that is in flight
     share, one_way_ns = 1 / 20, 2_250_000
     # mean and standard deviation of two values
     delay_ns, jitter_ns = one_way_ns + round(late_ns * share), round(late_ns * (share * (1 - share)) ** 0.5)
@@ -250,7 +250,7 @@ def test_the_first_rack_counts_duplicate_acks_beside(tmp_path, detection):
 def test_rack_of_linux_4_14_waits_for_a_millisecond_only_while_something_is_lost(tmp_path, detection, found):
     sent = some_late(tmp_path, detection, LATE_NS, LONG_NS, "classic", loss="1 %")
     again = sent[sent.is_spurious.fillna(False)].seq
-    # Whoever counts needs three that came first; whoever looks at times does not
+    # A packet is not lost by count if fewer than three came first
     by_time = sent.is_late & (sent.extent_pkts < 3) & sent.seq.isin(again)
     assert (by_time.sum() >= 5) == found
     assert by_time.any() == found
