@@ -6,7 +6,7 @@
  * Before working on this file read arch/x86/um/os-Linux/registers.c and, of the host's kernel, ptrace_regset() in
  * kernel/ptrace.c and xstateregs_set() in arch/x86/kernel/fpu/regset.c.
  *
- * The kernel is linked with --wrap=ptrace, so its requests come here. Where shortcut.c is linked, too, its __wrap_ptrace is the one.
+ * The kernel is linked with --wrap=ptrace, so its requests come here. Where shortcut.c is linked, they go through it first.
  *
  * Linux 6.12 keeps the floating-point registers of a guest process in 2,696 bytes (HOST_FP_SIZE in
  * arch/x86/um/user-offsets.c) and hands these to PTRACE_SETREGSET. The host cuts a buffer that is too long, but answers
@@ -100,7 +100,7 @@ long leowarp_ptrace(enum __ptrace_request request, pid_t pid, void *address, voi
 	return result;
 }
 
-__attribute__((weak)) long __wrap_ptrace(enum __ptrace_request request, ...)
+long __wrap_ptrace(enum __ptrace_request request, ...)
 {
 	va_list arguments;
 	pid_t pid;
@@ -112,5 +112,5 @@ __attribute__((weak)) long __wrap_ptrace(enum __ptrace_request request, ...)
 	address = va_arg(arguments, void *);
 	data = va_arg(arguments, void *);
 	va_end(arguments);
-	return leowarp_ptrace(request, pid, address, data);
+	return (leowarp_shortcut ? leowarp_shortcut : leowarp_ptrace)(request, pid, address, data);
 }

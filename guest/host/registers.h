@@ -10,4 +10,7 @@
 /* ptrace(2), on hosts of any register area. */
 long leowarp_ptrace(enum __ptrace_request request, pid_t pid, void *address, void *data);
 
+/* The same with fewer requests: shortcut.c; NULL in a kernel without it */
+long leowarp_shortcut(enum __ptrace_request request, pid_t pid, void *address, void *data) __attribute__((weak));
+
 #endif

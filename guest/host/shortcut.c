@@ -16,7 +16,6 @@
  */
 #include <elf.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,8 +26,6 @@
 
 #include "owed.h"
 #include "registers.h"
-
-long __wrap_ptrace(enum __ptrace_request request, ...);
 
 /* Of a request whose bytes are kept: 6.12's have 2,696; longer ones, of a later kernel on a host with AMX, pass through */
 #define KEPT_BYTES 4096
@@ -223,25 +220,14 @@ void leowarp_forget_owed(const void *from, unsigned long bytes)
 	owed_in(from, bytes, false);
 }
 
-/* In place of the one of registers.c, which is weak */
-long __wrap_ptrace(enum __ptrace_request request, ...)
+long leowarp_shortcut(enum __ptrace_request request, pid_t pid, void *address, void *data)
 {
-	bool is_floating;
+	bool is_floating = address == (void *)NT_X86_XSTATE;
 	struct known *known;
-	va_list arguments;
-	pid_t pid;
-	void *address, *data;
 
-	/* As glibc's ptrace does, although some callers give fewer */
-	va_start(arguments, request);
-	pid = va_arg(arguments, pid_t);
-	address = va_arg(arguments, void *);
-	data = va_arg(arguments, void *);
-	va_end(arguments);
 	/* Asked by a process that is to be traced, of itself */
 	if (request == PTRACE_TRACEME)
 		return leowarp_ptrace(request, pid, address, data);
-	is_floating = address == (void *)NT_X86_XSTATE;
 	known = known_of(pid);
 	if (!known)
 		return -1;
