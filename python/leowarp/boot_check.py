@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from leowarp.errors import LeowarpError
+from leowarp.guest import guest_image
 from leowarp.guest.host import Check
 from leowarp.running.one import run
 
@@ -52,7 +53,9 @@ def boot_check(kernel: Path | str | None = None) -> Check:
     scenario = scratch / "boot-check.toml"
     scenario.write_text(SCENARIO)
     try:
-        made = run(scenario, out=scratch / "run", kernel=kernel, report=False, progress=False)
+        lacking = guest_image(kernel or "default").kernel_facts.get("left_out", {})
+        changes = {"network.link_model": "netem"} if "leolink" in lacking else {}
+        made = run(scenario, changes, scratch / "run", kernel=kernel, report=False, progress=False)
     except LeowarpError as error:
         return Check(NAME, False, error.message, NEEDED, error.hint)
     echoes = made.echoes()

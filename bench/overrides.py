@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each override that is there for speed saves, as the table of docs/performance.md.
+
+    python bench/overrides.py TREE            build the kernels, measure, and write the table into docs/performance.md
+    python bench/overrides.py TREE --quick    one round of shorter runs, printed only
+
+TREE is a directory for the kernel's source, objects and programs (2 GB), reused if it is there. Whole rounds that an
+interrupted measurement left in TREE/costs.json are kept. For each override of
+the purpose "speed" (guest/overrides.toml) a default kernel without it, and what needs it, is built; the kernel `plain`
+lacks all of them. Each round runs every load with every kernel, beginning with another one in each round, so that a
+machine's other work falls on all. What is measured is the CPU time of the guest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench import LARGE, ROOT, measure
+from machine import machine, publish, spread
+
+from leowarp.guest.overrides import SPEED, overrides
+from leowarp.guest.source import fetch_source, local_source, unpack
+
+ROUNDS = 5
+WHOLE, PLAIN = "default", "plain"
+EVERYWHERE = "a header included first in all that is built in"
+"""Without such an override all is compiled again, so kernels without it have objects of their own."""
+Load = tuple[str, str | Path, dict[str, str | bool]]
+
+
+def loads(*, quick: bool) -> list[Load]:
+    """Name, scenario and changed keys of each load."""
+    return [
+        ("Madrid-Tokyo, CUBIC", "madrid-tokyo.toml", {"run.duration": "20 s" if quick else "100 s"}),
+        ("1,000 flows, satellites in use", LARGE, {
+            "network.instantiate": "used", "run.duration": "2 s" if quick else "5 s",
+        }),
+        ("programs: iperf3", "iperf3.toml", {}),
+        ("programs: transactions", "transactions.toml", {}),
+        ("4,408 satellites, build-up and 1 s", "madrid-tokyo.toml", {
+            "constellation.preset": "starlink-gen1", "isl.rule": "plus-grid", "network.instantiate": "all",
+            "run.duration": "1 s", "ground.rule": "min-elevation", "ground.min_elevation": "10 deg",
+        }),
+    ]  # fmt: skip
+
+
+def kernels(tree: Path) -> dict[str, Path]:
+    """The program of each kernel, by what it is without; those that are not in `tree` are built."""
+    source = tree / "source"
+    if not source.is_dir():
+        growing = tree / "unpacking"
+        shutil.rmtree(growing, ignore_errors=True)
+        unpack(local_source() or fetch_source(print), growing)
+        growing.rename(source)
+    (top,) = (path for path in source.iterdir() if path.is_dir())
+    listed = [each for each in overrides() if each.purpose == SPEED]
+    everywhere = {each.name for each in listed if each.mechanism.startswith(EVERYWHERE)}
+    programs = {}
+    for name in [WHOLE, *(each.name for each in listed), PLAIN]:
+        objects = tree / ("build-without" if name in everywhere | {PLAIN} else "build")
+        programs[name] = tree / "programs" / name
+        if not programs[name].is_file():
+            choice = [] if name == WHOLE else ["--kernel", PLAIN] if name == PLAIN else ["--without", name]
+            build(choice, top, objects, programs[name])
+    return programs
+
+
+def build(choice: list[str], source: Path, objects: Path, program: Path) -> None:
+    """One kernel by guest/build.sh, with its symbols, by which a run is watched."""
+    print(f"building {program.name}", file=sys.stderr, flush=True)
+    command = ["sh", str(ROOT / "guest" / "build.sh"), *choice, str(source), str(objects), str(objects / "out")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}: {done.stderr.strip()[-2000:]}")
+    program.parent.mkdir(exist_ok=True)
+    growing = program.with_suffix(".growing")
+    shutil.copy(objects / "linux", growing)
+    growing.rename(program)
+
+
+def measured(programs: dict[str, Path], rounds: int, kept: Path, *, quick: bool) -> dict[str, dict[str, list[float]]]:
+    """CPU s of the guest: by load, by kernel, a value for each round."""
+    names = list(programs)
+    each = loads(quick=quick)
+    found = json.loads(kept.read_text()) if kept.is_file() else []
+    with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as scratch:
+        for number in range(len(found), rounds):
+            began_s = time.monotonic()
+            order = names[number * len(names) // rounds :] + names[: number * len(names) // rounds]
+            costs: dict[str, dict[str, float]] = {load: {} for load, _, _ in each}
+            for load, scenario, changes in each:
+                for name in order:
+                    chosen = {**changes, "guest.kernel": str(programs[name])}
+                    costs[load][name] = measure(scenario, chosen, Path(scratch) / "run").guest_cpu_s
+            found.append(costs)
+            kept.write_text(json.dumps(found, indent=1))
+            left_s = (time.monotonic() - began_s) * (rounds - number - 1)
+            print(f"round {number + 1} of {rounds}, {left_s / 60:.0f} min left", file=sys.stderr, flush=True)
+    return {load: {name: [costs[load][name] for costs in found[:rounds]] for name in names} for load, _, _ in each}
+
+
+def table(costs: dict[str, dict[str, list[float]]]) -> list[str]:
+    """A row for each kernel; a saving is 1 - default / without, of the runs of one round."""
+    lines = [f"| without | {' | '.join(costs)} |", "|---|" + "---:|" * len(costs)]
+    names = next(iter(costs.values()))
+    for name in names:
+        if name == WHOLE:
+            cells = [f"{spread(of_load[WHOLE], '.2f')} s" for of_load in costs.values()]
+        else:
+            saved = [
+                [100 * (1 - whole / other) for whole, other in zip(of_load[WHOLE], of_load[name], strict=True)]
+                for of_load in costs.values()
+            ]
+            cells = [f"{spread(each, '.0f')} %" for each in saved]
+        label = {WHOLE: "nothing: CPU time of the guest", PLAIN: "all of these (`plain`)"}.get(name, f"`{name}`")
+        lines.append(f"| {label} | {' | '.join(cells)} |")
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tree", type=Path, help="directory for source, objects and kernels")
+    parser.add_argument("--quick", action="store_true", help="one round of shorter runs; the page stays as it is")
+    given = parser.parse_args()
+    given.tree.mkdir(parents=True, exist_ok=True)
+    programs = kernels(given.tree.resolve())
+    where, rounds = machine(), 1 if given.quick else ROUNDS
+    kept = given.tree / ("costs-quick.json" if given.quick else "costs.json")
+    costs = measured(programs, rounds, kept, quick=given.quick)
+    head = (
+        f"Measured on: {where}. Rounds: {rounds}. Median (smallest to largest); what is saved is of the time without."
+    )
+    publish("bench overrides", [head, "", *table(costs)], quick=given.quick)
+
+
+if __name__ == "__main__":
+    main()
