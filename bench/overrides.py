@@ -30,8 +30,6 @@ from leowarp.guest.source import fetch_source, local_source, unpack
 
 ROUNDS = 5
 WHOLE, PLAIN = "default", "plain"
-EVERYWHERE = "a header included first in all that is built in"
-"""Without such an override all is compiled again, so kernels without it have objects of their own."""
 Load = tuple[str, str | Path, dict[str, str | bool]]
 
 
@@ -61,10 +59,9 @@ def kernels(tree: Path) -> dict[str, Path]:
         growing.rename(source)
     (top,) = (path for path in source.iterdir() if path.is_dir())
     listed = [each for each in overrides() if each.purpose == SPEED]
-    everywhere = {each.name for each in listed if each.mechanism.startswith(EVERYWHERE)}
     programs = {}
     for name in [WHOLE, *(each.name for each in listed), PLAIN]:
-        objects = tree / ("build-without" if name in everywhere | {PLAIN} else "build")
+        objects = tree / "build"
         programs[name] = tree / "programs" / name
         if not programs[name].is_file():
             choice = [] if name == WHOLE else ["--kernel", PLAIN] if name == PLAIN else ["--without", name]

@@ -155,10 +155,7 @@ include() {
 	# Only if it is another one: what includes it is compiled again otherwise
 	cmp -s "$here/$(of "$1" parts_of)" "$build/$1" || cp "$here/$(of "$1" parts_of)" "$build/$1"
 	flag="-include $build/$1"
-	case $(of "$1" included_in) in
-	%) included="$included $flag" ;;
-	*) included="$included \$(if \$(filter $(of "$1" included_in),\$@),$flag)" ;;
-	esac
+	included="$included \$(if \$(filter $(of "$1" included_in),\$@),$flag)"
 	for with in $(of "$1" included_with); do
 		included="$included \$(if \$(filter ${with#*:},\$@),${with%:*})"
 	done

@@ -95,7 +95,7 @@ def shell(name, without=""):
             f"{target}:{symbol}" for target, symbols in entry.get("globals", {}).items() for symbol in symbols
         )
         variables[f"beside_of_{name}"] = " ".join(f"{target}:{s}" for target, s in entry.get("beside", {}).items())
-        variables[f"included_in_{name}"] = " ".join("%" if t == "*" else t for t in entry.get("included_in", []))
+        variables[f"included_in_{name}"] = " ".join(entry.get("included_in", []))
         variables[f"included_with_{name}"] = " ".join(
             f"{flag}:{target}" for flag, targets in entry.get("included_with", {}).items() for target in targets
         )

@@ -69,8 +69,7 @@ def _mechanism(entry: dict) -> str:
     """How an entry gets into the kernel, in words."""
     steps = []
     if included := entry.get("included_in"):
-        where = "all that is built in" if included == ["*"] else _counted(included, "object")
-        steps.append(f"a header included first in {where}")
+        steps.append(f"a header included first in {_counted(included, 'object')}")
     elif entry.get("compiled") == "host":
         steps.append("an object for the host's side of User Mode Linux")
     else:
