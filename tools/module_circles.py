@@ -30,6 +30,8 @@ C_DEFINITION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(\w+)(?:\([^;{}]*\)\s*
 
 # A definition that gives way to another file's: the file needs nothing of that other
 C_WEAK = re.compile(r"^(?:__weak|__attribute__\(\(weak\)\)) [\w \t*]*?\b(\w+)\(", re.MULTILINE)
+# A function of a header that may not be there: who calls it needs nothing of the file that has it
+C_WEAK_DECLARATION = re.compile(r"^[a-z][\w \t*]*?\b(\w+)\([^;{}]*\) __attribute__\(\(weak\)\);", re.MULTILINE)
 
 
 def main(arguments: list[str]) -> int:
@@ -181,7 +183,9 @@ def python_graph(package: str) -> dict[str, set[str]]:
 def c_graph(directory: Path) -> dict[str, set[str]]:
     """The files of C in a directory's folders, by their stems, and those of which each uses a function or value."""
     texts = {path.stem: C_COMMENT.sub("", path.read_text(encoding="utf-8")) for path in directory.glob("*/*.c")}
-    owner = {name: stem for stem, text in texts.items() for name in C_DEFINITION.findall(text)}
+    headers = "".join(path.read_text(encoding="utf-8") for path in sorted(directory.glob("*/*.h")))
+    may_lack = set(C_WEAK_DECLARATION.findall(C_COMMENT.sub("", headers)))
+    owner = {name: stem for stem, text in texts.items() for name in C_DEFINITION.findall(text) if name not in may_lack}
     used = {
         stem: {owner[name] for name in set(NAME.findall(text)) - set(C_WEAK.findall(text)) if name in owner}
         for stem, text in texts.items()

@@ -108,3 +108,17 @@ def test_a_file_does_not_use_what_takes_the_place_of_its_own_weak_definition(mod
     assert module_circles.circles(module_circles.c_graph(tmp_path)) == []
     (tmp_path / "host" / "registers.c").write_text(files["host/registers.c"].replace("__attribute__((weak)) ", ""))
     assert module_circles.c_graph(tmp_path)["shortcut"] == {"registers"}
+
+
+def test_a_file_does_not_need_a_function_that_may_not_be_there(module_circles, tmp_path):
+    (tmp_path / "host").mkdir()
+    declaration = "long ask(int what);\nlong shorter(int what) __attribute__((weak));\n"
+    (tmp_path / "host" / "registers.h").write_text(declaration)
+    (tmp_path / "host" / "registers.c").write_text(
+        "long ask(int what)\n{\n\treturn what;\n}\n"
+        "long wrap(int what)\n{\n\treturn (shorter ? shorter : ask)(what);\n}\n"
+    )
+    (tmp_path / "host" / "shortcut.c").write_text("long shorter(int what)\n{\n\treturn ask(what);\n}\n")
+    assert module_circles.circles(module_circles.c_graph(tmp_path)) == []
+    (tmp_path / "host" / "registers.h").write_text(declaration.replace(" __attribute__((weak))", ""))
+    assert module_circles.circles(module_circles.c_graph(tmp_path)) == [{"registers", "shortcut"}]
