@@ -15,7 +15,7 @@ from leowarp.errors import ScenarioError
 
 FILE = Path(__file__).with_name("reasons.toml")
 OURS = "ours"
-KINDS = ("newer kernel", "older kernel", "missing option", "missing device feature", OURS)
+KINDS = ("newer kernel", "older kernel", "missing option", "missing device feature", "driver's options", OURS)
 
 
 @dataclass(frozen=True)
