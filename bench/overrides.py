@@ -4,11 +4,12 @@
     python bench/overrides.py TREE            build the kernels, measure, and write the table into docs/performance.md
     python bench/overrides.py TREE --quick    one round of shorter runs, printed only
 
-TREE is a directory for the kernel's source, objects and programs (2 GB), reused if it is there. Whole rounds that an
-interrupted measurement left in TREE/costs.json are kept. For each override of
-the purpose "speed" (guest/overrides.toml) a default kernel without it, and what needs it, is built; the kernel `plain`
-lacks all of them. Each round runs every load with every kernel, beginning with another one in each round, so that a
-machine's other work falls on all. What is measured is the CPU time of the guest.
+TREE is a directory for the kernel's source, objects and programs (2 GB), reused if it is there. Whole rounds of a
+measurement that was interrupted are kept in TREE/costs.json.
+
+For each override of the purpose "speed" (guest/overrides.toml) a default kernel without it, and what needs it, is
+built; the kernel `plain` lacks all of them. Each round runs every load with every kernel, beginning with another one
+in each round, so that a machine's other work falls on all. The table has the guest's CPU time.
 """
 
 from __future__ import annotations
@@ -61,11 +62,10 @@ def kernels(tree: Path) -> dict[str, Path]:
     listed = [each for each in overrides() if each.purpose == SPEED]
     programs = {}
     for name in [WHOLE, *(each.name for each in listed), PLAIN]:
-        objects = tree / "build"
         programs[name] = tree / "programs" / name
         if not programs[name].is_file():
             choice = [] if name == WHOLE else ["--kernel", PLAIN] if name == PLAIN else ["--without", name]
-            build(choice, top, objects, programs[name])
+            build(choice, top, tree / "build", programs[name])
     return programs
 
 
@@ -135,6 +135,8 @@ def main() -> None:
         f"Measured on: {where}. Rounds: {rounds}. Median (smallest to largest); what is saved is of the time without."
     )
     publish("bench overrides", [head, "", *table(costs)], quick=given.quick)
+    # The next measurement is a new one
+    kept.unlink()
 
 
 if __name__ == "__main__":
