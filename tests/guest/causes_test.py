@@ -13,13 +13,13 @@ from support.synthetic.reordering import measured
 pytestmark = pytest.mark.guest
 
 SCENARIO = Path(__file__).parents[2] / "examples" / "madrid-tokyo.toml"
-SETTINGS = {"run.duration": "63 s", "observe.reordering_threshold": "1000 pkts", "observe.sockets": "none",
+SETTINGS = {"run.start": "105 s", "run.duration": "63 s", "observe.reordering_threshold": "1000 pkts", "observe.sockets": "none",
             "observe.queues": "none", "observe.counters": "none"}  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=["drain", "source", "drop"])
 def run(request, tmp_path_factory):
-    """The run by each rule: routes change at 30 s and at 60 s, the latter with a queue on the path that is left."""
+    """The run by each rule: routes change at 30 s and at 60 s, with a queue on the path that is left."""
     settings = SETTINGS | {"routing.in_flight": request.param}
     return lw.run(SCENARIO, settings, tmp_path_factory.mktemp(request.param) / "run", report=False, progress=False)
 

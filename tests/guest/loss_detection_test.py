@@ -13,6 +13,7 @@ import pytest
 
 import leowarp as lw
 from leowarp.scenario.hosts import LOSS_DETECTIONS
+from support.route_changes import SKY
 
 pytestmark = pytest.mark.guest
 
@@ -30,7 +31,7 @@ def overtaken(folder: Path, detection: str, profile: str, control: str = "cubic"
         "run.duration": "6 s", "run.start": "43 s", "routing.interval": "4 s", "routing.link_interval": "4 s",
         "ground.rate": "10 Mbit/s", "ground.queue": "200 pkts", "observe.packets": "all", "observe.sockets": "10 ms",
         "flows.0.congestion_control": control, "tcp.profile": profile, "tcp.loss_detection": detection,
-        "observe.truth": True,
+        "observe.truth": True, **SKY,
     }  # fmt: skip
     name = f"{detection}-{profile}-{control}"
     return lw.run(EXAMPLES / "madrid-tokyo.toml", keys | more, folder / name, report=False, progress=False)

@@ -208,7 +208,7 @@ def test_more_echoes_than_their_numbers_are_matched_and_measured(tmp_path):
 # Tests RFC 4737, 6 (TCP-like streams).
 # Tests RFC 4737, 4.2.4 (part of a stream).
 def test_of_a_transfer_over_route_changes_the_records_equal_the_packets(tmp_path):
-    changes = {"run.duration": "65 s", "observe.packets": "all", "observe.packets_before": "4 s"}
+    changes = {"run.start": "105 s", "run.duration": "65 s", "observe.packets": "all", "observe.packets_before": "4 s"}
     example = __file__.rsplit("/tests/", 1)[0] + "/examples/madrid-tokyo.toml"
     run = lw.run(example, changes, tmp_path / "run", report=False, progress=False)
     rows = check_against_packets(run)

@@ -33,9 +33,9 @@ def test_the_studys_example_is_as_the_study_describes_it():
     sky = plan.constellation
     assert sky is not None
     assert (sky.pattern, sky.planes, sky.satellites_per_plane, sky.phasing) == ("star", 18, 36, 0)
-    assert (sky.altitude_m, sky.inclination_deg, sky.node_offset_deg) == (1_200_000.0, 86.4, 0.0)
+    assert (sky.altitude_m, sky.inclination_deg, sky.node_offset_deg) == (1_200_000.0, 86.4, 180.0)
     assert (sky.earth, sky.earth_radius_m, sky.mu_m3_per_s2) == ("sphere", 6_378_137.0, 398600.4418e9)
-    assert (sky.earth_rotation_rad_per_s, sky.greenwich_deg, sky.tle) == (7.2921158553e-5, 0.0, None)
+    assert (sky.earth_rotation_rad_per_s, sky.greenwich_deg, sky.tle) == (7.2921158553e-5, 46.98, None)
     places = [
         (station.name, station.latitude_deg, station.longitude_deg, station.height_m) for station in plan.stations
     ]
@@ -55,7 +55,7 @@ def test_the_studys_example_is_as_the_study_describes_it():
         "distance", "slant-range", 30 * 10**9, 15 * 10**9,
     )  # fmt: skip
     assert (routing.in_flight, routing.leaving_links, routing.reverse) == ("drain", "keep", "mirror")
-    assert (plan.run.duration_ns, plan.run.start_ns) == (1000 * 10**9, 0)
+    assert (plan.run.duration_ns, plan.run.start_ns) == (1000 * 10**9, 15 * 10**9)
     assert [(flow.kind, flow.source, flow.destination, flow.congestion_control) for flow in plan.flows] == [
         ("tcp", "Madrid", "Tokyo", "cubic")
     ]
