@@ -7,6 +7,7 @@ what the run directory will hold.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +20,9 @@ from leowarp.errors import ScenarioError
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
+
+MOST_FIBRES = 3
+"""Pairs of stations of which `routes` prints a fibre's delay; --json has all."""
 
 
 def plan(
@@ -141,12 +145,16 @@ def routes(
     # Ordered pairs come as the way there, then the way back.
     ways = [(planned.nodes[a], planned.nodes[b]) for a, b in planned.pairs][:: 1 if both else 2]
     table = planned.table.to_pylist()
+    fibres = skies.fibres(resolved)
     rows = [row for row in table if _talks(row, ways, resolved) and (row["is_change"] or not changes)]
     if json_:
-        print_json({"summary": planned.summary, "warnings": list(planned.warnings), "routes": rows})
+        beside = [{**asdict(fibre), "delay_ns": fibre.delay_ns} for fibre in fibres]
+        print_json({"summary": planned.summary, "fibres": beside, "warnings": list(planned.warnings), "routes": rows})
         return
     _notes(planned.warnings)
     say(f"{resolved.name}: {_scalars(planned.summary)}")
+    for fibre in fibres[:MOST_FIBRES]:
+        say(f"beside it {fibre.text()}")
     # With one pair its two columns would say the same in each row.
     several = ("source", "destination") if len({(row["source"], row["destination"]) for row in rows}) > 1 else ()
     print_table(

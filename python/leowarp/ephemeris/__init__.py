@@ -7,6 +7,7 @@ Instants are int64 ns of the run's clock; positions float64, m, in ECEF unless a
     sky.positions_ecef_m(np.array([0, 1_000_000_000])).shape      # (instants, satellites, 3)
 """
 
+from leowarp.ephemeris.fibre import FIBRE_INDEX, Fibre, fibres
 from leowarp.ephemeris.frames import EcefMetres, EciMetres, TemeMetres
 from leowarp.ephemeris.neighbours import FoundShell
 from leowarp.ephemeris.places import Places
@@ -16,9 +17,11 @@ from leowarp.ephemeris.stations import Stations
 from leowarp.ephemeris.walker import Walker
 
 __all__ = [
+    "FIBRE_INDEX",
     "EcefMetres",
     "EciMetres",
     "Ephemeris",
+    "Fibre",
     "FoundShell",
     "Orbits",
     "Places",
@@ -27,5 +30,6 @@ __all__ = [
     "TemeMetres",
     "Walker",
     "ephemeris_of",
+    "fibres",
     "planned_places",
 ]

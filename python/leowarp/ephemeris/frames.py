@@ -151,6 +151,9 @@ def vertical(latitude_deg: float, longitude_deg: float) -> NDArray[np.float64]:
 # 2000-01-01T12:00, from which the centuries of the formula count.
 _J2000_JD = 2_451_545.0
 
+SPEED_OF_LIGHT_M_PER_S = 299_792_458
+"""Exact, by the definition of the metre."""
+
 WGS84_EQUATORIAL_RADIUS_M = 6_378_137.0
 WGS84_FLATTENING = 1.0 / 298.257223563
 """NIMA TR8350.2, third edition, table 3.1."""

@@ -15,6 +15,7 @@ import pandas as pd
 
 from leowarp import layout, plainfiles, trace
 from leowarp.checksums import SEAL
+from leowarp.ephemeris import fibres
 from leowarp.errors import ScenarioError, TraceError
 from leowarp.report import html, interactive
 from leowarp.report.channel_section import channel_section
@@ -40,6 +41,9 @@ _NOT_SHOWN = ("warnings", "files", "drawn", "later", SEAL)
 
 MOST_CHANGES = 12
 """Rows of the table of route changes that stand open; more would hide what comes below."""
+
+MOST_FIBRES = 3
+"""Pairs of stations of which the page has a fibre's delay beside the paths."""
 
 STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude": "1200 km", "inclination": "86.4 deg"}
 """The constellation of Frederiksen et al. (2024): over another a figure re-makes none of theirs."""
@@ -250,9 +254,12 @@ def _write(folder: Path, body: str, title: str) -> Path:
 
 
 def _changes_table(view: RunView) -> str:
+    # The study's reason for paths over satellites is that they may be shorter in time than those on the ground.
+    beside = [fibre.text() for fibre in fibres(view.plan)[:MOST_FIBRES]]
+    ground = f'<p class="quiet">Beside these paths: {html.text("; ".join(beside))}, one way.</p>' if beside else ""
     changes = view.metrics.route_changes
     if len(changes) == 0:
-        return "<p>The route never changed.</p>"
+        return f"<p>The route never changed.</p>{ground}"
     rows = []
     for change in changes.itertuples(index=False):
         hops_changed = [
@@ -274,7 +281,7 @@ def _changes_table(view: RunView) -> str:
         "Packets, put down to a change until the next one, at most 5 s. Queue left: packets waiting on the abandoned "
         "links at the last sample before.", header, rows, left=frozenset((0, 1, 2)),
     )  # fmt: skip
-    return table if len(rows) <= MOST_CHANGES else _folded(f"Each of the {len(rows)} route changes", table)
+    return ground + (table if len(rows) <= MOST_CHANGES else _folded(f"Each of the {len(rows)} route changes", table))
 
 
 def _recovery_table(view: RunView) -> str:

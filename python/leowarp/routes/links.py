@@ -12,14 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.ephemeris import EcefMetres, Ephemeris, FoundShell, Stations
+from leowarp.ephemeris.frames import SPEED_OF_LIGHT_M_PER_S as SPEED_OF_LIGHT_M_PER_S
 from leowarp.routes.grid import Grid
 from leowarp.scenario.schema import Ground, Isl, Plan, Shell
 
 # Keeps the division below defined where two satellites are at one place (polar stars with F = 0, at the poles).
 _TINY_M2 = 1e-30
-
-SPEED_OF_LIGHT_M_PER_S = 299_792_458
-"""Exact, by the definition of the metre."""
 
 Pairs = NDArray[np.intp]
 """Pairs of satellites, shape (m, 2), the smaller index first, sorted."""

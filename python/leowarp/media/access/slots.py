@@ -14,7 +14,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.ephemeris import EcefMetres, Ephemeris
+from leowarp.ephemeris import FIBRE_INDEX, EcefMetres, Ephemeris
 from leowarp.errors import ScenarioError
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S
 from leowarp.scenario.schema import Access, Plan
@@ -22,9 +22,6 @@ from leowarp.streams import stream
 
 TERMINAL, GATEWAY, POP = range(3)
 """Stations of the ephemeris of an access link, in the order of `Access.places`."""
-
-FIBRE_INDEX = 1.468
-"""Group index of glass fibre at 1550 nm (ITU-T G.652 fibre, data sheets); laid along the great circle here."""
 
 _REFRESHED_NS = 100_000_000
 """By geometry a delay follows its satellite in such steps: 1 m/ns of range rate is far off, so each is under 5 us."""

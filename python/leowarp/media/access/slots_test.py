@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leowarp.ephemeris import EcefMetres, Ephemeris, ephemeris_of
+from leowarp.ephemeris import FIBRE_INDEX, EcefMetres, Ephemeris, ephemeris_of
 from leowarp.errors import ScenarioError
 from leowarp.media import routes_of
-from leowarp.media.access.slots import FIBRE_INDEX, GATEWAY, TERMINAL, Slots, first_reconfiguration_ns, slots_of
+from leowarp.media.access.slots import GATEWAY, TERMINAL, Slots, first_reconfiguration_ns, slots_of
 from leowarp.scenario.schema import Access, Constellation, Plan
 from support.plans import chain
 
