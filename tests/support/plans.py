@@ -80,7 +80,7 @@ def plan(
 def chain(hops: int = 3, *, duration_s: float = 10, **changes: Any) -> Plan:
     """A chain between A and B."""
     duration_ns = round(duration_s * S)
-    nowhere = {"latitude_deg": None, "longitude_deg": None, "height_m": None}
+    nowhere: dict[str, Any] = {"latitude_deg": None, "longitude_deg": None, "height_m": None}
     return Plan(
         name="chain",
         run=Run(duration_ns=duration_ns),

@@ -425,21 +425,19 @@ impl Capture {
         result
     }
 
-    /// As many packets may have vanished as were lost between links.
-    fn judge_silence(&mut self, held: Held) -> Option<String> {
+    /// What is to be said of packets of which nothing was heard; and how many of them no count of losses explains.
+    fn judge_silence(&self, held: Held) -> (Option<String>, u64) {
         let between = held.lost_between_links;
         let (silent, elsewhere) = (self.silent_pkts, between.no_route_pkts + between.unresolved_pkts);
         if silent == 0 {
-            return None;
+            return (None, 0);
         }
         if held.held_pkts.is_none() {
-            return Some(format!("{silent} packets were lost for a reason that netem does not tell"));
+            return (Some(format!("{silent} packets were lost for a reason that netem does not tell")), 0);
         }
-        if silent > elsewhere {
-            self.failures.push(format!("{silent} packets vanished, but only {elsewhere} were lost between links"));
-        }
-        (self.silence == CAUSE_UNKNOWN)
-            .then(|| format!("{silent} packets were lost waiting for a neighbour's address or for want of a route"))
+        let said = (self.silence == CAUSE_UNKNOWN)
+            .then(|| format!("{silent} packets were lost waiting for a neighbour's address or for want of a route"));
+        (said, silent.saturating_sub(elsewhere))
     }
 
     fn finish(mut self, held: Held) -> Result<Outcome> {
@@ -448,7 +446,8 @@ impl Capture {
         let unsettled: usize = self.books.streams.iter_mut().map(|s| s.unsettled().count()).sum();
         let mut in_flight = held.held_pkts.unwrap_or(0).min(unsettled as u64) as usize;
         self.silent_pkts += (unsettled - in_flight) as u64;
-        let mut warnings: Vec<String> = self.judge_silence(held).into_iter().collect();
+        let (said, vanished_pkts) = self.judge_silence(held);
+        let mut warnings: Vec<String> = said.into_iter().collect();
         if self.programs.unfollowed_pkts > 0 {
             let text =
                 "packets that programs sent belong to no flow: they are neither TCP nor UDP between the two hosts \
@@ -516,7 +515,7 @@ impl Capture {
             congestion_control: None,
         });
         let connections = connections.collect();
-        Ok(Outcome { totals, flows, connections, warnings, failures: self.failures })
+        Ok(Outcome { totals, flows, connections, vanished_pkts, warnings, failures: self.failures })
     }
 }
 

@@ -196,6 +196,11 @@ impl<'a> Network<'a> {
         result
     }
 
+    /// Nodes that no host is at.
+    pub fn routers(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.spaces.len()).filter(|&node| self.setup.hosts.iter().all(|host| host.node != node))
+    }
+
     /// A node's route netlink socket.
     pub fn route_socket(&self, node: usize) -> &crate::netlink::Socket {
         &self.spaces[node].route

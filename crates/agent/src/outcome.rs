@@ -42,6 +42,8 @@ pub struct Outcome {
     pub flows: Vec<FlowOutcome>,
     /// The flows behind those of the setup.
     pub connections: Vec<Lived>,
+    /// Packets of which nothing was heard, beyond those that were lost between links.
+    pub vanished_pkts: u64,
     pub warnings: Vec<String>,
     /// What contradicts itself.
     pub failures: Vec<String>,
@@ -58,7 +60,22 @@ impl Outcome {
             outcome.arrived_bytes = Some(transfer.received_bytes()?);
             outcome.complete_ns = transfer.complete_ns().filter(|_| has_size);
         }
-        Ok(Self { totals: Vec::new(), flows, connections: Vec::new(), warnings: Vec::new(), failures: Vec::new() })
+        let (totals, connections, warnings, failures) = Default::default();
+        Ok(Self { totals, flows, connections, vanished_pkts: 0, warnings, failures })
+    }
+
+    /// Packets may vanish as their time to live ends, in a circle of routes; no other way is left.
+    pub fn explain_vanished(&mut self, expired_pkts: u64) {
+        let vanished = self.vanished_pkts;
+        if expired_pkts > 0 {
+            self.warnings.push(format!(
+                "{expired_pkts} packets went in a circle of routes until their time to live ended (drop cause no route)"
+            ));
+        }
+        if vanished > expired_pkts {
+            self.failures
+                .push(format!("{vanished} packets vanished beyond those that found no route, {expired_pkts} in a circle"));
+        }
     }
 }
 
@@ -194,6 +211,21 @@ mod tests {
 
     fn accounts() -> Accounts {
         Accounts { conservation: Vec::new(), failures: Vec::new() }
+    }
+
+    #[test]
+    fn what_vanishes_is_explained_by_circles_of_routes_or_a_failure() {
+        let vanished = |vanished_pkts, expired_pkts| {
+            let (totals, flows, connections, warnings, failures) = Default::default();
+            let mut outcome = Outcome { totals, flows, connections, vanished_pkts, warnings, failures };
+            outcome.explain_vanished(expired_pkts);
+            (outcome.warnings.len(), outcome.failures.len())
+        };
+        assert_eq!(vanished(3, 3), (1, 0));
+        // Answers of routers go in the circle, too.
+        assert_eq!(vanished(3, 5), (1, 0));
+        assert_eq!(vanished(3, 2), (1, 1));
+        assert_eq!(vanished(3, 0), (0, 1));
     }
 
     #[test]

@@ -122,6 +122,11 @@ impl<'a> Player<'a> {
         self.queues.totals(&self.network, self.context.clock)
     }
 
+    /// Packets whose time to live ended in a router: they went in a circle.
+    pub fn expired_pkts(&self) -> Result<u64> {
+        self.network.routers().map(|node| self.network.inside(node, sample::expired_pkts)).sum()
+    }
+
     /// Plays the timeline from its event `first` on, until the run is over.
     pub fn play(&mut self, first: usize) -> Result<()> {
         let mut agenda = self.agenda(first);

@@ -86,6 +86,10 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
         })?,
         None => Outcome::of_receivers(setup, player.transfers())?,
     };
+    if outcome.vanished_pkts > 0 {
+        // Only now: it asks every router.
+        outcome.explain_vanished(player.expired_pkts()?);
+    }
     player.finish(&mut outcome.connections)?;
     outcome::write_rows(&context, &links, player.transfers(), &outcome.flows)?;
     cures::write_rows(&context)?;

@@ -226,6 +226,22 @@ impl LostBetweenLinks {
     }
 }
 
+/// Packets that the namespace of the calling thread forwarded no further as their time to live ended (ip_forward in
+/// net/ipv4/ip_forward.c counts them as errors of the header, of which there are no others here).
+pub fn expired_pkts() -> Result<u64> {
+    let path = "/proc/thread-self/net/snmp";
+    let text =
+        std::fs::read_to_string(path).map_err(|source| Error::Kernel { attempt: format!("read {path}"), source })?;
+    header_errors(&text).ok_or_else(|| Error::Broken(format!("{path} has no InHdrErrors")))
+}
+
+/// `Ip: ... InHdrErrors ...`, a line of names, and a line of numbers below it.
+fn header_errors(text: &str) -> Option<u64> {
+    let mut lines = text.lines().filter(|line| line.starts_with("Ip:")).map(str::split_ascii_whitespace);
+    let column = lines.next()?.position(|name| name == "InHdrErrors")?;
+    lines.next()?.nth(column)?.parse().ok()
+}
+
 /// A column of a file with a line of names and a line of hexadecimal numbers for each processor.
 fn statistic(path: &str, name: &str) -> Result<u64> {
     let text =
@@ -249,4 +265,17 @@ pub fn read_all(file: &File, buffer: &mut [u8]) -> Result<usize> {
 /// A file of /proc has more than the room that there was for it.
 pub fn too_many(bytes: usize) -> Error {
     Error::Broken(format!("a file of /proc has more than the {bytes} bytes that were expected"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::header_errors;
+
+    #[test]
+    fn packets_that_went_in_a_circle_are_errors_of_the_ip_header() {
+        let text = "Ip: Forwarding DefaultTTL InReceives InHdrErrors InAddrErrors\nIp: 1 64 9 7 0\nIcmp: InMsgs\nIcmp: 3\n";
+        assert_eq!(header_errors(text), Some(7));
+        assert_eq!(header_errors("Tcp: InHdrErrors\nTcp: 1\n"), None);
+        assert_eq!(header_errors("Ip: InReceives\nIp: 9\n"), None);
+    }
 }

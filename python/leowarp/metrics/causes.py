@@ -4,15 +4,17 @@
 What cannot be put down to a change by one of these rules is put down to none, and counted as such. For data packets:
 
 late
-    A packet on links that keep their order can only be overtaken where two paths meet, so a change of the path came
-    while it was under way (sent before, arrived after). If that was one change, it is the cause. If there were several,
-    it is the one between the path on which the packet left and the path on which the first packet that overtook it
-    left, if only one lies between (and that packet is stored). On a link that jitters or keeps no order packets
-    overtake each other on the same path: there the second rule alone decides.
+    A packet on links that keep their order can only be overtaken where two paths meet. So a change of the path came
+    while it was under way: it was sent before all nodes had switched, and arrived after the change began. If that was
+    one change, it is the cause. If there were several, it is the one between the path on which the packet left and the
+    path on which the first packet that overtook it left, if only one lies between (and that packet is stored). On a
+    link that jitters or keeps no order packets overtake each other on the same path: there the second rule alone
+    decides.
 lost
     `link_down`: the last change before the drop, if the link that went down was on its old path and is not on its new
     one. `no_route`: the change that took the path away, for packets sent after it; the one change in the 2 s after it
-    was sent, for others. A full queue, the link's own loss and unknown causes are no change's doing.
+    was sent, or that was not over then, for others. A full queue, the link's own loss and unknown causes are no
+    change's doing.
 needed retransmission
     The cause of the loss of the first transmission of its bytes.
 spurious retransmission
@@ -109,7 +111,8 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
     lost_by = np.full(len(data), NONE)
     if changes:
         instants = np.array([change.t_ns for change in changes], dtype="int64")
-        late_by[late] = _of_late(data, late, instants, tables.reorders)
+        settled = np.array([change.settled_ns for change in changes], dtype="int64")
+        late_by[late] = _of_late(data, late, instants, settled, tables.reorders)
         lost_by[lost] = _of_lost(tables, flow, data[lost], changes, instants)
     # A spurious retransmission repeats what was merely late, a needed one what was lost. The cause is that of the first
     # transmission: of a retransmission of a retransmission, too, the change is to blame that began it.
@@ -129,7 +132,9 @@ def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[st
     }
 
 
-def _of_late(data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, reorders: bool) -> np.ndarray:
+def _of_late(
+    data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, settled: np.ndarray, reorders: bool
+) -> np.ndarray:
     """Change of each late packet, NONE if no rule decides (the rules: top of the file).
 
     Parameters
@@ -139,6 +144,8 @@ def _of_late(data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, reorder
     late : bool array of shape (len(data),)
     instants : int64 array, sorted
         Of the changes, ns.
+    settled : int64 array, sorted
+        When the last node had switched, ns; the same where all switch at once.
     reorders : bool
         Whether packets may overtake each other on a link of the path: a change under way then proves nothing.
 
@@ -149,9 +156,9 @@ def _of_late(data: pd.DataFrame, late: np.ndarray, instants: np.ndarray, reorder
     """
     sent = data["sent_ns"].to_numpy(dtype="int64")
     received = floats(data["received_ns"])
-    # Number of the first change after a packet was sent; one of its very instant has already taken effect, as events of
-    # an instant come before what is sent in it.
-    before = np.searchsorted(instants, sent[late], side="right")
+    # Number of the first change that was not over when a packet was sent. One that ended at its very instant has taken
+    # effect: events of an instant come before what is sent in it.
+    before = np.searchsorted(settled, sent[late], side="right")
     under_way = np.searchsorted(instants, received[late], side="right") - before
     # The first to arrive of those sent later: the running minimum from the end, one place on.
     arrival = np.where(np.isnan(received), np.inf, received)
@@ -198,6 +205,9 @@ def _of_lost(
             change_numbers[index] = last[index]
         elif coming[index] == 1:
             change_numbers[index] = last[index] + 1
+        elif last[index] >= 0 and sent[index] < changes[last[index]].settled_ns:
+            # Nodes switched one by one, and this packet met one that had no entry yet, or went in a circle.
+            change_numbers[index] = last[index]
     # Within an instant paths change before links go down (timeline/schema.py), so the change is never later than the
     # drop.
     down = np.flatnonzero(cause == _LINK_DOWN)

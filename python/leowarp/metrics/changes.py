@@ -21,6 +21,7 @@ from leowarp.metrics.channels import Pair
 from leowarp.metrics.link_values import LinkValues, link_values
 from leowarp.metrics.series import step_at
 from leowarp.metrics.tables import DATA, Tables, floats, integers, truths, typed_frame
+from leowarp.nodes import host_node
 
 ATTRIBUTION_NS = 5_000_000_000
 """Default window after a change in which retransmissions, losses and DSACKs are put down to it (shorter if the next
@@ -139,12 +140,15 @@ class PathChange:
         On the run's clock.
     before, after : tuple of str or None
         Nodes of the path; None: there is none.
+    settled_ns : int
+        When the last node of either way had its entry; `t_ns` where all nodes switch at once.
     """
 
     number: int
     t_ns: int
     before: tuple[str, ...] | None
     after: tuple[str, ...] | None
+    settled_ns: int
 
 
 def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
@@ -160,13 +164,34 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
     if pair not in tables.changes_of_pairs:
         routes = pair_routes(tables, pair)
         paths = list(routes["path"])
+        # After the last update nothing follows that would bound it.
+        until_ns = np.append(routes["t_ns"].to_numpy(dtype="int64")[1:], np.iinfo(np.int64).max)
         tables.changes_of_pairs[pair] = [
-            PathChange(int(number), int(t_ns), paths[row - 1], paths[row])
+            PathChange(
+                int(number),
+                int(t_ns),
+                paths[row - 1],
+                paths[row],
+                _settled_ns(tables, pair, int(t_ns), int(until_ns[row])),
+            )
             for row, (number, t_ns) in enumerate(zip(floats(routes["change_id"]), routes["t_ns"], strict=True))
             if not np.isnan(number)
         ]
     changes: list[PathChange] = tables.changes_of_pairs[pair]
     return changes
+
+
+def _settled_ns(tables: Tables, pair: Pair, t_ns: int, until_ns: int) -> int:
+    """When the last node had its entry for a host of the pair, after a route update and before the next; the update's
+    own instant if that changed none.
+    """
+    last_ns = int(t_ns)
+    for station in pair:
+        own_ns = tables.entries_ns.get(host_node(station), np.empty(0, dtype=np.int64))
+        place = int(np.searchsorted(own_ns, until_ns, side="left")) - 1
+        if place >= 0:
+            last_ns = max(last_ns, int(own_ns[place]))
+    return last_ns
 
 
 def route_changes(

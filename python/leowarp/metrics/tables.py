@@ -238,6 +238,18 @@ class Tables:
         return {}
 
     @cached_property
+    def entries_ns(self) -> dict[str, np.ndarray]:
+        """When nodes had new entries for each host, ns, sorted; by the name of the host's node.
+
+        An entry that is withdrawn is none of them: it belongs to a link that goes down, not to a path that comes.
+        """
+        # A timeline without any route has not these columns, if it was made by hand.
+        rows = self.timeline.reindex(columns=["t_ns", "event", "destination", "next_hop"])
+        rows = rows[(rows["event"] == "route") & rows["next_hop"].notna()]
+        by_host = rows.groupby("destination", observed=True)["t_ns"]
+        return {str(host): np.sort(integers(t_ns)) for host, t_ns in by_host}
+
+    @cached_property
     def delays_of_flows(self) -> dict[tuple[int, int], Any]:
         """What `delays.delays` made (`Delays`), by flow and quantity: conservation and the summary ask for the same."""
         return {}

@@ -134,6 +134,16 @@ def _discipline(link: dict[str, Any]) -> str:
     return "" if kind == "fifo" else f", {kind}{' with ECN' if link.get('ecn') else ''}"
 
 
+def _switching(routing: dict[str, Any]) -> str:
+    """How nodes switch, if not all at once."""
+    if routing.get("update", "atomic") == "atomic":
+        return ""
+    return (
+        f"; nodes switch one by one, {routing.get('update_order')}, {routing.get('update_delay')} each "
+        f"({routing.get('update_spread')})"
+    )
+
+
 def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
     shell, isl, ground = document["constellation"], document.get("isl", {}), document.get("ground", {})
     routing, network = document.get("routing", {}), document.get("network", {})
@@ -171,13 +181,16 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
         links += ", ground links ideal"
     elif ground.get("delay", "slant-range") != "slant-range":
         links += ", no ground delay"
+    unshaped = [str(station.get("name")) for station in document.get("stations", []) if not station.get("shaped", True)]
+    if unshaped and network.get("endpoints", "stations") == "stations":
+        links += f", unshaped at {', '.join(unshaped)}"
     return [
         ("constellation", place),
         ("ISL", isl_rule),
         ("ground", ground_rule),
         ("routes", f"by {routing.get('metric')}, every {routing.get('interval')}{_margin(routing)}"),
         ("delays", f"every {routing.get('link_interval')}"),
-        ("in flight", f"{routing.get('in_flight')}, leaving links {routing.get('leaving_links')}"),
+        ("in flight", f"{routing.get('in_flight')}, leaving links {routing.get('leaving_links')}{_switching(routing)}"),
         *_cures_rules(document.get("cures", {})),
         ("links", links),
     ]

@@ -16,6 +16,7 @@ from leowarp.scenario.draft import Draft
 from leowarp.scenario.flows import complete_flows, station_names
 from leowarp.scenario.gazetteer import PLACES
 from leowarp.scenario.key import keys
+from leowarp.scenario.links import UPDATE_KEYS
 from leowarp.scenario.loss_detection import check_loss_detection, complete_loss_detection
 from leowarp.scenario.medium import MEDIA, medium_of
 from leowarp.scenario.medium_section import MediumSection
@@ -66,6 +67,7 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
     complete_modules(draft, problems)
     complete_loss_detection(draft, problems)
     _check_network(draft, problems)
+    _check_update(draft.sections["routing"], problems)
     _check_observe(draft, problems)
     check_cures(draft.sections, value_of(draft.sections["guest"], sections.Guest, "memory_bytes"), problems)
     check_waits(
@@ -246,6 +248,23 @@ def _check_network(draft: Draft, problems: Problems) -> None:
     if across and not (shells and value_of(isl, sections.Isl, "rule") == "range"):
         rule = 'has no effect: it is of rule = "range" over [[constellation.shells]]'
         problems.add(isl.where("across_shells"), "isl.across_shells", rule, "take it out")
+
+
+def _check_update(routing: Section, problems: Problems) -> None:
+    """Keys of nodes that switch one by one mean nothing where all switch at once; and links must stay meanwhile."""
+    if value_of(routing, sections.Routing, "update") == "atomic":
+        for key in filter(routing.gave, UPDATE_KEYS):
+            rule = 'has no effect without update = "staggered"'
+            problems.add(routing.where(key), f"routing.{key}", rule, 'write update = "staggered", too')
+        return
+    # With `source` a packet keeps its path, whichever nodes have the next; a link that goes down is led over no more.
+    for key, only in (("in_flight", "drain"), ("leaving_links", "keep")):
+        value = value_of(routing, sections.Routing, key)
+        if value != only:
+            rule = (
+                f'cannot be "{value}" with update = "staggered": nodes that wait for their turn still use the old path'
+            )
+            problems.add(routing.where(key), f"routing.{key}", rule, f'write {key} = "{only}", or update = "atomic"')
 
 
 def _check_hosts(draft: Draft, problems: Problems) -> None:

@@ -228,6 +228,10 @@ def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], prob
         "duplicate": "copies would be too",
     }
     kind = value_of(section, Cures, "resequence_kind") if on["resequence"] else "basic"
+    if value_of(tables["routing"], Routing, "update") != "atomic":
+        cure = next(cure for cure, is_on in on.items() if is_on)
+        rule = 'cannot be with routing.update = "staggered": cures reckon with nodes that all switch at once'
+        problems.add(section.where(cure), f"cures.{cure}", rule, 'write update = "atomic"')
     for cure, is_on in on.items():
         if is_on and in_flight == "source" and (cure != "resequence" or kind == "advanced"):
             key = "resequence_kind" if cure == "resequence" else cure

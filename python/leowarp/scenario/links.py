@@ -11,6 +11,8 @@ from leowarp.scenario.key import count, flag, quantity, text, word
 
 SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
 """What `network.mtu` may be."""
+UPDATE_KEYS = ("update_order", "update_delay", "update_spread")
+"""Keys of `[routing]` that only `update = "staggered"` obeys."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +27,8 @@ class Station:
         North and east positive; None of the stations that a medium implies.
     height_m : float or None
         Above the sphere or the ellipsoid, by ``[constellation] earth``; None likewise.
+    shaped : bool
+        False: its ground links have neither rate, queue nor loss; their delay is that of ``[ground]``.
     """
 
     name: str = text("A name of the gazetteer, or any other with latitude and longitude.", required=True)
@@ -37,6 +41,8 @@ class Station:
     height_m: float | None = quantity(
         units.LENGTH, "Height above the figure of the Earth.", "0 m", low="-1 km", high="100 km"
     )
+    # The study's emulator leaves the receiver's unshaped: it takes the wrong node of the path (main.go at 34e333e).
+    shaped: bool = flag("Rate, queue and loss of `[ground]` hold for its links; false: they have none of these.", True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +146,8 @@ class Ground(RateKeys):
 class Routing:
     """Which way packets go, and what happens to those under way when that changes.
 
-    Routes are known to every node at once: there is no routing protocol and no convergence.
+    Every node has the routes of an update at once, or, with ``update = "staggered"``, one after the other. There is no
+    routing protocol.
 
     Attributes
     ----------
@@ -156,6 +163,10 @@ class Routing:
         ``mirror`` or ``own``: with ``own`` the two ways may differ.
     margin_ratio : float or None
         Of the least cost; None: a path stays until it breaks.
+    update, update_order, update_spread : str
+        ``atomic`` or ``staggered``, and how (`leowarp.media.constellation.switching`).
+    update_delay_ns : int
+        Mean time that a node of the new path takes, counted from when the node before it is done.
     """
 
     metric: str = word("What a path's cost adds up.", ("distance", "delay", "hops"), "distance")
@@ -192,6 +203,28 @@ class Routing:
         "always taken; unlimited: until it breaks.",
         "0 %", low="0 %", high="1000 %", none="unlimited",
     )  # fmt: skip
+    update: str = word(
+        "At a route update, nodes of a new path have their entries at its instant (atomic), or one node after another "
+        "(staggered): first those of the way there, then those of the way back.",
+        ("atomic", "staggered"),
+        "atomic",
+    )
+    # In the study's emulator the order is that of a Go map, which is random (main.go at 34e333e).
+    update_order: str = word(
+        "staggered: nodes in the order in which packets pass them, in the opposite order, or in a random one.",
+        ("source-first", "destination-first", "random"),
+        "source-first",
+    )
+    update_delay_ns: int = quantity(
+        units.TIME, "staggered: how long a node takes on average, after the one before it.", "100 ms", low="0 ms",
+        high="1 h",
+    )  # fmt: skip
+    update_spread: str = word(
+        "staggered: every node takes `update_delay`, or a random time with this mean: uniform from 0 to twice as much, "
+        "or exponential.",
+        ("constant", "uniform", "exponential"),
+        "constant",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from leowarp import units
 from leowarp.scenario.constellation import FollowsConstellation
 from leowarp.scenario.decoding import Section, value_of
 from leowarp.scenario.key import InputFile, count, file, flag, keys, quantity, queue, text, word
-from leowarp.scenario.links import LARGEST_MTU_BYTES, SMALLEST_MTU_BYTES, Station
+from leowarp.scenario.links import LARGEST_MTU_BYTES, SMALLEST_MTU_BYTES, UPDATE_KEYS, Station
 from leowarp.scenario.medium_section import Idle
 from leowarp.scenario.problems import Problems
 from leowarp.scenario.queues import QueueKeys
@@ -217,7 +217,7 @@ class Mobile(QueueKeys, FollowsConstellation):
         routed: Idle = {
             "isl": ("rate", "overhead", "loss", *keys(QueueKeys)),
             "ground": ("rate", "overhead", "loss", *keys(QueueKeys)),
-            "routing": ("in_flight", "leaving_links", "reverse"),
+            "routing": ("in_flight", "leaving_links", "reverse", "update", *UPDATE_KEYS),
         }
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
         return {**super().idle(follows=follows), **(routed if follows else {}), "network": only}

@@ -13,6 +13,7 @@ from leowarp.scenario.constellation import SHAPE_KEYS, WALKER_KEYS, Constellatio
 from leowarp.scenario.flows import FLOW_KEYS, PACE_KEYS
 from leowarp.scenario.hosts import DELACK_MODULE, LOSS_DETECTION_MODULE
 from leowarp.scenario.key import InputFile, Key, keys
+from leowarp.scenario.links import UPDATE_KEYS
 from leowarp.scenario.modules import parameter_as_written
 from leowarp.scenario.queues import parameters_as_written
 from leowarp.units import BYTES, PACKETS
@@ -68,6 +69,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         without = idle.get(name, ())
         if name == "cures" and without is not None:
             without = plan.cures.idle()
+        if name == "routing" and without is not None and plan.routing.update == "atomic":
+            without = (*without, *UPDATE_KEYS)
         if name == "isl" and without is not None and not (sky is not None and sky.shells):
             without = (*without, "across_shells")  # of one shell it says nothing
         if without is not None:

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from leowarp.metadata import decode_metadata
+from leowarp.timeline.unsettled import unsettled
 
 
 def warnings_of(table: pa.Table) -> list[str]:
@@ -28,7 +29,8 @@ def describe(table: pa.Table) -> dict[str, object]:
     summary : dict
         `events`, `nodes`, `links` (dicts of counts by kind), `route_changes` (as `Routes.summary` counts them),
         `routing_entries_changed` (entries of the routing tables of all nodes, after 0), `links_taken_down`,
-        `delay_min_ns`, `delay_max_ns` (null without delays), `last_event_ns`.
+        `circle_ns`, `no_entry_ns` (see `unsettled`), `delay_min_ns`, `delay_max_ns` (null without delays),
+        `last_event_ns`.
     """
     events = table.group_by("event").aggregate([([], "count_all")])
     counted = dict(zip(events["event"].to_pylist(), events["count_all"].to_pylist(), strict=True))
@@ -46,6 +48,7 @@ def describe(table: pa.Table) -> dict[str, object]:
         "route_changes": _route_changes(table.filter(pc.field("event") == "path")),
         "routing_entries_changed": table.filter((pc.field("event") == "route") & later).num_rows,
         "links_taken_down": links.filter(~pc.field("up")).num_rows,
+        **unsettled(table),
         "delay_min_ns": extremes["min"],
         "delay_max_ns": extremes["max"],
         "last_event_ns": pc.max(table["t_ns"]).as_py(),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from leowarp.routes.paths import Path
@@ -41,7 +42,14 @@ class Forwarding:
         for destination in dict.fromkeys(destination for _, destination in pairs):
             self._events.route(0, destination, self._host_of[destination], self._host_of[destination], None)
 
-    def follow(self, t_ns: int, pair: tuple[int, int], path: Path | None, path_id: int | None) -> None:
+    def follow(
+        self,
+        t_ns: int,
+        pair: tuple[int, int],
+        path: Path | None,
+        path_id: int | None,
+        after_ns: Sequence[int] | None = None,
+    ) -> None:
         """From now on packets of a pair go on a path; None: on none.
 
         Parameters
@@ -52,6 +60,9 @@ class Forwarding:
         path : Path or None
         path_id : int or None
             Its number among the paths to this destination.
+        after_ns : sequence of int, optional
+            How long after `t_ns` each node but the last has its entry; at once if not given. Nothing else may happen to
+            these entries meanwhile.
         """
         source, destination = pair
         host = self._host_of[destination]
@@ -61,7 +72,7 @@ class Forwarding:
                 # Nodes further on keep their entries: what is under way still arrives.
                 self._remove(t_ns, first)
         else:
-            for node, after in pairwise(path):
+            for place, (node, after) in enumerate(pairwise(path)):
                 entry: _Entry = (node, host, path_id if self._by_path else None)
                 # An entry that stays is no event: most nodes of a path are the same after a route update.
                 if self._next.get(entry) != after:
@@ -72,7 +83,8 @@ class Forwarding:
                     # By link, so that a link that goes down finds its entries without a walk over all nodes; a
                     # constellation has thousands.
                     self._by_link.setdefault(_link(node, after), set()).add(entry)
-                    self._events.route(t_ns, node, host, after, path_id)
+                    at_ns = t_ns if after_ns is None else t_ns + after_ns[place]
+                    self._events.route(at_ns, node, host, after, path_id)
         # For when there is no path: by path, the host's entry is found under the number last in use.
         self._path_ids[pair] = path_id
 

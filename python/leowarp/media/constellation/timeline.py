@@ -11,6 +11,8 @@ route update). After that:
 - ``neighbours = "arp"``: it goes down 5 s after it was last used and is a new link when it is used again, so that
   neighbours are asked for anew, as in the study's emulator, which tears links down after a sleep of 5 s.
 - ``leaving_links = "strict"``: it also goes down at the L2 instant that finds it out of its rule's range.
+- ``routing.update = "staggered"``: nodes have their entries one after the other (`switching`); links come up and
+  delays are set before the first. A packet may meet a node without an entry, or go in a circle meanwhile.
 - ``instantiate = "all"``: links that their rule gives are up, in use or not. One that it no longer gives and no path
   uses goes down at the next route update but one (drain, source) or at once (drop).
 
@@ -21,11 +23,14 @@ the same is no event. A rule `range` with ``instantiate = "all"`` is costly: 648
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from leowarp.ephemeris import Ephemeris
+from leowarp.media.constellation.switching import Switching
 from leowarp.nodes import host_node
 from leowarp.routes import Leaving, Routes
 from leowarp.routes.links import delays_ns, lengths_m
@@ -75,16 +80,17 @@ class _Builder:
         self._events = Events([*routes.nodes, *hosts])
         stations = range(self._satellites, self._nodes)
         self._host_of = {station: self._nodes + i for i, station in enumerate(stations)}
+        self._switching = Switching(plan)
         self._forwarding = Forwarding(self._events, self._host_of, by_path=plan.routing.in_flight == "source")
         # With `drop` a link is down at the update itself, and nothing is left to tear down 5 s later.
         self._torn_down_later = plan.network.neighbours == "arp" and plan.routing.in_flight != "drop"
         # The study's emulator takes the interfaces of an abandoned link away, and with them what they hold.
         on_down = "drop" if plan.routing.in_flight == "drop" or plan.network.neighbours == "arp" else "drain"
         self._isl = LinkKind.shaped(plan, "isl", plan.isl, on_down)
-        if plan.network.endpoints == "satellites":
-            self._gsl = LinkKind.ideal(plan, "gsl", on_down, plan.ground.overhead_bytes)
-        else:
-            self._gsl = LinkKind.shaped(plan, "gsl", plan.ground, on_down)
+        ideal = LinkKind.ideal(plan, "gsl", on_down, plan.ground.overhead_bytes)
+        shaped = LinkKind.shaped(plan, "gsl", plan.ground, on_down)
+        between_satellites = plan.network.endpoints == "satellites"
+        self._gsl = [ideal if between_satellites or not station.shaped else shaped for station in plan.stations]
         self._up: set[int] = set()
         self._teardown_ns: dict[int, int] = {}
         self._delays = _Delays()
@@ -112,8 +118,7 @@ class _Builder:
             # Between L2 instants a delay stays as it is; only a link that comes into use now needs one.
             refreshed = live if t_ns % plan.routing.link_interval_ns == 0 else np.setdiff1d(live, fresh)
             self._set_delays(t_ns, refreshed)
-            for i, (pair, path) in enumerate(zip(routes.pairs, routes.paths[k], strict=True)):
-                self._forwarding.follow(t_ns, pair, path, routes.numbers.path_ids[k][i])
+            self._follow(k, t_ns, end_ns)
             # After the routes: no entry points over a link any more when it goes down.
             self._abandon(t_ns, needed, before)
             self._between_updates(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns, end_ns, live)
@@ -143,6 +148,21 @@ class _Builder:
         self._forwarding.attach_hosts(routes.pairs)
         for i, (source, destination) in enumerate(routes.pairs):
             self._events.paths(routes, i, self._host_of[source], self._host_of[destination])
+
+    def _follow(self, k: int, t_ns: int, end_ns: int) -> None:
+        """The paths of a route update, which each pair follows from now on, or as its nodes switch."""
+        routes = self._routes
+        # After the last update nothing follows but the end of the run, which may come before all nodes have switched.
+        until_ns = end_ns if k + 1 < len(routes.t_ns) else sys.maxsize
+        if self._torn_down_later:
+            # A link that this update abandons may be torn down before the next.
+            until_ns = min(until_ns, t_ns + TEARDOWN_AFTER_NS)
+        for i, (pair, path) in enumerate(zip(routes.pairs, routes.paths[k], strict=True)):
+            after_ns = None
+            if path is not None and routes.numbers.change_ids[k][i] is not None:
+                after_ns = self._switching.after_ns(k, i, path, is_way_back=i % 2 == 1)
+                self._switching.check(t_ns, after_ns, until_ns)
+            self._forwarding.follow(t_ns, pair, path, routes.numbers.path_ids[k][i], after_ns)
 
     def _needed(self, k: int) -> Codes:
         """Links that are up because of route update k: those in use, and with "all" those that the rule gives."""
@@ -210,8 +230,8 @@ class _Builder:
         self._events.link_down(t_ns, a, b, self._kind(b))
 
     def _kind(self, b: int) -> LinkKind:
-        """Satellites are numbered before stations, so that the larger end says whether a link goes to the ground."""
-        return self._gsl if b >= self._satellites else self._isl
+        """Satellites are numbered before stations, so that the larger end says to which station a link goes, if any."""
+        return self._gsl[b - self._satellites] if b >= self._satellites else self._isl
 
     def _set_delays(self, t_ns: int, links: Codes) -> None:
         """Delay events of those links that are up and whose delay is another than before."""

@@ -3,6 +3,7 @@
 
 import dataclasses
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ STAR = Constellation(
 
 def driven(duration_s: float = 600, *, ground: Ground | None = None, isl: Isl | None = None, **mobile) -> Plan:
     """As a scenario with the preset tauran-study and `delays = "constellation"` resolves."""
-    nowhere = {"latitude_deg": None, "longitude_deg": None, "height_m": None}
+    nowhere: dict[str, Any] = {"latitude_deg": None, "longitude_deg": None, "height_m": None}
     return dataclasses.replace(
         chain(duration_s=duration_s),
         medium=Mobile(delays="constellation", constellation=STAR, **mobile),

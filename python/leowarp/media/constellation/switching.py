@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When the nodes of a new path have their entries, if they switch one by one (``routing.update = "staggered"``).
+
+The nodes of the way there come first, each after the one before it is done, then those of the way back. A node whose
+entry stays the same takes its time as well, as whoever installs routes does not know that. So the study's emulator does
+it: one ``podman exec ... ip route replace`` after the other, forward entries first (main.go at 34e333e).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.errors import ScenarioError
+from leowarp.routes.paths import Path
+from leowarp.scenario.schema import Plan
+from leowarp.streams import stream
+from leowarp.units import TIME
+
+
+class Switching:
+    """Instants at which nodes switch, by route update and pair.
+
+    Parameters
+    ----------
+    plan : Plan
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._routing, self._seed = plan.routing, plan.run.seed
+        self._done_ns = 0
+
+    def after_ns(self, update: int, pair: int, path: Path, *, is_way_back: bool) -> Sequence[int]:
+        """How long after the update each node of a path has its entry, ns; one for each node but the last.
+
+        Parameters
+        ----------
+        update, pair : int
+            Their places. A way back is asked for after its way there, and begins when that is done.
+        path : Path
+        is_way_back : bool
+        """
+        nodes = len(path) - 1
+        # Routes that a run begins with are there, whatever happened before it.
+        if update == 0 or self._routing.update == "atomic":
+            return [0] * nodes
+        draw = stream(self._seed, "routing.update", update, pair)
+        order: NDArray[np.intp] = np.arange(nodes)
+        if self._routing.update_order == "destination-first":
+            order = order[::-1]
+        elif self._routing.update_order == "random":
+            order = draw.permutation(nodes)
+        done_ns = np.cumsum(self._takes_ns(draw, nodes)) + (self._done_ns if is_way_back else 0)
+        self._done_ns = int(done_ns[-1])
+        after_ns = np.empty(nodes, dtype=np.int64)
+        after_ns[order] = done_ns
+        return [int(value) for value in after_ns]
+
+    def check(self, at_ns: int, after_ns: Sequence[int], until_ns: int) -> None:
+        """Refuse entries that would come after what follows the update.
+
+        Parameters
+        ----------
+        at_ns : int
+            Of the update.
+        after_ns : sequence of int
+            As `after_ns` gives them.
+        until_ns : int
+            The next update, or the instant at which links that this one abandons go down.
+
+        Raises
+        ------
+        ScenarioError
+        """
+        last_ns = max(after_ns, default=0)
+        if last_ns and at_ns + last_ns >= until_ns:
+            raise ScenarioError(
+                f"the nodes of the route update at {TIME.format(at_ns)} need {TIME.format(last_ns)} to switch, and the "
+                f"next update or the end of old links comes {TIME.format(until_ns - at_ns)} after it",
+                hint="write a shorter routing.update_delay, or a longer routing.interval",
+            )
+
+    def _takes_ns(self, draw: np.random.Generator, nodes: int) -> NDArray[np.int64]:
+        mean_ns = self._routing.update_delay_ns
+        if self._routing.update_spread == "uniform":
+            return np.rint(draw.uniform(0, 2 * mean_ns, nodes)).astype(np.int64)
+        if self._routing.update_spread == "exponential":
+            return np.rint(draw.exponential(mean_ns, nodes)).astype(np.int64)
+        return np.full(nodes, mean_ns, dtype=np.int64)

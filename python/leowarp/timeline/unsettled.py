@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""For how long routing tables contradict each other, where nodes switch one by one."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from leowarp.errors import TraceError
+from leowarp.timeline.replay import Replay
+
+
+def unsettled(table: pa.Table) -> dict[str, int]:
+    """For how long packets of some pair would go in a circle, or come to a node without an entry, by the entries alone.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        Of a timeline.
+
+    Returns
+    -------
+    dict of str to int
+        `circle_ns`, `no_entry_ns`: summed over ordered pairs that have a path. Both are 0 where the entries of a path
+        come at its own instant.
+    """
+    times = {"circle_ns": 0, "no_entry_ns": 0}
+    kind = pc.field("event")
+    entries = table.filter((kind == "route") & pc.field("next_hop").is_valid())["t_ns"].unique().to_pylist()
+    if set(entries) <= set(table.filter(kind == "path")["t_ns"].unique().to_pylist()):
+        return times
+    state = Replay()
+    rows = table.filter(kind.isin(["node", "link", "route", "path"])).to_pylist()
+    instants = [(t_ns, list(events)) for t_ns, events in groupby(rows, key=lambda row: row["t_ns"])]
+    until_ns = [t_ns for t_ns, _ in instants[1:]]
+    # After the last event the entries stay as they are, to an end that the timeline does not know.
+    for (t_ns, events), next_ns in zip(instants, until_ns, strict=False):
+        for event in events:
+            state.apply(event)
+        for (source, destination), path_id in state.path_id.items():
+            if path_id is None:
+                continue
+            try:
+                if state.walk(source, destination) is None:
+                    times["no_entry_ns"] += next_ns - t_ns
+            except TraceError:
+                times["circle_ns"] += next_ns - t_ns
+    return times
