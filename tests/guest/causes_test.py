@@ -13,7 +13,8 @@ from support.synthetic.reordering import measured
 pytestmark = pytest.mark.guest
 
 SCENARIO = Path(__file__).parents[2] / "examples" / "madrid-tokyo.toml"
-SETTINGS = {"run.start": "105 s", "run.duration": "63 s", "observe.reordering_threshold": "1000 pkts", "observe.sockets": "none",
+SETTINGS = {"run.start": "105 s", "run.duration": "63 s",
+            "observe.reordering_threshold": "1000 pkts", "observe.sockets": "none",
             "observe.queues": "none", "observe.counters": "none"}  # fmt: skip
 
 

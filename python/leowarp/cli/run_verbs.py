@@ -132,7 +132,7 @@ def reproduce(
     ] = None,
     samples: Annotated[
         int | None,
-        typer.Option(min=1, help="frederiksen2024: how often its runs are made, at different times of the sky."),
+        typer.Option(min=1, help="frederiksen2024: under how many conditions its claims are checked, 1 to 9."),
     ] = None,
     duration: Annotated[
         str | None,
@@ -140,7 +140,10 @@ def reproduce(
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="All but frederiksen2024: a part of the runs, minutes; a full one keeps them."),
+        typer.Option(
+            "--quick",
+            help="A part of the runs, minutes. A full one keeps them; frederiksen2024's are short, and no part of it.",
+        ),
     ] = False,
     fetch: Annotated[
         bool,
@@ -150,7 +153,7 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="The studies with --quick but programs: a Dask scheduler whose workers make the runs.",
+            help="All but frederiksen2024 and programs: a Dask scheduler whose workers make the runs.",
         ),
     ] = None,
     kernel: options.Kernel = None,

@@ -144,14 +144,15 @@ def reproduce(
     out : path, optional
         Directory; `reproductions/<key>` if not given.
     samples : int, optional
-        `frederiksen2024`: how often the study's own runs are made, at different times of the constellation; 3 if not
-        given.
+        `frederiksen2024`: under how many conditions (stacks of TCP and links, times, skies) its claims are checked,
+        from the first; all 9 if not given.
     duration : str, optional
         `frederiksen2024`: length of every run instead of the study's, e.g. "60 s": a trial, not a reproduction.
     quick : bool, optional
-        `torres2020`: every eighth jitter and 3 seeds instead of 62 and 30; `huston2024`: 3 seeds of 20 and one capacity
-        test in 24; `tauran2018`: 2 seeds of 5 at 3 of 7 SNRs; `cures`: 4 changes of 40 and 2 TCPs of 4; `programs`: 28
-        runs of 132. A full reproduction later keeps them.
+        `frederiksen2024`: three conditions, and runs of 200 s; `torres2020`: every eighth jitter and 3 seeds instead of
+        62 and 30; `huston2024`: 3 seeds of 20 and one capacity test in 24; `tauran2018`: 2 seeds of 5 at 3 of 7 SNRs;
+        `cures`: 4 changes of 40 and 2 TCPs of 4; `programs`: 28 runs of 132. A full reproduction later keeps them,
+        except those of `frederiksen2024`.
     fetch : bool, optional
         `programs`: build the QUIC stacks that are not there, from their registries.
     scheduler : str, optional

@@ -94,7 +94,7 @@ def redo(folder, **options):
 
 
 def test_all_claims_of_the_list_are_there():
-    assert [claim.number for claim in CLAIMS] == [f"1.{number}" for number in range(1, 20)]
+    assert [claim.number for claim in CLAIMS] == [f"1.{number}" for number in range(1, 25)]
     slugs = {run.slug for run in all_runs()}
     for claim in CLAIMS:
         assert set(claim.runs) <= slugs, claim.number
@@ -102,11 +102,11 @@ def test_all_claims_of_the_list_are_there():
         assert claim.says
 
 
-def test_the_five_runs_are_the_studys():
-    assert [run.slug for run in CORE] == [*ALGORITHMS, *SCENARIOS[1:]]
+def test_the_first_five_runs_are_the_studys():
+    assert [run.slug for run in CORE][:5] == [*ALGORITHMS, *SCENARIOS[1:]]
     for run in all_runs():
         plan = scenario.resolve(scenario.load(directories.example_file(run.example), run.set))
-        assert plan.run.duration_ns == 1000 * 10**9
+        assert plan.run.duration_ns == (200 if "unchanging" in run.slug else 1000) * 10**9
     assert len({run.slug for run in all_runs()}) == len(all_runs())
 
 
@@ -128,7 +128,7 @@ def test_reproduction_leaves_everything_behind(made, tmp_path):
     assert set(results.column("run").to_pylist()) == {run.slug for run in all_runs(1)}
     text = done.page.read_text(encoding="utf-8")
     assert "cannot absorb it without breaking" in text
-    assert text.count('id="claim-1.') == 19
+    assert text.count('id="claim-1.') == 24
     assert "runs/reno/50-report/index.html" in text
 
 
@@ -169,8 +169,8 @@ def test_unknown_studies_and_samples_are_refused(tmp_path):
     with pytest.raises(ScenarioError, match="no study 'frederiksen'") as caught:
         reproduce("frederiksen", tmp_path)
     assert STUDIES[0] in str(caught.value)
-    with pytest.raises(ScenarioError, match="must be 1 to 3"):
-        reproduce("frederiksen2024", tmp_path, samples=9)
+    with pytest.raises(ScenarioError, match="must be 1 to 9"):
+        reproduce("frederiksen2024", tmp_path, samples=10)
 
 
 def test_samples_are_judged_each_and_the_first_decides(template):

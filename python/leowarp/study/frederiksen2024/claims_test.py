@@ -13,7 +13,7 @@ import pytest
 from leowarp.study.claim import judged
 from leowarp.study.frederiksen2024 import evidence as ev
 from leowarp.study.frederiksen2024.claims import CLAIMS
-from leowarp.study.frederiksen2024.runs import ALGORITHMS, SCENARIOS
+from leowarp.study.frederiksen2024.runs import ALGORITHMS, BBR_SCENARIOS, SCENARIOS, control_slug
 
 MS = 1_000_000
 CAPACITY_BPS = 95.64e6
@@ -27,15 +27,19 @@ def evidence(monkeypatch):
         "mean_bps": lambda run: run.mean_bps,
         "capacity_bps": lambda run: CAPACITY_BPS,
         "shortfall_ratio": lambda run: run.shortfall_ratio,
-        "rates_bps": lambda run: run.rates_bps,
+        "rates_bps": lambda run, reading="in_order": run.acked_bps if reading == "acked" else run.rates_bps,
         "srtt_ms": lambda run, q: float(np.quantile(run.srtt_ms, q)),
         "full_queue_ratio": lambda run, limit: run.full_ratio[limit],
         "isl_delay_span_ns": lambda run: 0,
         "reordered": lambda run: run.reordered,
+        "disturbed": lambda run: run.reordered,
         "counters": lambda run: dict.fromkeys(ev.COUNTERS, 0) | run.counters,
         "dips_by_cause": lambda run, share: {"overflow": 0, "route change": 0, "other": 0},
         "growth_pkts_per_s": lambda run: run.growth_pkts_per_s,
         "repair_delays_ns": lambda run: np.array(run.repair_ms) * MS,
+        "falls_after": lambda run, series, instants_ns: round(run.falls_ratio * len(instants_ns)),
+        "estimates_around": lambda run, span_ns: pd.DataFrame(run.estimates, columns=["before_bps", "after_bps"]),
+        "delay_steps": lambda run: run.delay_steps,
         "window_weights": lambda run: (run.sockets, np.ones(len(run.sockets))),
     }
     for name, tell in told.items():
@@ -49,7 +53,7 @@ def change(**different):
         "spurious_retransmissions_pkts": 40, "cwnd_fell_after_ns": 1000 * MS, "cwnd_min_pkts": 100.0,
         "first_retransmission_after_ns": 1000 * MS, "last_retransmission_after_ns": 2500 * MS,
         "recovery_state_ns": 1500 * MS, "srtt_before_us": 100_000, "fell_after_ns": 1000 * MS,
-        "duration_ns": 1000 * MS, "is_shorter": True, "delay_step_ns": -10 * MS, "queue_left_wait_ns": 0,
+        "duration_ns": 1000 * MS, "is_shorter": True, "delay_step_ns": -10 * MS, "queue_left_wait_ns": 15 * MS,
         "queue_met_wait_ns": 0,
     }  # fmt: skip
     return pd.DataFrame([row | different])
@@ -64,36 +68,39 @@ def rtt_frame(before_ms, lowest_ms, highest_ms, after_ms):
 
 def made_up_run(**different):
     """A run of which each claim that looks at it holds, but for what differs between runs."""
-    depth_ratio = different.pop("depth_ratio", 0.95)
+    depth_ratio, drops = different.pop("depth_ratio", 0.95), different.pop("drops", 2)
     delay_span_ms = different.pop("delay_span_ms", 2.0)
-    flow = {"spurious_retransmissions_pkts": 0, "data_drops_pkts": 1, "goodput_mean_bps": 90e6}
+    flow = {"spurious_retransmissions_pkts": 0, "data_drops_pkts": 1, "goodput_mean_bps": 90e6, "late_pkts": 150,
+            "late_by_changes_pkts": 150}  # fmt: skip
     flow |= different.pop("flow", {})
     mine = {
         "main_flow": 0, "mean_bps": 93e6, "shortfall_ratio": 0.01, "rates_bps": np.full(1000, 95e6),
+        "falls_ratio": 0.0, "delay_steps": 60, "estimates": [(95e6, 110e6)],
         "srtt_ms": np.linspace(150, 250, 101), "full_ratio": {0.9: 0.6, 0.5: 0.9}, "reordered": change(),
         "counters": {}, "growth_pkts_per_s": [20.0], "repair_ms": [100.0],
         "sockets": pd.DataFrame({
             "cwnd_pkts": [300.0] * 4, "unacked_pkts": [300.0] * 4, "sacked_pkts": [0.0] * 4,
-            "pacing_bps": [120e6] * 4, "bbr_bw_bps": [95e6] * 4, "bbr_min_rtt_us": [12_194.0] * 4,
+            "pacing_bps": [120e6] * 4, "bbr_bw_bps": [100e6] * 4, "bbr_min_rtt_us": [11_584.0] * 4,
             "snd_mss_bytes": [1448.0] * 4,
         }),
         "srtt": rtt_frame(100, 90, 101, 100),
     } | different  # fmt: skip
-    goodput = pd.DataFrame({"t_ns": [CHANGE_NS - 500 * MS, CHANGE_NS + 500 * MS], "goodput_bps": [95e6, 10e6]})
+    # The readings at both ends are alike, and each minute has two changes, but where a test says otherwise.
+    mine = {"acked_bps": mine["rates_bps"], "changes": pd.concat([mine["reordered"]] * 2)} | mine
     metrics = SimpleNamespace(
         summary={"path_delay_min_ns": 50 * MS, "path_delay_max_ns": int((50 + delay_span_ms) * MS),
                  "path_delay_mean_ns": 51 * MS, "flows": [flow]},
-        recoveries=pd.DataFrame({"flow": [0], "t_ns": [CHANGE_NS], "depth_ratio": [depth_ratio]}),
-        goodput={(0, "sacked"): goodput},
+        recoveries=pd.DataFrame([{"flow": 0, "t_ns": CHANGE_NS, "depth_ratio": depth_ratio}] * drops),
         srtt={0: mine.pop("srtt")},
+        end_ns=300_000 * MS,
     )  # fmt: skip
     tables = SimpleNamespace(sockets=mine["sockets"])
-    return SimpleNamespace(metrics=metrics, tables=tables, changes=mine["reordered"], **mine)
+    return SimpleNamespace(metrics=metrics, tables=tables, **mine)
 
 
 AS_THE_STUDY_SAYS = {
     "reno": {"mean_bps": 80e6, "shortfall_ratio": 0.2, "srtt_ms": np.linspace(100, 120, 101),
-             "growth_pkts_per_s": [5.0], "srtt": rtt_frame(100, 100, 120, 98)},
+             "growth_pkts_per_s": [5.0], "srtt": rtt_frame(60, 60, 80, 58)},
     "cubic": {"srtt_ms": np.linspace(140, 160, 101), "rates_bps": np.repeat([95e6, 20e6], [995, 5]),
               "reordered": change(last_retransmission_after_ns=1300 * MS)},
     "nine-planes": {"srtt_ms": np.linspace(180, 220, 101), "rates_bps": np.repeat([95e6, 20e6], [990, 10])},
@@ -113,7 +120,7 @@ def row_of(number, changes=None):
 
 
 @pytest.mark.parametrize("number", [claim.number for claim in CLAIMS])
-# Tests claims 1.1 to 1.19 of frederiksen2024.
+# Tests claims 1.1 to 1.24 of frederiksen2024.
 def test_every_claim_holds_where_all_is_as_the_study_says(number):
     row = row_of(number)
     assert row["verdict"] == "holds", row["measured"]
@@ -137,9 +144,15 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.1", each(SCENARIOS, delay_span_ms=2.5), "does not hold"),
         ("1.2", {"reno": {"mean_bps": 94e6}}, "partly"),
         ("1.2", {"reno": {"mean_bps": 94e6, "shortfall_ratio": 0.001}}, "does not hold"),
+        # As slow, and as slow without changes: a full queue did it.
+        ("1.2", {control_slug("reno"): {"mean_bps": 80e6}}, "partly"),
+        ("1.2", {control_slug("cubic"): {"mean_bps": 120e6}}, "partly"),
         ("1.3", {"bbr": {"mean_bps": 0.94 * CAPACITY_BPS}}, "partly"),
         ("1.3", each(("cubic", "bbr"), mean_bps=0.91 * CAPACITY_BPS), "partly"),
         ("1.3", each(("cubic", "bbr"), mean_bps=0.89 * CAPACITY_BPS), "does not hold"),
+        # Close on average, and every fifth bin far below
+        ("1.3", {"bbr": {"rates_bps": np.repeat([95e6, 50e6], [800, 200])}}, "partly"),
+        ("1.3", each(("cubic", "bbr"), mean_bps=0.85 * CAPACITY_BPS, rates_bps=np.full(9, 80e6)), "does not hold"),
         ("1.4", {"reno": {"srtt_ms": np.linspace(100, 190, 101)}}, "partly"),
         ("1.4", {"reno": EVEN}, "does not hold"),
         ("1.5", {"bbr": {"full_ratio": {0.9: 0.4, 0.5: 0.4}}}, "partly"),
@@ -147,6 +160,10 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.5", each(("cubic", "bbr"), full_ratio={0.9: 0.4, 0.5: 0.4}), "does not hold"),
         ("1.6", {"reno": {"depth_ratio": 0.4}}, "partly"),
         ("1.6", each(ALGORITHMS, depth_ratio=0.4), "does not hold"),
+        # Once; as often without changes; never but with a packet dropped
+        ("1.6", {"reno": {"drops": 1}}, "partly"),
+        ("1.6", {control_slug("bbr"): {"falls_ratio": 0.6}}, "partly"),
+        ("1.6", {"cubic": {"changes": pd.concat([change(lost_pkts=3)] * 2)}}, "partly"),
         ("1.7", {"cubic": {"growth_pkts_per_s": [4.0]}}, "partly"),
         ("1.7", {"reno": {"growth_pkts_per_s": [30.0]}}, "does not hold"),
         ("1.7", {"reno": {"growth_pkts_per_s": []}}, "cannot be told"),
@@ -159,6 +176,8 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.9", {"cubic": {"reordered": change()}} | each(("reno", "bbr"), reordered=SHORT), "does not hold"),
         ("1.9", each(ALGORITHMS, reordered=change(retransmissions_pkts=0)), "cannot be told"),
         ("1.10", {"bbr": {"srtt": rtt_frame(100, 98, 101, 100)}}, "partly"),
+        ("1.10", {"reno": {"srtt": rtt_frame(100, 100, 120, 98)}}, "partly"),
+        ("1.10", {"reno": {"reordered": change(retransmissions_pkts=9)}}, "partly"),
         ("1.10", each(ALGORITHMS, srtt=rtt_frame(100, 98, 101, 100)), "does not hold"),
         ("1.12", {"nine-planes": {"srtt_ms": np.linspace(300, 320, 101)}}, "partly"),
         ("1.12", {"cubic": {"srtt_ms": np.full(101, 400)}, "nine-planes": {"srtt_ms": np.full(101, 300)}},
@@ -167,15 +186,31 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.13", {"aalborg-cape-town": {"srtt_ms": np.linspace(100, 300, 101)}}, "does not hold"),
         ("1.14", {"aalborg-cape-town": {"rates_bps": FEW}}, "partly"),
         ("1.14", {"aalborg-cape-town": {"rates_bps": np.repeat([95e6, 20e6], [998, 2])}}, "does not hold"),
+        ("1.14", {"aalborg-cape-town": {"acked_bps": np.repeat([95e6, 20e6], [998, 2])}}, "partly"),
         ("1.15", {"nine-planes": {"rates_bps": FEW}}, "partly"),
+        ("1.15", {"cubic": {"acked_bps": FEW}}, "partly"),
         ("1.15", each(("cubic", "nine-planes"), rates_bps=FEW), "does not hold"),
         ("1.16", {"cubic": {"mean_bps": 90e6}}, "partly"),
         ("1.16", {"cubic": {"mean_bps": 80e6}}, "does not hold"),
+        ("1.16", {control_slug("nine-planes"): {"mean_bps": 95.5e6}}, "partly"),
         ("1.17", each(ALGORITHMS, reordered=change(duration_ns=4000 * MS)), "does not hold"),
         ("1.17", each(ALGORITHMS, reordered=change(fell_after_ns=pd.NA)), "cannot be told"),
         ("1.18", each(ALGORITHMS, reordered=change(late_pkts=99)), "partly"),
         ("1.18", each(ALGORITHMS, reordered=change(late_pkts=20, is_shorter=False, delay_step_ns=MS,
                                                    queue_left_wait_ns=5 * MS)), "does not hold"),
+        ("1.20", {"cubic": {"flow": {"late_pkts": 151}}}, "partly"),
+        ("1.20", each(SCENARIOS, flow={"late_by_changes_pkts": 0}), "does not hold"),
+        ("1.20", each(SCENARIOS, delay_steps=0), "cannot be told"),
+        ("1.21", {"cubic": {"changes": change()}}, "partly"),
+        ("1.21", each(SCENARIOS, changes=pd.concat([change()] * 6)), "does not hold"),
+        ("1.22", {"bbr": {"estimates": [(110e6, 110e6)]}}, "partly"),
+        ("1.22", {"bbr": {"estimates": [(96e6, 96e6)]}}, "does not hold"),
+        ("1.22", {"bbr": {"estimates": []}}, "cannot be told"),
+        ("1.23", {"nine-planes-bbr": {"mean_bps": 90e6}}, "partly"),
+        ("1.23", each(BBR_SCENARIOS, mean_bps=90e6), "does not hold"),
+        ("1.24", each(ALGORITHMS[1:], reordered=change(queue_left_wait_ns=5 * MS)), "partly"),
+        ("1.24", each(ALGORITHMS, reordered=change(queue_left_wait_ns=5 * MS)), "does not hold"),
+        ("1.24", each(ALGORITHMS, reordered=change().iloc[:0]), "cannot be told"),
         # Absorbed, and neither breaks
         ("1.19", {"threshold-300-lossy": {"repair_ms": [150.0]}, "threshold-300-thin": {"counters": {}}},
          "does not hold"),
@@ -183,11 +218,24 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
     ],
 )  # fmt: skip
 # Tests claims 1.1 to 1.10 of frederiksen2024.
-# Tests claims 1.12 to 1.19 of frederiksen2024.
+# Tests claims 1.12 to 1.24 of frederiksen2024.
 def test_a_claim_that_does_not_hold_says_why(number, changes, verdict):
     row = row_of(number, changes)
     assert row["verdict"] == verdict, row["measured"]
     assert bool(row["cause"]) == (verdict != "cannot be told")
+
+
+def test_changes_count_that_make_packets_late_or_leave_them_without_a_route(monkeypatch):
+    monkeypatch.undo()
+    changes = pd.DataFrame({"t_ns": [30_000 * MS, 60_000 * MS, 90_000 * MS], "late_pkts": [5, 0, 0]})
+    # At 60 s a queue is full, and at 90 s a packet that left a little earlier finds no route.
+    drops = pd.DataFrame({"flow": 0, "flow_direction": 0, "cause": [1, 4], "t_ns": [60_100 * MS, 89_900 * MS]})
+    run = SimpleNamespace(
+        main_flow=0, changes=changes, tables=SimpleNamespace(drops=drops),
+        metrics=SimpleNamespace(recoveries=changes.assign(flow=0, duration_ns=1)[["flow", "t_ns", "duration_ns"]]),
+    )  # fmt: skip
+    assert ev.disturbed(run)["t_ns"].tolist() == [30_000 * MS, 90_000 * MS]
+    assert ev.reordered(run)["t_ns"].tolist() == [30_000 * MS]
 
 
 NEVER = change(retransmissions_pkts=0, first_retransmission_after_ns=pd.NA, last_retransmission_after_ns=pd.NA)
@@ -206,14 +254,14 @@ def test_what_did_not_happen_is_said_in_words(number, said):
 @pytest.mark.parametrize(
     ("column", "value", "ratio"),
     [("pacing_bps", 90e6, "paced_above_ratio"), ("unacked_pkts", 280.0, "window_limited_ratio"),
-     ("bbr_min_rtt_us", 18_000.0, "window_over_bdp_ratio")],
+     ("bbr_min_rtt_us", 18_000.0, "window_over_bdp_ratio"), ("bbr_bw_bps", 95.7e6, "bw_over_capacity_ratio")],
 )  # fmt: skip
 # Tests claim 1.11 of frederiksen2024.
-def test_bbr_held_by_its_window_has_three_parts(column, value, ratio):
+def test_bbr_held_by_its_window_has_four_parts(column, value, ratio):
     whole = made_up_run().sockets
     row = row_of("1.11", {"bbr": {"sockets": whole.assign(**{column: value})}})
     assert row["verdict"] == "partly"
     assert row["numbers"][ratio] != row_of("1.11")["numbers"][ratio]
     assert "cwnd_gain 2 times" in row["cause"]
-    other = whole.assign(pacing_bps=90e6, unacked_pkts=280.0, bbr_min_rtt_us=18_000.0)
+    other = whole.assign(pacing_bps=90e6, unacked_pkts=280.0, bbr_min_rtt_us=18_000.0, bbr_bw_bps=95.7e6)
     assert row_of("1.11", {"bbr": {"sockets": other}})["verdict"] == "does not hold"

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 
 from leowarp.errors import TraceError
-from leowarp.metrics import DATA, goodput, holding_ns, path_queues, weighted_quantile
+from leowarp.metrics import CAUSES, DATA, goodput, holding_ns, path_queues, weighted_quantile
 from leowarp.metrics.changes import pair_routes, path_changes
 from leowarp.metrics.link_values import LinkValues
 from leowarp.metrics.tables import floats, truths
 from leowarp.report import RunView
+from leowarp.scenario.schema import Ground, Isl
 
 SKIP_NS = 10_000_000_000
 """Slow start is left out: the study's figures show long-running transfers."""
@@ -27,6 +28,8 @@ NAMES = {
     "bbr": "BBR",
     "nine-planes": "9 planes",
     "aalborg-cape-town": "Aalborg-Cape Town",
+    "nine-planes-bbr": "9 planes, BBR",
+    "aalborg-cape-town-bbr": "Aalborg-Cape Town, BBR",
 }
 """Slug -> how texts name the run."""
 
@@ -40,6 +43,10 @@ UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
 """Reductions of the window that the sender took back, by what told it (tcp_undo_cwnd_reduction and its callers)."""
 
 
+QUEUE_OR_CHANCE = tuple(number for number, name in CAUSES.items() if name in ("queue", "loss"))
+"""Causes of a drop that have nothing to do with routes."""
+
+
 def rates_bps(run: RunView, series: str = "in_order") -> np.ndarray:
     """Goodput in 50 ms bins, without the first 10 s.
 
@@ -47,7 +54,8 @@ def rates_bps(run: RunView, series: str = "in_order") -> np.ndarray:
     ----------
     run : RunView
     series : str
-        "in_order" (what the application gets), or "sacked" (what has arrived, in whatever order).
+        One of `metrics.GOODPUT_SERIES`: "in_order" (what the application gets), "acked" (at the sender), or "sacked"
+        (what has arrived, in whatever order).
 
     Returns
     -------
@@ -97,15 +105,29 @@ def srtt_ms(run: RunView, q: float) -> float:
 
 
 def reordered(run: RunView) -> pd.DataFrame:
-    """Route changes that the reordering issue appears in: those with a late packet, with their recovery's columns.
+    """Route changes in which the reordering issue appears: those of `disturbed` with a late packet."""
+    changes = disturbed(run)
+    return changes[changes["late_pkts"].fillna(0) > 0]
+
+
+def disturbed(run: RunView) -> pd.DataFrame:
+    """Route changes that did something to packets: one was late, or was lost otherwise than at a queue.
+
+    The latter happens where nodes switch one by one, or where a new link first asks for its neighbour.
 
     Returns
     -------
     DataFrame
-        A row a change: columns of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`, ...), then those of
-        `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
+        A row for each change: columns of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`, ...), then those
+        of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
     """
-    changes = run.changes[run.changes["late_pkts"].fillna(0) > 0]
+    drops = run.tables.drops
+    mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
+    gone_ns = np.sort(mine.loc[~mine["cause"].isin(QUEUE_OR_CHANCE), "t_ns"].to_numpy(dtype="int64"))
+    at_ns = run.changes["t_ns"].to_numpy(dtype="int64")
+    # What a link does not report has the instant of its sending, up to a round trip before the change.
+    lost = np.searchsorted(gone_ns, at_ns + 2_000_000_000) > np.searchsorted(gone_ns, at_ns - 200_000_000)
+    changes = run.changes[(run.changes["late_pkts"].fillna(0) > 0).to_numpy() | lost]
     mine = run.metrics.recoveries[run.metrics.recoveries["flow"] == run.main_flow]
     # A column that both have would come out twice, as `_x` and `_y`.
     names = [name for name in mine.columns if name not in changes.columns or name == "t_ns"]
@@ -155,7 +177,7 @@ def full_queue_ratio(run: RunView, share_of_limit: float) -> float:
     ----------
     run : RunView
     share_of_limit : float
-        0 to 1, of the smallest limit on the path, in packets.
+        0 to 1, of the smallest limit on the path. A limit in bytes is taken in full packets.
 
     Returns
     -------
@@ -165,17 +187,11 @@ def full_queue_ratio(run: RunView, share_of_limit: float) -> float:
     Raises
     ------
     TraceError
-        If the run recorded no queues, or limits none in packets.
+        If the run recorded no queues.
     """
     # The smaller of the two limits: a path's queues are of either kind, and a share of the larger would never be
     # reached.
-    limits_pkts = [value for value in (run.plan.isl.queue_pkts, run.plan.ground.queue_pkts) if value is not None]
-    if not limits_pkts:
-        raise TraceError(
-            f"{run.path.name} limits its queues in bytes alone, and this share is one of packets",
-            hint='run it again with isl.queue or ground.queue in packets, such as "100 pkts"',
-        )
-    limit_pkts = min(limits_pkts)
+    limit_pkts = min(_limit_pkts(run, section) for section in (run.plan.isl, run.plan.ground))
     end_ns = run.metrics.end_ns
     if run.plan.observe.queues_ns is None:
         raise TraceError(f"{run.path.name} recorded no queues", hint="run it again with observe.queues")
@@ -187,6 +203,13 @@ def full_queue_ratio(run: RunView, share_of_limit: float) -> float:
         # Queues of links that the route has left count no more, though packets may still wait there.
         full |= in_force & (waiting_pkts >= share_of_limit * limit_pkts)
     return float(full.mean())
+
+
+def _limit_pkts(run: RunView, section: Isl | Ground) -> float:
+    """A queue's limit in full packets; one of the two limits is there."""
+    if section.queue_pkts is not None:
+        return float(section.queue_pkts)
+    return float(section.queue_bytes or 0) / (run.ip_bytes + section.overhead_bytes)
 
 
 def isl_delay_span_ns(run: RunView) -> int:
@@ -235,6 +258,32 @@ def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
             expected += float(before.mean()) * len(after)
             missing += float(before.mean()) * len(after) - float(after.sum())
     return missing / expected if expected else float("nan")
+
+
+def falls_after(run: RunView, series: str, instants_ns: Any) -> int:
+    """Instants after which goodput has, within 2 s, a 50 ms bin under half of the second before.
+
+    Parameters
+    ----------
+    run : RunView
+    series : str
+        As for `rates_bps`.
+    instants_ns : sequence of int
+        Route changes, or any other instants.
+
+    Returns
+    -------
+    int
+        Of those that have bins on both sides: one in the first second or at the end has none, and does not count.
+    """
+    rate = run.metrics.goodput[run.main_flow, series]
+    t_ns, value = rate["t_ns"].to_numpy(), rate["goodput_bps"].to_numpy()
+    falls = 0
+    for at_ns in instants_ns:
+        before = value[(t_ns >= at_ns - 1_000_000_000) & (t_ns < at_ns)]
+        after = value[(t_ns >= at_ns) & (t_ns < at_ns + 2_000_000_000)]
+        falls += bool(len(before) and len(after) and after.min() < 0.5 * before.mean())
+    return falls
 
 
 def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
@@ -290,7 +339,7 @@ def dips_text(run: RunView, share_of_median: float) -> str:
 
 
 def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]:
-    """Growth of the window over the 5 s after its lowest sample in the 2 s after each change with late packets.
+    """Growth of the window over the 5 s after its lowest sample in the 2 s after each change of `disturbed`.
 
     Parameters
     ----------
@@ -306,7 +355,7 @@ def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
     t_ns, cwnd = samples["t_ns"].to_numpy(), floats(samples["cwnd_pkts"])
     slopes = []
-    for change_ns in reordered(run)["t_ns"]:
+    for change_ns in disturbed(run)["t_ns"]:
         near = np.flatnonzero((t_ns > change_ns) & (t_ns <= change_ns + 2_000_000_000))
         if len(near) == 0:
             continue
@@ -336,6 +385,52 @@ def repair_delays_ns(run: RunView) -> np.ndarray:
     first = again.drop_duplicates("seq").set_index("seq")["sent_ns"]
     repaired = lost[lost["seq"].isin(first.index)]
     return (first.loc[repaired["seq"]].to_numpy() - repaired["sent_ns"].to_numpy()).astype("int64")
+
+
+def estimates_around(run: RunView, span_ns: int) -> pd.DataFrame:
+    """BBR's highest estimate of the bandwidth before and after each change of `disturbed`.
+
+    Parameters
+    ----------
+    run : RunView
+    span_ns : int
+        How far to look on either side.
+
+    Returns
+    -------
+    DataFrame
+        `before_bps`, `after_bps` (payload), for each change that has samples on both sides.
+    """
+    samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
+    known = samples[samples["bbr_bw_bps"].notna()]
+    t_ns, estimate = known["t_ns"].to_numpy(), floats(known["bbr_bw_bps"])
+    rows = []
+    for change_ns in disturbed(run)["t_ns"]:
+        before = estimate[(t_ns > change_ns - span_ns) & (t_ns <= change_ns)]
+        after = estimate[(t_ns > change_ns) & (t_ns <= change_ns + span_ns)]
+        if len(before) and len(after):
+            rows.append({"before_bps": before.max(), "after_bps": after.max()})
+    return pd.DataFrame(rows, columns=["before_bps", "after_bps"])
+
+
+def busiest_minute(instants_ns: Any) -> int:
+    """Most instants within any 60 s, the end of which does not belong to them.
+
+    >>> busiest_minute([0, 30_000_000_000, 60_000_000_000]), busiest_minute([])
+    (2, 0)
+    """
+    t_ns = np.sort(np.asarray(instants_ns, dtype="int64"))
+    if len(t_ns) == 0:
+        return 0
+    return int((np.searchsorted(t_ns, t_ns + 60_000_000_000, side="left") - np.arange(len(t_ns))).max())
+
+
+def delay_steps(run: RunView) -> int:
+    """How often the delay of the path in force stepped though the path stayed."""
+    flow = run.plan.flows[run.main_flow]
+    delays = run.path_delay(flow.source, flow.destination)
+    steps_ns = set(delays["t_ns"].to_numpy()[1:][np.diff(delays["delay_ns"].to_numpy(dtype="float64")) != 0])
+    return len(steps_ns - set(run.changes["t_ns"]))
 
 
 def share(values: Any) -> float:

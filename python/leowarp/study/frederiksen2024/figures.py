@@ -10,7 +10,7 @@ from typing import Any
 
 from leowarp.errors import TraceError
 from leowarp.report import FIGURES, RunView, figure, save
-from leowarp.study.frederiksen2024.runs import ALGORITHMS, SCENARIOS
+from leowarp.study.frederiksen2024.runs import ALGORITHMS, CLASSIC_TCP, EMULATOR_LINKS, SCENARIOS
 from leowarp.study.page import DrawnFigure
 
 TITLE = "End-to-End Delivery in LEO Mega-constellations and the Reordering Problem, re-made"
@@ -23,10 +23,14 @@ LEAD = (
 )
 """First paragraph of the page."""
 
-EMULATOR = tuple(f"emulator-{name}" for name in ALGORITHMS)
+EMULATOR = tuple(map(EMULATOR_LINKS.slug, ALGORITHMS))
 """Slugs of the runs on the emulator's links."""
-CLASSIC = tuple(f"classic-{name}" for name in ALGORITHMS)
+CLASSIC = tuple(map(CLASSIC_TCP.slug, ALGORITHMS))
 """Slugs of the runs on classic TCP."""
+EMULATOR_SCENARIOS = tuple(map(EMULATOR_LINKS.slug, SCENARIOS))
+CLASSIC_SCENARIOS = tuple(map(CLASSIC_TCP.slug, SCENARIOS))
+STAGGERED = tuple(f"staggered-emulator-{name}" for name in ALGORITHMS)
+"""Slugs of the runs whose nodes switch one by one, on the emulator's links."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +71,20 @@ STUDY_FIGURES = (
     StudyFigure("queues-change", "queues_change", ALGORITHMS, "Queues around the changes of figures 7 and 8"),
     StudyFigure("classic-goodput", "goodput", CLASSIC, "Classic TCP: goodput", {"end_s": 600.0}),
     StudyFigure("classic-cwnd", "cwnd", CLASSIC, "Classic TCP: window and retransmissions after a change"),
+    StudyFigure("classic-rtt-ccdf", "rtt_ccdf", CLASSIC_SCENARIOS,
+                "Classic TCP: round-trip time in the three scenarios"),
+    StudyFigure("classic-goodput-cdf", "goodput_cdf_log", CLASSIC_SCENARIOS,
+                "Classic TCP: goodput in the three scenarios"),
     StudyFigure("emulator-goodput", "goodput", EMULATOR, "The study's own links: goodput", {"end_s": 600.0}),
     StudyFigure("emulator-cwnd", "cwnd", EMULATOR, "The study's own links: window and retransmissions after a change"),
     StudyFigure("emulator-srtt", "srtt", EMULATOR, "The study's own links: round-trip time after a change"),
-)
+    StudyFigure("emulator-rtt-ccdf", "rtt_ccdf", EMULATOR_SCENARIOS,
+                "The study's own links: round-trip time in the three scenarios"),
+    StudyFigure("emulator-goodput-cdf", "goodput_cdf_log", EMULATOR_SCENARIOS,
+                "The study's own links: goodput in the three scenarios"),
+    StudyFigure("staggered-cwnd", "cwnd", STAGGERED,
+                "Routes that switch node by node: window and retransmissions after a change"),
+)  # fmt: skip
 """In the order of the page: the study's figures 2 to 9, then what tells causes."""
 
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study made again: whole run directories, judged at three times of the constellation.
+"""The study reproduced: whole run directories, and its claims checked under each of `runs.CONDITIONS`.
 
-All 27 runs are kept whole, because claims look at single packets. The other three studies have thousands of
-runs, of which rows are kept.
+All runs are kept whole, because claims look at single packets. The other three studies have thousands of runs, of which
+rows are kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from leowarp.errors import ScenarioError
@@ -19,7 +20,7 @@ from leowarp.study.frederiksen2024.figures import LEAD, TITLE
 from leowarp.study.page import Section
 from leowarp.study.reproduction import Making, Material
 
-OPTIONS = ("samples", "duration")
+OPTIONS = ("samples", "duration", "quick")
 """This study's own keyword arguments of `reproduce`."""
 
 KEY = "frederiksen2024"
@@ -28,29 +29,40 @@ KEY = "frederiksen2024"
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
-def make(making: Making, *, samples: int | None = None, duration: str | None = None) -> Material:
+def make(making: Making, *, samples: int | None = None, duration: str | None = None, quick: bool = False) -> Material:
     """Makes the runs that are not there yet, and the figures; see `leowarp.study.reproduction`.
 
     Parameters
     ----------
     making : Making
     samples : int, optional
-        1 to 3; 3 if not given.
+        How many of `runs.CONDITIONS`, from the first; all if not given.
     duration : str, optional
         Length of every run in place of the study's.
+    quick : bool
+        The three stacks alone, each run `runs.QUICK_DURATION` long.
 
     Raises
     ------
     ScenarioError
-        If `samples` is out of range.
+        If `samples` is out of range, or given beside `quick`, as `duration` is.
     LeowarpError
         The first failure, if no run could be made.
     """
-    count = samples if samples is not None else len(runs.SAMPLE_STARTS_S)
-    if not 1 <= count <= len(runs.SAMPLE_STARTS_S):
-        raise ScenarioError(f"samples = {count}: must be 1 to {len(runs.SAMPLE_STARTS_S)}")
+    if quick and (samples is not None or duration is not None):
+        raise ScenarioError(
+            "--quick has conditions and durations of its own", hint="leave --samples and --duration out"
+        )
+    most = len(runs.CONDITIONS)
+    count = samples if samples is not None else (runs.STACKS if quick else most)
+    if not 1 <= count <= most:
+        raise ScenarioError(f"samples = {count}: must be 1 to {most}")
+    duration = runs.QUICK_DURATION if quick else duration
     chosen = runs.all_runs(count)
     settings = {"run.duration": duration} if duration else {}
+    if duration:
+        # Controls have a length of their own, which would win.
+        chosen = tuple(replace(run, set={k: v for k, v in run.set.items() if k != "run.duration"}) for run in chosen)
     made, failures = make_runs(
         making.folder, chosen, settings=settings, at_once=making.at_once, kernel=making.kernel, force=making.force,
         progress=making.progress,
@@ -62,6 +74,9 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
     collect_results(making.folder, made)
     # Read from disk, so that a run of an earlier start and one just made are judged alike.
     views = {slug: RunView(path) for slug, path in made.items()}
+    warnings = [f"{slug}: {text}" for slug, run in views.items() for text in run.warnings]
+    if duration:
+        warnings.insert(0, f"every run lasts {duration} in place of the study's 1000 s: a trial, and no reproduction")
     return Material(
         samples=_samples(views, count),
         figures=figures.draw(views, making.folder / "figures"),
@@ -71,29 +86,40 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
         ],
         runs={slug: f"runs/{slug}" for slug in made},
         failures=failures,
-        warnings=[f"{slug}: {text}" for slug, run in views.items() for text in run.warnings],
+        warnings=warnings,
+        cost=_cost(views, duration),
     )
 
 
 def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[str, Any]]]:
-    """(name, runs by the slug that claims use): the study's, then the further ones.
+    """(name, runs by the slug that claims use) of each condition; the first has all runs, those of claim 1.19 as well.
 
     Parameters
     ----------
     views : dict of str to RunView
-        All runs by slug.
+        All runs by slug; runs that failed are missing.
     count : int
-        How many samples; runs that failed are missing from theirs.
+        How many conditions.
     """
-    samples: list[tuple[str, Mapping[str, Any]]] = [(f"from {runs.SAMPLE_STARTS_S[0]} s", dict(views))]
-    for start_s in runs.SAMPLE_STARTS_S[1:count]:
-        sample = {
-            run.slug: views[runs.sample_slug(run.slug, start_s)]
-            for run in runs.CORE
-            if runs.sample_slug(run.slug, start_s) in views
-        }
-        samples.append((f"from {start_s} s", sample))
+    samples: list[tuple[str, Mapping[str, Any]]] = []
+    for condition in runs.CONDITIONS[:count]:
+        if not condition.key:
+            samples.append((condition.name, dict(views)))
+            continue
+        sample = {slug: views[condition.slug(slug)] for slug in condition.slugs if condition.slug(slug) in views}
+        for slug in runs.EVERY:
+            control = runs.control_slug(slug)
+            name = control if not condition.controls_of else f"{condition.controls_of}-{control}"
+            if condition.controls_of is not None and name in views:
+                sample[control] = views[name]
+        samples.append((condition.name, sample))
     return samples
+
+
+def _cost(views: Mapping[str, RunView], duration: str | None) -> str:
+    """For the terminal: what the runs took, and that a trial is none of the study."""
+    spent = f"{len(views)} runs, {sum(float(run.summary['cpu_s']) for run in views.values()):,.0f} CPU s"
+    return spent if duration is None else f"{spent}; runs of {duration}: a trial, and no reproduction"
 
 
 def _rules_table(run: RunView) -> str:

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs: the study's five, further samples of them, and those that tell causes apart.
+"""The runs: the study's, on three stacks of TCP and links, and those that separate causes.
 
-The study runs each algorithm once over one stretch of time. Further samples at other times of the constellation show
-how much of a result is that stretch; classic TCP and the emulator's links show how much is the kernel and how much the
-links.
+The study runs each algorithm once over one stretch of time, with a kernel that it does not name and without Eifel. So
+its claims are checked on Linux as it comes, on classic TCP, and over the links of its own emulator. Further conditions
+change one thing each: the time, the sky, the end points, the queues, how routes switch.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from leowarp.study.directory import ExampleRun
 
 BASE, NINE, CAPE = "madrid-tokyo.toml", "madrid-tokyo-nine-planes.toml", "aalborg-cape-town.toml"
 """Example scenarios of the study's three paths."""
 CLASSIC, EMULATOR = "madrid-tokyo-classic.toml", "madrid-tokyo-emulator.toml"
-"""The baseline on classic TCP, and on links as the study's emulator made them."""
+"""The baseline on classic TCP, and over links as the study's emulator made them."""
 CC = "flows.0.congestion_control"
 """The key that the runs differ in."""
 
@@ -21,6 +25,14 @@ ALGORITHMS = ("reno", "cubic", "bbr")
 """In the order in which texts and figures have them."""
 SCENARIOS = ("cubic", "nine-planes", "aalborg-cape-town")
 """Slugs of the three scenarios with CUBIC."""
+BBR_SCENARIOS = ("bbr", "nine-planes-bbr", "aalborg-cape-town-bbr")
+"""The same three with BBR, on which the study's conclusion is too."""
+
+TO_NINE_PLANES = {"constellation.preset": "oneweb-9x36"}
+"""What makes the baseline the second scenario, whatever its TCP and links."""
+TO_CAPE_TOWN = {"stations.0.name": "Aalborg", "stations.1.name": "Cape Town", "flows.0.source": "Aalborg",
+                "flows.0.destination": "Cape Town"}  # fmt: skip
+"""What makes the baseline the third scenario."""
 
 CORE = (
     ExampleRun("reno", BASE, {CC: "reno"}, "baseline, Reno"),
@@ -28,26 +40,137 @@ CORE = (
     ExampleRun("bbr", BASE, {CC: "bbr"}, "baseline, BBR"),
     ExampleRun("nine-planes", NINE, {CC: "cubic"}, "9 orbital planes, CUBIC"),
     ExampleRun("aalborg-cape-town", CAPE, {CC: "cubic"}, "Aalborg to Cape Town, CUBIC"),
+    ExampleRun("nine-planes-bbr", NINE, {CC: "bbr"}, "9 orbital planes, BBR"),
+    ExampleRun("aalborg-cape-town-bbr", CAPE, {CC: "bbr"}, "Aalborg to Cape Town, BBR"),
 )
-"""The study's five runs."""
+"""The study's five runs, and BBR in its other two scenarios."""
+STUDYS_FIVE = tuple(run.slug for run in CORE[:5])
 
-# A run lasts 1000 s, so that the samples have no stretch in common.
-SAMPLE_STARTS_S = (0, 1000, 2000)
-"""Constellation clock at which each sample begins: the first is the study's, the others tell how much is chance."""
+UNCHANGING = {"routing.interval": "1 d", "routing.link_interval": "1 d"}
+"""The control: the hops and delays of the first instant for the whole run, so that no route changes."""
+# A fifth of a run: the queues of CUBIC and Reno overflow some times in it.
+CONTROL_DURATION = "200 s"
+QUICK_DURATION = "200 s"
+"""Length of every run of a quick reproduction: six route updates, and some overflows of each algorithm's queue."""
 
-CLASSIC_RUNS = tuple(
-    ExampleRun(f"classic-{name}", CLASSIC, {CC: name}, f"TCP without RACK, timestamps and DSACK: {name}")
-    for name in ALGORITHMS
-)
-"""TCP without RACK (RFC 8985), timestamps and DSACK: three duplicate ACKs mean a loss."""
-EMULATOR_RUNS = tuple(
-    ExampleRun(f"emulator-{name}", EMULATOR, {CC: name}, f"links as the study's emulator made them: {name}")
-    for name in ALGORITHMS
-)
-"""Links of `netem delay <whole ms> rate 100mbit limit 500`, as the study's emulator made them."""
+
+def control_slug(slug: str) -> str:
+    """Slug of the run without route changes that stands beside a run.
+
+    >>> control_slug("cubic")
+    'cubic-unchanging'
+    """
+    return f"{slug}-unchanging"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a group of runs of the same slugs has in common; the claims are checked on each.
+
+    Attributes
+    ----------
+    key : str
+        What its slugs begin with; "" of the study's own.
+    name : str
+        In tables.
+    why : str
+    slugs : tuple of str
+        Which of `CORE` it has.
+    set : mapping
+        Keys on top of each run's.
+    example : str, optional
+        In place of the examples of the three paths; the paths are then made by `TO_NINE_PLANES` and `TO_CAPE_TOWN`.
+    controls_of : str, optional
+        Key of the condition whose runs without route changes are its controls. Of another condition they have the same
+        queues and TCP, and a path that differs by some ms. None: there are none, and claims that need them are not
+        checked.
+    is_stack : bool
+        One of the three in which every claim is checked.
+    """
+
+    key: str
+    name: str
+    why: str
+    slugs: tuple[str, ...] = STUDYS_FIVE
+    set: Mapping[str, Any] = field(default_factory=dict)
+    example: str | None = None
+    controls_of: str | None = ""
+    is_stack: bool = False
+
+    def runs(self) -> tuple[ExampleRun, ...]:
+        """Its runs, then their controls."""
+        mine = tuple(self._run(run) for run in CORE if run.slug in self.slugs)
+        return (*mine, *(self._control(run) for run in mine)) if self.controls_of == self.key else mine
+
+    def slug(self, slug: str) -> str:
+        """The slug of one of its runs among all runs.
+
+        >>> CLASSIC_TCP.slug("reno"), CONDITIONS[0].slug("reno")
+        ('classic-reno', 'reno')
+        """
+        return f"{self.key}-{slug}" if self.key else slug
+
+    def _run(self, run: ExampleRun) -> ExampleRun:
+        if self.example is None:
+            example, path = run.example, {}
+        else:
+            example = self.example
+            path = {NINE: TO_NINE_PLANES, CAPE: TO_CAPE_TOWN}.get(run.example, {})
+        why = f"{run.why}: {self.why}" if self.key else run.why
+        return ExampleRun(self.slug(run.slug), example, {**path, **run.set, **self.set}, why)
+
+    @staticmethod
+    def _control(run: ExampleRun) -> ExampleRun:
+        keys = {**run.set, **UNCHANGING, "run.duration": CONTROL_DURATION}
+        return ExampleRun(control_slug(run.slug), run.example, keys, f"{run.why}, without route changes")
+
+
+EVERY = tuple(run.slug for run in CORE)
+STAGGERED = {"routing.update": "staggered", "routing.update_order": "random", "routing.update_delay": "100 ms",
+             "routing.update_spread": "exponential"}  # fmt: skip
+"""As the study's emulator switches routes (main.go): forward entries in the random order of a Go map, then those of the
+way back. 100 ms for each `podman exec` is ours: the paper and the code do not say how long one took."""
+
+STUDY = Condition("", "Linux", "as it comes", EVERY, is_stack=True)
+CLASSIC_TCP = Condition(
+    "classic", "classic TCP", "no RACK, DSACK, timestamps, F-RTO", EVERY, example=CLASSIC,
+    controls_of="classic", is_stack=True,
+)  # fmt: skip
+EMULATOR_LINKS = Condition(
+    "emulator", "emulator's links", "links as the study's emulator made them", EVERY, example=EMULATOR,
+    controls_of="emulator", is_stack=True,
+)  # fmt: skip
+CONDITIONS = (
+    STUDY,
+    CLASSIC_TCP,
+    EMULATOR_LINKS,
+    # A run lasts 1000 s, so that the two have no stretch in common.
+    Condition("later", "1000 s later", "from 1015 s of the constellation's clock on", set={"run.start": "1015 s"}),
+    Condition(
+        "other-sky", "another sky", "plane 0 ascends at 0 deg, Greenwich at 0 deg at the start",
+        set={"constellation.node_offset": "0 deg", "constellation.greenwich": "0 deg", "run.start": "0 s"},
+    ),
+    Condition(
+        "satellites", "between satellites", "TCP between the first and the last satellite",
+        set={"network.endpoints": "satellites"}, controls_of="satellites",
+    ),
+    Condition(
+        "long-queues", "queues of 6 MB", "as netem's 500 packets may be with offloads on, up to 64 kB each", ALGORITHMS,
+        {"isl.queue": "6 MB", "ground.queue": "6 MB"}, controls_of=None,
+    ),
+    Condition("staggered", "switched node by node", "routes switch node by node", ALGORITHMS, STAGGERED),
+    Condition(
+        "staggered-emulator", "the same over the emulator's links", "emulator's links, routes switch node by node",
+        ALGORITHMS, STAGGERED, EMULATOR, controls_of="emulator",
+    ),
+)  # fmt: skip
+"""In the order of tables; the first decides a claim's verdict."""
+STACKS = sum(condition.is_stack for condition in CONDITIONS)
 
 RAISED = {"net.ipv4.tcp_reordering": "300", "net.ipv4.tcp_max_reordering": "300"}
 """The raised threshold: 300 duplicate ACKs, which is also the most that Linux adapts to by itself."""
+RAISED_CLASSIC = {f"tcp.sysctl.{name}": value for name, value in RAISED.items()}
+"""The same beside the sysctls of the classic example."""
 
 THIN = {"flows.0.rate": "5 Mbit/s", "isl.loss": "0.01 %"}
 """A flow with some 40 packets in flight: fewer than the raised threshold ever sees as duplicate ACKs."""
@@ -55,63 +178,39 @@ THIN = {"flows.0.rate": "5 Mbit/s", "isl.loss": "0.01 %"}
 THRESHOLD_RUNS = (
     # Linux as it is beside classic TCP: RACK heeds no threshold once it has seen reordering (tcp_rack_reo_wnd).
     ExampleRun("threshold-300-linux", BASE, {CC: "cubic", "tcp.sysctl": RAISED}, "Linux 6.12, threshold 300"),
-    ExampleRun("threshold-300-classic", CLASSIC, {CC: "cubic", "tcp.sysctl": RAISED}, "classic TCP, threshold 300"),
+    ExampleRun("threshold-300-classic", CLASSIC, {CC: "cubic", **RAISED_CLASSIC}, "classic TCP, threshold 300"),
     ExampleRun(
         "threshold-3-lossy", CLASSIC, {CC: "cubic", "isl.loss": "0.001 %"}, "classic TCP, threshold 3, links that lose"
     ),
     ExampleRun(
-        "threshold-300-lossy", CLASSIC, {CC: "cubic", "tcp.sysctl": RAISED, "isl.loss": "0.001 %"},
+        "threshold-300-lossy", CLASSIC, {CC: "cubic", **RAISED_CLASSIC, "isl.loss": "0.001 %"},
         "classic TCP, threshold 300, links that lose",
     ),
     ExampleRun(
         "threshold-3-thin", CLASSIC, {CC: "cubic", **THIN}, "classic TCP, threshold 3, a thin flow, links that lose"
     ),
     ExampleRun(
-        "threshold-300-thin", CLASSIC, {CC: "cubic", "tcp.sysctl": RAISED, **THIN},
+        "threshold-300-thin", CLASSIC, {CC: "cubic", **RAISED_CLASSIC, **THIN},
         "classic TCP, threshold 300, a thin flow, links that lose",
     ),
 )  # fmt: skip
 """For claim 1.19: does the threshold absorb the reordering, and is a real loss still found without a timeout?"""
 
 
-def all_runs(samples: int = len(SAMPLE_STARTS_S)) -> tuple[ExampleRun, ...]:
-    """Every run, the study's five first; `samples` of each of those five.
+def all_runs(samples: int = len(CONDITIONS)) -> tuple[ExampleRun, ...]:
+    """Every run of the first `samples` conditions, and those of claim 1.19.
 
     Parameters
     ----------
     samples : int
-        1 to 3.
+        1 to all of `CONDITIONS`.
 
     Returns
     -------
     tuple of ExampleRun
         Slugs are unique.
     """
-    return (*CORE, *further_samples(samples), *CLASSIC_RUNS, *EMULATOR_RUNS, *THRESHOLD_RUNS)
-
-
-def further_samples(samples: int) -> tuple[ExampleRun, ...]:
-    """The five runs at other times of the constellation.
-
-    Parameters
-    ----------
-    samples : int
-        How many in all, the study's own counted: of 1 there are none.
-    """
-    return tuple(
-        ExampleRun(
-            sample_slug(run.slug, start_s), run.example, {**run.set, "run.start": f"{start_s} s"},
-            f"{run.why}, from {start_s} s of the constellation's clock on",
-        )
-        for start_s in SAMPLE_STARTS_S[1:samples]
-        for run in CORE
-    )  # fmt: skip
-
-
-def sample_slug(slug: str, start_s: int) -> str:
-    """Slug of a run's sample.
-
-    >>> sample_slug("cubic", 0), sample_slug("cubic", 1000)
-    ('cubic', 'cubic-at-1000-s')
-    """
-    return slug if start_s == 0 else f"{slug}-at-{start_s}-s"
+    runs = [run for condition in CONDITIONS[:samples] for run in condition.runs()]
+    # Claim 1.19 compares with CUBIC on classic TCP, whether that condition is asked for or not.
+    classic = [run for run in CLASSIC_TCP.runs() if run.slug == CLASSIC_TCP.slug("cubic") and run not in runs]
+    return (*runs, *classic, *THRESHOLD_RUNS)

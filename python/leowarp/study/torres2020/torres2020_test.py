@@ -375,8 +375,8 @@ def test_each_study_refuses_the_others_options(tmp_path):
     with pytest.raises(ScenarioError, match="torres2020 has no option --samples") as caught:
         reproduce("torres2020", tmp_path, samples=1)
     assert "--quick" in str(caught.value)
-    with pytest.raises(ScenarioError, match="frederiksen2024 has no option --quick"):
-        reproduce("frederiksen2024", tmp_path, quick=True)
+    with pytest.raises(ScenarioError, match="frederiksen2024 has no option --fetch"):
+        reproduce("frederiksen2024", tmp_path, fetch=True)
 
 
 def test_stand_ins_for_the_exponential_give_the_studys_number():

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of verdicts in the guide of a study, from the `claims.json` of its reproduction.
+
+    python tools/verdicts.py frederiksen2024/claims.json docs/guides/reproducing-frederiksen2024.md
+
+writes it between the lines `<!-- verdicts -->` and `<!-- /verdicts -->` of the page and replaces the former one; with
+--check nothing is written, and the status is 1 if the page has another table. A column is a sample of the study: the
+stack of TCP and links, the time, or whatever its runs have in common.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+BEGIN, END = "<!-- verdicts -->", "<!-- /verdicts -->"
+SHORT = {"holds": "holds", "partly": "partly", "does not hold": "**no**", "cannot be told": "?"}
+"""Verdicts as cells have them."""
+NOT_CHECKED = "-"
+"""Of a claim on runs that a sample does not have."""
+
+
+def table(claims: Sequence[Mapping[str, Any]]) -> str:
+    """The verdicts as Markdown: how many claims hold in each sample, then a row a claim.
+
+    Parameters
+    ----------
+    claims : sequence of mapping
+        Rows of `claims.json`.
+
+    Returns
+    -------
+    str
+        Lines without a blank one at either end.
+    """
+    names = list(dict.fromkeys(sample["sample"] for row in claims for sample in row["samples"]))
+    if not names:
+        raise SystemExit("no claim has a verdict: were all runs of the study made?")
+    lines = [_row("claim", "the paper says", *names), _row("---", "---", *["---"] * len(names))]
+    for row in claims:
+        verdict = {sample["sample"]: SHORT[sample["verdict"]] for sample in row["samples"]}
+        lines.append(_row(row["number"], row["says"], *(verdict.get(name, NOT_CHECKED) for name in names)))
+    lines.append(_row("", "*hold, of those checked*", *(_held(claims, name) for name in names)))
+    return "\n".join(lines)
+
+
+def _held(claims: Sequence[Mapping[str, Any]], name: str) -> str:
+    mine = [sample["verdict"] for row in claims for sample in row["samples"] if sample["sample"] == name]
+    return f"{mine.count('holds')} of {len(mine)}"
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def replaced(page: str, written: str) -> str:
+    """The text of a page with this between its marks.
+
+    >>> replaced("a\\n<!-- verdicts -->\\nold\\n<!-- /verdicts -->\\nb", "new")
+    'a\\n<!-- verdicts -->\\nnew\\n<!-- /verdicts -->\\nb'
+    """
+    head, begin, rest = page.partition(f"{BEGIN}\n")
+    _, end, tail = rest.partition(f"\n{END}")
+    if not begin or not end:
+        raise SystemExit(f"the page has no lines {BEGIN} and {END}: write them where the table is to stand")
+    return f"{head}{begin}{written}{end}{tail}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Writes or checks the table of one page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("claims", type=Path, help="claims.json of a reproduction")
+    parser.add_argument("page", type=Path, help="Markdown page with the two marks")
+    parser.add_argument("--check", action="store_true", help="write nothing; status 1 if the page has another table")
+    given = parser.parse_args(arguments)
+    page = given.page.read_text(encoding="utf-8")
+    new = replaced(page, table(json.loads(given.claims.read_text(encoding="utf-8"))["claims"]))
+    if given.check:
+        if new != page:
+            print(f"{given.page} has another table than {given.claims}: run this without --check", file=sys.stderr)
+        return int(new != page)
+    given.page.write_text(new, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
