@@ -73,8 +73,9 @@ impl Outcome {
             ));
         }
         if vanished > expired_pkts {
-            self.failures
-                .push(format!("{vanished} packets vanished beyond those that found no route, {expired_pkts} in a circle"));
+            self.failures.push(format!(
+                "{vanished} packets vanished beyond those that found no route, {expired_pkts} in a circle"
+            ));
         }
     }
 }

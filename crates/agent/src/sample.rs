@@ -273,7 +273,8 @@ mod tests {
 
     #[test]
     fn packets_that_went_in_a_circle_are_errors_of_the_ip_header() {
-        let text = "Ip: Forwarding DefaultTTL InReceives InHdrErrors InAddrErrors\nIp: 1 64 9 7 0\nIcmp: InMsgs\nIcmp: 3\n";
+        let text =
+            "Ip: Forwarding DefaultTTL InReceives InHdrErrors InAddrErrors\nIp: 1 64 9 7 0\nIcmp: InMsgs\nIcmp: 3\n";
         assert_eq!(header_errors(text), Some(7));
         assert_eq!(header_errors("Tcp: InHdrErrors\nTcp: 1\n"), None);
         assert_eq!(header_errors("Ip: InReceives\nIp: 9\n"), None);
