@@ -28,7 +28,7 @@ SCENARIOS = ("cubic", "nine-planes", "aalborg-cape-town")
 BBR_SCENARIOS = ("bbr", "nine-planes-bbr", "aalborg-cape-town-bbr")
 """The same three with BBR, on which the study's conclusion is too."""
 
-TO_NINE_PLANES = {"constellation.preset": "oneweb-9x36"}
+TO_NINE_PLANES = {"constellation.planes": 9}
 """What makes the baseline the second scenario, whatever its TCP and links."""
 TO_CAPE_TOWN = {"stations.0.name": "Aalborg", "stations.1.name": "Cape Town", "flows.0.source": "Aalborg",
                 "flows.0.destination": "Cape Town"}  # fmt: skip
