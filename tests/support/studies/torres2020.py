@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.study.torres2020 import results, runs, simulation
-from leowarp.study.torres2020.simulation import DISTRIBUTIONS, PROBE_RATE_PKTS_PER_S
+from leowarp.study.torres2020.simulation import DISTRIBUTIONS
 
 UNDISTURBED_BPS = 90e6
 
@@ -30,8 +30,15 @@ _DIFFERENTIAL_ENTROPY = {
 
 
 def entropy_nats(distribution: str, jitter_ms: float) -> float:
-    """E_r of a displacement that is R x delay; 0 without jitter."""
-    return float(np.log1p(jitter_ms / 1e3 * PROBE_RATE_PKTS_PER_S * np.exp(_DIFFERENTIAL_ENTROPY[distribution])))
+    """E_r that is 0 without jitter, the study's 0.75 and 3.3 at its two jitters, and a logarithm beyond.
+
+    ln(1 + f (jitter / 0.8585 ms)^p): p and f of the normal distribution by the two values, the other distributions
+    apart by their differential entropies.
+    """
+    at_two = [math.expm1(nats) for nats in (0.75, 3.3)]
+    power = math.log(at_two[1] / at_two[0]) / math.log(0.8585 / 0.075)
+    apart = math.exp(_DIFFERENTIAL_ENTROPY[distribution] - _DIFFERENTIAL_ENTROPY["normal"])
+    return math.log1p(at_two[1] * apart * (jitter_ms / 0.8585) ** power)
 
 
 def collapse_at(at_ms: float, steepness: float = 8.0) -> Callable[[float], float]:
@@ -111,9 +118,22 @@ def shapes(sigma_s: float = runs.SHAPE_US / 1e6) -> dict[str, results.Shape]:
     return found
 
 
+def counted() -> dict[tuple[str, float], results.Counted]:
+    """RD in packets of short probes; the threshold leaves nothing out, as the study's equation (4) has it."""
+    found = {}
+    for name in DISTRIBUTIONS:
+        for jitter_us in (runs.SHAPE_US, runs.BEYOND_US):
+            order = simulation.probe(name, jitter_us / 1e6, 1, 5_000)
+            rd = simulation.density(order, threshold_pkts=len(order))
+            index = np.array(sorted(rd))
+            pkts = np.rint([rd[place] * len(order) for place in index.tolist()]).astype(np.int64)
+            found[name, jitter_us / 1e3] = results.Counted(index, pkts, len(order), 0)
+    return found
+
+
 def frames(ratio: Ratio, jitters_us: Iterable[float] = runs.JITTERS_US, **probes: Any) -> dict[str, Any]:
     """All data sets, as claims and figures take them."""
-    mechanism: dict[str, Any] = {"jitters_us": runs.MECHANISM_US, "seeds": 1, "profiles": runs.PROFILES}
+    mechanism: dict[str, Any] = {"jitters_us": runs.EARLY_RACK_US, "seeds": 1, "profiles": runs.PROFILES}
     return {
         "transfers": results.transfers(transfer_rows(ratio, runs.ALGORITHMS, jitters_us=jitters_us)),
         "yeah": results.transfers(
@@ -131,6 +151,7 @@ def frames(ratio: Ratio, jitters_us: Iterable[float] = runs.JITTERS_US, **probes
             }
         ),
         "shapes": shapes(),
+        "counted": counted(),
     }
 
 
@@ -154,6 +175,7 @@ def _mechanism(profile: str) -> dict[str, Any]:
     keys = runs.PROFILE_TCP[profile]
     return {
         "tcp_profile": keys["profile"], "tcp_sysctl": json.dumps({**runs.BUFFERS, **keys.get("sysctl", {})}),
+        "tcp_loss_detection": keys.get("loss_detection", "kernel"),
         "flow0_retransmissions_pkts": 400, "flow0_spurious_retransmissions_pkts": 390, "flow0_lost_pkts": 10,
         "flow0_dsacks_pkts": 390, "flow0_sender_recoveries": 70, "flow0_sender_undos": 60, "flow0_sender_timeouts": 1,
         "flow0_sender_reordering_events": 3000, "flow0_sender_reordering_pkts": 300, "flow0_entropy_nats": 4.4,

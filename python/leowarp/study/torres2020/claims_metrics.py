@@ -228,7 +228,7 @@ def _last_out_of_order_ms(jittered: pd.DataFrame, order_from_ms: float | None) -
 def _simulated_entropy(jitter_ms: float) -> str:
     """E_r of each distribution at a jitter by arithmetic, for causes."""
     return f"at {jitter_ms:g} ms " + ", ".join(
-        f"{name} {simulation.measured_pkts_nats(name, jitter_ms / 1e3)[1]:.4f}" for name in ENTROPY_ORDER
+        f"{name} {ev.simulated_entropy(name, jitter_ms):.4f}" for name in ENTROPY_ORDER
     )
 
 

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from leowarp.errors import TraceError
+from leowarp.study.torres2020 import simulation
+from leowarp.study.torres2020.runs import PROFILES
 
 NAMES = {"bic": "BIC", "highspeed": "HighSpeed", "westwood": "Westwood", "yeah": "YeAH"}
 """Congestion control -> how texts name it."""
@@ -182,6 +184,11 @@ def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None
     return None if broken[-1] + 1 == len(table) else float(table.index[broken[-1] + 1])
 
 
+def simulated_entropy(distribution: str, jitter_ms: float) -> float:
+    """E_r of a probe by arithmetic, without kernel and network, for causes."""
+    return simulation.measured_pkts_nats(distribution, jitter_ms / 1e3)[1]
+
+
 def straight_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
     """Least squares: (slope, intercept, R squared).
 
@@ -224,6 +231,12 @@ def sender_did(mechanisms: pd.DataFrame, profile: str, congestion_control: str, 
         f"{median('recoveries')} recoveries, {median('undos')} of them taken back, {median('spurious_pkts')} "
         f"spurious retransmissions, {median('lost_pkts')} packets lost"
     )
+
+
+def profiles_of(mechanisms: pd.DataFrame) -> list[str]:
+    """The TCPs of which there are runs, in the order of `PROFILES`."""
+    found = set(mechanisms["profile"])
+    return [profile for profile in PROFILES if profile in found]
 
 
 def telling_jitter_ns(mechanisms: pd.DataFrame) -> int:

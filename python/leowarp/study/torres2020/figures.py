@@ -21,7 +21,7 @@ from leowarp.study.page import DrawnFigure
 from leowarp.study.torres2020 import evidence as ev
 from leowarp.study.torres2020 import simulation
 from leowarp.study.torres2020.claims_metrics import STUDY_MD_PKTS
-from leowarp.study.torres2020.runs import ALGORITHMS, FOURTH, PROFILES, SHAPE_US
+from leowarp.study.torres2020.runs import ALGORITHMS, FOURTH, SHAPE_US
 from leowarp.study.torres2020.simulation import DISTRIBUTIONS, THRESHOLD_PKTS
 
 PATH_RULES = (
@@ -35,7 +35,7 @@ TCP_RULES = (
 )
 
 # Shapes besides colours: a grey printer tells them apart.
-DOTS = ("o", "s", "^", "D")
+DOTS = ("o", "s", "^", "D", "v", "P")
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def four_algorithms(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def mechanisms(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """The four algorithms on four TCPs, normal jitter."""
+    """The four algorithms on each TCP, normal jitter."""
     figure = new_figure(PAGE_IN, 2.5, rules.footer(PATH_RULES, TCP_RULES, _PROFILE_RULES))
     panels = figure.subplots(1, 4, sharey=True)
     for axes, algorithm in zip(panels, (*ALGORITHMS, FOURTH), strict=True):
@@ -189,18 +189,24 @@ def mechanisms(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def mechanisms_by_distribution(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """BIC over the three distributions on four TCPs: what figure 7 would be on each."""
-    figure = new_figure(PAGE_IN, 2.5, rules.footer(PATH_RULES, TCP_RULES, _PROFILE_RULES))
-    panels = figure.subplots(1, len(PROFILES), sharey=True)
-    for axes, profile in zip(panels, PROFILES, strict=True):
+    """BIC over the three distributions on each TCP: what figure 7 would be on each."""
+    profiles = ev.profiles_of(frames["mechanisms"])
+    figure = new_figure(PAGE_IN, 4.2, rules.footer(PATH_RULES, TCP_RULES, _PROFILE_RULES))
+    grid = figure.subplots(-(-len(profiles) // _PANELS_A_ROW), _PANELS_A_ROW, sharey=True, sharex=True, squeeze=False)
+    panels = grid.ravel()
+    for axes, profile in zip(panels, profiles, strict=False):
         for place, name in enumerate(DISTRIBUTIONS):
             line = ev.curve(frames["mechanisms"], frames["probes"], name, "bic", profile)
             axes.plot(line["entropy_nats"], line["mean_bps"] / 1e6, marker=DOTS[place], markersize=2.5, label=name,
                       **line_style(place))  # fmt: skip
         axes.set_title(profile, loc="left", pad=3)
-        axes.set_xlabel("entropy $E_r$, nats")
         axes.set_ylim(0, 100)
-    panels[0].set_ylabel("mean throughput (BIC), Mbit/s")
+    for axes in panels[len(profiles) :]:
+        axes.set_visible(False)
+    for axes in grid[-1]:
+        axes.set_xlabel("entropy $E_r$, nats")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("mean throughput (BIC), Mbit/s")
     _legend_above(figure, panels[0])
     return figure
 
@@ -245,7 +251,7 @@ def _throughput_axes(axes: Axes, label: str) -> None:
 
 
 def _by_profile(axes: Axes, frames: Mapping[str, Any], distribution: str, algorithm: str) -> None:
-    for place, profile in enumerate(PROFILES):
+    for place, profile in enumerate(ev.profiles_of(frames["mechanisms"])):
         line = ev.curve(frames["mechanisms"], frames["probes"], distribution, algorithm, profile)
         axes.plot(line["entropy_nats"], line["mean_bps"] / 1e6, marker=DOTS[place], markersize=2.5, label=profile,
                   **line_style(place))  # fmt: skip
@@ -259,8 +265,10 @@ def _legend_above(figure: Figure, axes: Axes) -> None:
 
 _PROFILE_RULES = (
     "linux: RACK; dupthresh: duplicate ACKs, threshold adapts up to 300; norack: threshold 3; classic: threshold 3, no "
-    "DSACK, no timestamps, so nothing is undone"
+    "DSACK, no timestamps, so nothing is undone; rack-draft: RACK of 2016, a window of 1 ms until reordering was seen, "
+    "and duplicate ACKs; rack-4.14: that of Linux 4.11 to 4.14"
 )
+_PANELS_A_ROW = 3
 
 _BAND = (
     "Line with marks: mean over seeds, as in the study; thin line: median; band: middle half of the seeds. A black "
@@ -288,9 +296,9 @@ KINDS: Sequence[Kind[Rules]] = (
     Kind("fig8-algorithms", "Fig. 8: four congestion controls", f"Normal jitter. {_BAND}",
          ("transfers", "yeah", "probes"), four_algorithms),
     Kind("mechanisms", "Which mechanism decides: four algorithms",
-         "The same transfers on four TCPs that tell loss from reordering differently, normal jitter, coarser grid.",
+         "The same transfers on TCPs that distinguish loss from reordering differently, normal jitter, coarser grid.",
          ("mechanisms", "probes"), mechanisms),
     Kind("mechanisms-distributions", "Which mechanism decides: three distributions",
-         "BIC: what figure 7 is on each of the four TCPs, coarser grid.", ("mechanisms", "probes"),
+         "BIC: what figure 7 is on each TCP, coarser grid.", ("mechanisms", "probes"),
          mechanisms_by_distribution),
 )  # fmt: skip

@@ -61,7 +61,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
         seeds=int(frames["transfers"]["seed"].nunique()) if "transfers" in frames else 0,
     )
     return Material(
-        samples=[("this reproduction", frames)],
+        samples=[(LINUX, frames), *_other_tcps(frames)],
         figures=figures.draw(frames, making.folder / "figures", rules),
         sections=[
             *([Section("mechanisms", "Mechanisms", _mechanisms(frames))] if "mechanisms" in frames else []),
@@ -76,12 +76,19 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     )
 
 
+LINUX = "Linux 6.12"
+"""The first sample: the study's own transfers. The others are the TCPs of `runs.PROFILES` by name."""
+
+MECHANISMS = ("mechanisms-normal", "mechanisms-bic", "early-rack-normal", "early-rack-bic")
+"""Groups of runs that make one data set of all TCPs."""
+
 CLAIM_PARTS = {
     "transfers": ("transfers",),
     "yeah": ("yeah",),
     "probes": ("probes",),
     "shapes": ("shapes",),
-    "mechanisms": ("mechanisms-normal", "mechanisms-bic"),
+    "counted": ("shapes", "beyond"),
+    "mechanisms": MECHANISMS,
 }
 """Data sets that claims name in `Claim.runs`, and the groups of runs that each is made of."""
 
@@ -92,22 +99,26 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
     Returns
     -------
     frames : dict
-        `transfers`, `yeah`, `mechanisms`, `probes` (DataFrames), `shapes` (distribution -> `Shape`).
+        `transfers`, `yeah`, `mechanisms`, `probes` (DataFrames), `shapes` (distribution -> `Shape`), `counted`
+        ((distribution, jitter in ms) -> `Counted`).
     view : RunView or None
         One of the kept runs, of which the kernel's name is taken.
     """
     frames: dict[str, Any] = {}
     for name in ("transfers", "yeah"):
         frames[name] = results.transfers(tables[name])
-    # Two groups for one data set: BIC alone was run on the other two distributions.
-    frames["mechanisms"] = results.joined(
-        {name: results.transfers(tables[name]) for name in ("mechanisms-normal", "mechanisms-bic")}
-    )
+    # Several groups for one data set: BIC alone was run on the other two distributions.
+    frames["mechanisms"] = results.joined({name: results.transfers(tables[name]) for name in MECHANISMS})
     if _some_ok(tables["probes"]):
         frames["probes"] = results.probes(tables["probes"])
     views = {
         (row.distribution, row.rate): RunView(folder / "shapes" / "runs" / row.run_id)
         for row in tables["shapes"].itertuples()
+        if row.status == "ok"
+    }
+    beyond = {
+        row.distribution: RunView(folder / "beyond" / "runs" / row.run_id)
+        for row in tables["beyond"].itertuples()
         if row.status == "ok"
     }
     # All six or none: figures 2 and 3 and claim 2.2 compare the distributions with each other.
@@ -116,8 +127,34 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
             name: results.shape(views[name, runs.SHAPED].tables, views[name, runs.UNSHAPED].tables)
             for name in DISTRIBUTIONS
         }
+    # Claim 2.9 needs both: with packets beyond the threshold, and without.
+    if "shapes" in frames and len(beyond) == len(tables["beyond"]):
+        inside = {
+            (name, runs.SHAPE_US / 1e3): results.counted(views[name, runs.SHAPED].tables) for name in DISTRIBUTIONS
+        }
+        frames["counted"] = inside | {
+            (name, runs.BEYOND_US / 1e3): results.counted(view.tables) for name, view in beyond.items()
+        }
     full = {name: frame for name, frame in frames.items() if len(frame)}
     return full, next(iter(views.values()), None)
+
+
+def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """A sample for each TCP but the study's own: the same claims on its transfers, over a coarser grid."""
+    if "mechanisms" not in frames or "probes" not in frames:
+        return []
+    mechanisms: pd.DataFrame = frames["mechanisms"]
+    samples = []
+    for profile in ev.profiles_of(mechanisms):
+        mine = mechanisms[mechanisms["profile"] == profile]
+        # A curve needs a transfer without jitter in each of them; groups that failed leave a sample out.
+        points = mine[mine["jitter_ns"] == 0].groupby(["distribution", "congestion_control"]).ngroups
+        if profile == runs.PROFILES[0] or points < len(DISTRIBUTIONS) + len(runs.ALGORITHMS):
+            continue
+        is_fourth = mine["congestion_control"] == runs.FOURTH
+        samples.append((profile, {"transfers": mine[~is_fourth], "yeah": mine[is_fourth], "probes": frames["probes"],
+                                  "mechanisms": mechanisms, "profile": profile}))  # fmt: skip
+    return samples
 
 
 def _some_ok(rows: pd.DataFrame) -> bool:
@@ -147,12 +184,12 @@ def _warnings(tables: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], *, 
 
 
 def _mechanisms(frames: Mapping[str, Any]) -> str:
-    """What the four TCPs did with the jitter of the study's collapse: medians over seeds."""
+    """What each TCP did with the jitter of the study's collapse: medians over seeds."""
     mechanisms = frames["mechanisms"]
     at_ns = ev.telling_jitter_ns(mechanisms)
     rows = []
     for algorithm in (*runs.ALGORITHMS, runs.FOURTH):
-        for profile in runs.PROFILES:
+        for profile in ev.profiles_of(mechanisms):
             numbers = [
                 ev.median_of(mechanisms, profile, algorithm, at_ns, column) * scale
                 for column, scale in _MECHANISM_COLUMNS.values()

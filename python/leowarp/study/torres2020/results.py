@@ -67,6 +67,41 @@ class Shape:
     netem_delay_ns: np.ndarray
 
 
+@dataclass(frozen=True)
+class Counted:
+    """RD of a probe in packets, with what the threshold left out.
+
+    Attributes
+    ----------
+    displacement_pkts, pkts : int64 arrays of shape (n,)
+        Displacement (late positive) and the packets displaced by it.
+    received_pkts, beyond_pkts : int
+        Packets that arrived; of those, packets displaced by more than the threshold.
+    """
+
+    displacement_pkts: np.ndarray
+    pkts: np.ndarray
+    received_pkts: int
+    beyond_pkts: int
+
+    @property
+    def mean_pkts(self) -> float:
+        """Mean displacement with its sign: sum i RD[i], equation (4) of the study."""
+        return float((self.displacement_pkts * self.pkts).sum() / self.pkts.sum())
+
+
+def counted(tables: Tables) -> Counted:
+    """RD of a probe's whole run, in packets."""
+    rd = tables.of_flow("densities", 0)
+    rd = rd[(rd["scope"] == WHOLE_RUN) & (rd["kind"] == DENSITY)].sort_values("index")
+    scopes = tables.of_flow("reordering", 0)
+    whole = scopes[scopes["scope"] == WHOLE_RUN].iloc[0]
+    return Counted(
+        rd["index"].to_numpy(dtype="int64"), rd["pkts"].to_numpy(dtype="int64"), int(whole["received_pkts"]),
+        int(whole["density_beyond_pkts"]),
+    )  # fmt: skip
+
+
 def transfers(rows: pd.DataFrame) -> pd.DataFrame:
     """`TRANSFER_COLUMNS` of rows of the study engine; failed runs are left out (the page names them).
 
@@ -164,10 +199,11 @@ def _profiles(rows: pd.DataFrame) -> pd.Series:
     """Each row's TCP by the names of `runs.PROFILES`, out of its keys."""
     if "tcp_sysctl" not in rows:
         return pd.Series(PROFILES[0], index=rows.index)
+    detections = rows.get("tcp_loss_detection", pd.Series("kernel", index=rows.index))
     return pd.Series(
         [
-            profile_of(profile, json.loads(sysctl))
-            for profile, sysctl in zip(rows["tcp_profile"], rows["tcp_sysctl"], strict=True)
+            profile_of(profile, json.loads(sysctl), detection)
+            for profile, sysctl, detection in zip(rows["tcp_profile"], rows["tcp_sysctl"], detections, strict=True)
         ],
         index=rows.index,
     )

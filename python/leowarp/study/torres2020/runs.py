@@ -55,20 +55,31 @@ MECHANISM_US = (0, 75, 300, 600, 858.5, 1247.5, 1800, 3750, 7500, 10_000)
 QUICK_MECHANISM_US = (0, 75, 300, 858.5, 1800, 10_000)
 """A coarser grid, on that of the probes."""
 
+EARLY_RACK_US = (0, 75, 300, 600, 858.5, 1000, 1247.5, 1500, 1800, 2500, 3750, 5000, 7500, 10_000)
+QUICK_EARLY_RACK_US = (0, 75, 300, 858.5, 1247.5, 1800, 10_000)
+"""The same, denser around RACK's first window of 1 ms."""
+
 SHAPE_US = 1247.5
 """Figures 2 and 3."""
+BEYOND_US = 10_000
+"""Jitter at which two of the three distributions displace packets by more than the threshold of 200."""
 
 SHAPED, UNSHAPED = "100 Mbit/s", "unshaped"
 """Rates of the path, the latter for delays that are netem's own."""
 
-PROFILES = ("linux", "dupthresh", "norack", "classic")
-"""TCPs by how they tell loss from reordering, see `PROFILE_TEXT`."""
+PROFILES = ("linux", "dupthresh", "norack", "classic", "rack-draft", "rack-4.14")
+"""TCPs by how they distinguish loss from reordering, see `PROFILE_TEXT`. The study's transfers are on the first."""
+EARLY_RACK = ("rack-draft", "rack-4.14")
+"""RACK as it was in the study's years (docs/concepts/loss-detection.md)."""
 
 PROFILE_TEXT = {
     "linux": "Linux 6.12: RACK, which waits a window of time and widens it; DSACK and timestamps undo",
     "dupthresh": "as linux without RACK: 3 duplicate ACKs, raised as reordering is seen, to 300 at most",
     "norack": "as linux without RACK: 3 duplicate ACKs, never more; DSACK and timestamps undo",
     "classic": "3 duplicate ACKs, never more; neither DSACK nor timestamps, so only F-RTO undoes",
+    "rack-draft": "RACK of the drafts of 2016: a window of 1 ms until reordering was seen; 3 duplicate ACKs, raised as "
+    "reordering is seen, to 300 at most; DSACK and timestamps undo",
+    "rack-4.14": "as rack-draft, but the window is a quarter of the minimum RTT while no packet is marked lost",
 }
 
 GUEST_MEMORY = "128 MiB"
@@ -82,6 +93,8 @@ PROFILE_TCP: dict[str, dict[str, Any]] = {
     "dupthresh": {"profile": "linux", "sysctl": {"net.ipv4.tcp_recovery": "0"}},
     "norack": {"profile": "norack"},
     "classic": {"profile": "classic"},
+    "rack-draft": {"profile": "linux", "loss_detection": "rack-draft"},
+    "rack-4.14": {"profile": "linux", "loss_detection": "rack-4.14"},
 }
 """Each of `PROFILES` as keys of `[tcp]`."""
 
@@ -100,8 +113,11 @@ def parts() -> tuple[Part, ...]:
         _transfers("yeah", "figure 8's fourth algorithm", ("normal",), (FOURTH,)),
         _probes("probes", "MD and E_r: figures 4 and 5", JITTERS_US, QUICK_US),
         _shapes(),
+        _beyond(),
         _mechanisms("mechanisms-normal", ("normal",), four),
         _mechanisms("mechanisms-bic", ("uniform", "exponential"), ("bic",)),
+        _early_rack("early-rack-normal", ("normal",), four),
+        _early_rack("early-rack-bic", ("uniform", "exponential"), ("bic",)),
     )
 
 
@@ -122,21 +138,44 @@ def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Se
 
 
 def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
-    """The same on each of `PROFILES`, over a coarser grid: which part of TCP decides what jitter costs."""
-    content = _content(name, SCENARIO, distributions, MECHANISM_US, MECHANISM_SEEDS)
+    """The same on Linux 6.12's own TCPs, over a coarser grid: which part of TCP decides what jitter costs."""
+    names = tuple(profile for profile in PROFILES if profile not in EARLY_RACK)
+    content = _on_profiles(name, distributions, algorithms, MECHANISM_US, names)
+    # Runs with a loss detection of ours have groups of their own: these have no key for it.
+    runs = len(distributions) * len(algorithms) * len(MECHANISM_US) * MECHANISM_SEEDS * len(names)
+    return Part(name, "what makes this kernel differ", content, runs, _quick(QUICK_MECHANISM_US, 1))
+
+
+def _early_rack(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
+    """The same on RACK of the study's years."""
+    content = _on_profiles(name, distributions, algorithms, EARLY_RACK_US, EARLY_RACK)
+    (together,) = content["together"]
+    together["tcp.loss_detection"] = {
+        "label": "tcp_loss_detection",
+        "values": [PROFILE_TCP[profile]["loss_detection"] for profile in EARLY_RACK],
+    }
+    runs = len(distributions) * len(algorithms) * len(EARLY_RACK_US) * MECHANISM_SEEDS * len(EARLY_RACK)
+    return Part(name, "RACK of 2016 to 2018", content, runs, _quick(QUICK_EARLY_RACK_US, 1))
+
+
+def _on_profiles(
+    name: str, distributions: Sequence[str], algorithms: Sequence[str], jitters_us: Sequence[float],
+    profiles: Sequence[str],
+) -> dict[str, Any]:  # fmt: skip
+    """Transfers of which every packet is followed, on several TCPs."""
+    content = _content(name, SCENARIO, distributions, jitters_us, MECHANISM_SEEDS)
     content["parameters"] |= _algorithms(algorithms)
     # Only these runs follow every packet, which the mechanisms need.
     content["set"] |= {"observe.sockets": "100 ms", "observe.truth": True}
     # A profile here is two keys that go in step; `profile_of` names it again in the results.
-    settings = [PROFILE_TCP[profile] for profile in PROFILES]
+    settings = [PROFILE_TCP[profile] for profile in profiles]
     content["together"] = [
         {
             "tcp.profile": {"label": "tcp_profile", "values": [each["profile"] for each in settings]},
             "tcp.sysctl": {"label": "tcp_sysctl", "values": [BUFFERS | each.get("sysctl", {}) for each in settings]},
         }
     ]
-    runs = len(distributions) * len(algorithms) * len(MECHANISM_US) * MECHANISM_SEEDS * len(PROFILES)
-    return Part(name, "what makes this kernel differ", content, runs, _quick(QUICK_MECHANISM_US, 1))
+    return content
 
 
 def _probes(name: str, why: str, jitters_us: Sequence[float], quick_us: tuple[float, ...]) -> Part:
@@ -156,6 +195,12 @@ def _shapes() -> Part:
     plain = _probes("shapes", "figures 2 and 3: whole run directories", (SHAPE_US,), (SHAPE_US,))
     plain.content["parameters"]["jittered.rate"] = {"label": "rate", "values": [SHAPED, UNSHAPED]}
     return replace(plain, content=plain.content | {"keep": {"runs": "all"}}, runs=2 * plain.runs)
+
+
+def _beyond() -> Part:
+    """Probes with packets beyond the threshold, of which everything is kept."""
+    part = _probes("beyond", "equations (3) and (4) beyond the threshold", (BEYOND_US,), (BEYOND_US,))
+    return replace(part, content=part.content | {"keep": {"runs": "all"}})
 
 
 def _content(
@@ -190,12 +235,14 @@ def _text(jitter_us: float) -> str:
     return f"{jitter_us:g} us"
 
 
-def profile_of(profile: str, sysctl: Mapping[str, str]) -> str:
+def profile_of(profile: str, sysctl: Mapping[str, str], loss_detection: str = "kernel") -> str:
     """Which of `PROFILES` a run's keys are.
 
-    >>> profile_of("linux", {"net.ipv4.tcp_recovery": "0"})
-    'dupthresh'
+    >>> profile_of("linux", {"net.ipv4.tcp_recovery": "0"}), profile_of("linux", {}, "rack-4.14")
+    ('dupthresh', 'rack-4.14')
     """
     own = {key: value for key, value in sysctl.items() if key not in BUFFERS}
     given = {"profile": profile, **({"sysctl": own} if own else {})}
+    if loss_detection != "kernel":
+        given["loss_detection"] = loss_detection
     return next(name for name, keys in PROFILE_TCP.items() if keys == given)

@@ -2,11 +2,13 @@
 """The study's runs, claims and figures on made-up results; the guest is not needed."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
+from leowarp import reordering
 from leowarp.errors import GuestError, ScenarioError, TraceError
 from leowarp.report import style
 from leowarp.scenario import load, resolve
@@ -15,8 +17,8 @@ from leowarp.study import parts as study_parts
 from leowarp.study import reproduce
 from leowarp.study.claim import judged
 from leowarp.study.sweep import StudyFile
+from leowarp.study.torres2020 import claims_definitions, figures, material, results, runs, simulation
 from leowarp.study.torres2020 import evidence as ev
-from leowarp.study.torres2020 import figures, material, results, runs, simulation
 from leowarp.study.torres2020.claims import CLAIMS
 from support.studies import torres2020 as synthetic
 
@@ -45,6 +47,7 @@ def test_the_studys_runs_are_16740_and_those_beside_them_are_counted():
     by_name = {part.name: part.runs for part in runs.parts()}
     assert by_name == {
         "transfers": 16_740, "yeah": 1_860, "probes": 186, "shapes": 6, "mechanisms-normal": 480, "mechanisms-bic": 240,
+        "early-rack-normal": 336, "early-rack-bic": 168, "beyond": 3,
     }  # fmt: skip
     for part in runs.parts():
         file = StudyFile.of(part.content)
@@ -62,6 +65,8 @@ def test_the_grid_has_62_jitters_from_0_to_10_ms_and_all_that_the_text_names():
     # Throughput is set against the probe with the same jitter.
     assert set(runs.MECHANISM_US) <= set(runs.JITTERS_US)
     assert set(runs.QUICK_MECHANISM_US) <= set(runs.QUICK_US) & set(runs.MECHANISM_US)
+    assert set(runs.EARLY_RACK_US) <= set(runs.JITTERS_US)
+    assert set(runs.QUICK_EARLY_RACK_US) <= set(runs.QUICK_US) & set(runs.EARLY_RACK_US)
 
 
 def test_a_quick_reproduction_makes_every_eighth_jitter_with_three_seeds():
@@ -78,7 +83,8 @@ def test_a_quick_reproduction_makes_every_eighth_jitter_with_three_seeds():
 
 def test_profiles_are_told_by_their_keys():
     for profile, keys in runs.PROFILE_TCP.items():
-        assert runs.profile_of(keys["profile"], {**runs.BUFFERS, **keys.get("sysctl", {})}) == profile
+        sysctl = {**runs.BUFFERS, **keys.get("sysctl", {})}
+        assert runs.profile_of(keys["profile"], sysctl, keys.get("loss_detection", "kernel")) == profile
     plan = resolve(load(example_file(runs.SCENARIO)))
     assert {name: plan.hosts[0].sysctl[name] for name in runs.BUFFERS} == runs.BUFFERS
     one = resolve(load(example_file(runs.SCENARIO), {"tcp.sysctl": {**runs.BUFFERS, "net.ipv4.tcp_recovery": "0"}}))
@@ -140,14 +146,14 @@ def test_the_order_of_distributions_is_judged_from_its_last_breach_on():
 
 
 def test_all_claims_of_the_list_are_there_and_say_how_they_are_tested():
-    assert [claim.number for claim in CLAIMS] == [f"2.{number}" for number in range(1, 9)]
+    assert [claim.number for claim in CLAIMS] == [f"2.{number}" for number in range(1, 12)]
     for claim in CLAIMS:
         assert claim.test
         assert set(claim.runs) <= set(material.CLAIM_PARTS)
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.number)
-# Tests claims 2.1 to 2.8 of torres2020.
+# Tests claims 2.1 to 2.11 of torres2020.
 def test_every_claim_holds_where_all_is_as_the_study_says(claim, as_the_study_says):
     row = judged(claim, [("made up", as_the_study_says)])
     assert row["verdict"] == "holds", row["measured"]
@@ -162,6 +168,55 @@ def test_the_worked_example_is_told_apart_from_a_library_that_errs(as_the_study_
     row = outcome("2.1", as_the_study_says)
     assert row["verdict"] == "does not hold"
     assert row["cause"]
+
+
+# Tests claim 2.9 of torres2020.
+def test_the_sums_of_density_fail_where_packets_are_missing_from_them(as_the_study_says):
+    rds = as_the_study_says["counted"]
+    # The same probes with the study's threshold, as the library counts them
+    with_threshold = {}
+    for (name, jitter_ms), full in rds.items():
+        rd = reordering.density(simulation.probe(name, jitter_ms / 1e3, 1, 5_000), threshold_pkts=200)
+        beyond = rd.early_beyond_pkts + rd.late_beyond_pkts
+        with_threshold[name, jitter_ms] = results.Counted(rd.displacement_pkts, rd.pkts, full.received_pkts, beyond)
+    row = outcome("2.9", as_the_study_says | {"counted": with_threshold})
+    assert row["verdict"] == "partly"
+    assert row["numbers"]["mean_pkts"]["uniform_10_ms"] == pytest.approx(0, abs=1e-9)
+    assert abs(row["numbers"]["mean_pkts"]["exponential_10_ms"]) > 0.05
+    assert "exponential_10_ms: " in row["cause"]
+    # A library that loses packets, and one that shifts them all by one place
+    lossy = {key: replace(rd, received_pkts=rd.received_pkts + 1) for key, rd in rds.items()}
+    assert outcome("2.9", as_the_study_says | {"counted": lossy})["verdict"] == "partly"
+    shifted = {key: replace(rd, displacement_pkts=rd.displacement_pkts + 1, received_pkts=1) for key, rd in rds.items()}
+    assert outcome("2.9", as_the_study_says | {"counted": shifted})["cause"].startswith("not so: (3), (4)")
+
+
+# Tests claim 2.10 of torres2020.
+def test_sequences_that_percentages_rate_alike_mislead_nobody(as_the_study_says, monkeypatch):
+    monkeypatch.setattr(claims_definitions, "TWO_SEQUENCES", ((1, 2, 4, 5, 3, 6), (1, 2, 4, 5, 3, 6)))
+    row = outcome("2.10", as_the_study_says)
+    assert row["verdict"] == "partly"
+    assert "readings disagree" in row["cause"]
+    monkeypatch.setattr(claims_definitions, "TWO_SEQUENCES", ((1, 2, 3), (1, 2, 3)))
+    assert outcome("2.10", as_the_study_says)["verdict"] == "does not hold"
+
+
+# Tests claim 2.10 of torres2020.
+def test_by_the_studys_own_displacement_one_of_its_three_packets_is_in_its_place(as_the_study_says):
+    row = outcome("2.10", as_the_study_says)
+    assert row["numbers"]["displaced_ratio"] == pytest.approx([3 / 6, 2 / 6])
+    assert row["numbers"]["mean_displacement_pkts"] == pytest.approx([4 / 6, 4 / 6])
+
+
+# Tests claim 2.11 of torres2020.
+def test_another_entropy_at_the_studys_jitters_refutes_them(as_the_study_says):
+    probes = as_the_study_says["probes"].copy()
+    probes.loc[probes["jitter_ns"] == 75_000, "entropy_nats"] = 1.2
+    row = outcome("2.11", as_the_study_says | {"probes": probes})
+    assert row["verdict"] == "partly"
+    assert row["cause"] == "0.075 ms: by arithmetic without a kernel E_r is 0.801"
+    probes["entropy_nats"] *= 2
+    assert outcome("2.11", as_the_study_says | {"probes": probes})["verdict"] == "does not hold"
 
 
 # Tests claim 2.2 of torres2020.
@@ -235,6 +290,25 @@ def test_the_cause_says_on_which_tcp_the_claim_would_hold():
     assert "70 recoveries, 60 of them taken back, 390 spurious retransmissions" in row["cause"]
 
 
+@pytest.mark.parametrize("number", ["2.5", "2.6", "2.7", "2.8"])
+def test_each_tcp_has_a_verdict_of_its_own(number):
+    """A made-up world in which only RACK of the study's years collapses where the study has it."""
+
+    def only_early_rack_falls(distribution, algorithm, profile, jitter_ms):
+        of_the_study = synthetic.as_the_study_says(distribution, algorithm, profile, jitter_ms)
+        return of_the_study if profile in runs.EARLY_RACK else 1.0
+
+    frames = synthetic.frames(only_early_rack_falls)
+    (claim,) = (claim for claim in CLAIMS if claim.number == number)
+    row = judged(claim, [(material.LINUX, frames), *material._other_tcps(frames)])
+    found = {sample["sample"]: sample["verdict"] for sample in row["samples"]}
+    assert list(found) == [material.LINUX, *runs.PROFILES[1:]]
+    assert {name for name, verdict in found.items() if verdict == "holds"} == set(runs.EARLY_RACK)
+    assert row["verdict"] == found[material.LINUX] != "holds"
+    (norack,) = (sample for sample in row["samples"] if sample["sample"] == "norack")
+    assert norack["cause"].startswith("BIC, normal jitter of 0.8585 ms: norack 70 recoveries")
+
+
 # Tests claim 2.5 of torres2020.
 # Tests claim 2.8 of torres2020.
 def test_collapses_at_one_displacement_are_not_at_very_different_ones():
@@ -275,7 +349,9 @@ def test_a_figure_whose_runs_are_missing_says_so(undisturbed, tmp_path, monkeypa
 @pytest.fixture(scope="module")
 def made_up():
     """Rows of each group, as the study says."""
-    mechanism = {"jitters_us": runs.MECHANISM_US, "seeds": 1, "profiles": runs.PROFILES}
+    old = {"jitters_us": runs.EARLY_RACK_US, "seeds": 1, "profiles": runs.EARLY_RACK}
+    mechanism = {"jitters_us": runs.MECHANISM_US, "seeds": 1,
+                 "profiles": [name for name in runs.PROFILES if name not in runs.EARLY_RACK]}  # fmt: skip
     ratio, four = synthetic.as_the_study_says, (*runs.ALGORITHMS, runs.FOURTH)
     rows = synthetic.transfer_rows
     return {
@@ -283,8 +359,11 @@ def made_up():
         "yeah": rows(ratio, (runs.FOURTH,), distributions=("normal",)),
         "probes": synthetic.probe_rows(),
         "shapes": synthetic.shape_rows(),
+        "beyond": synthetic.probe_rows((runs.BEYOND_US,)),
         "mechanisms-normal": rows(ratio, four, distributions=("normal",), **mechanism),
         "mechanisms-bic": rows(ratio, ("bic",), distributions=("uniform", "exponential"), **mechanism),
+        "early-rack-normal": rows(ratio, four, distributions=("normal",), **old),
+        "early-rack-bic": rows(ratio, ("bic",), distributions=("uniform", "exponential"), **old),
     }
 
 
@@ -322,6 +401,8 @@ def engine(monkeypatch, made_up):
     monkeypatch.setattr(material, "RunView", lambda path: SimpleNamespace(manifest={}, tables=path.name.split("-")[0]))
     made = synthetic.shapes()
     monkeypatch.setattr(results, "shape", lambda shaped, unshaped: made[shaped])
+    rds = iter(synthetic.counted().values())
+    monkeypatch.setattr(results, "counted", lambda tables: next(rds))
     monkeypatch.setattr(figures, "KINDS", ())
     return run_study
 
@@ -332,12 +413,14 @@ def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     claims = json.loads((done.path / "claims.json").read_text())
     assert [row["verdict"] for row in claims["claims"]].count("holds") >= 7
     text = done.page.read_text(encoding="utf-8")
-    assert text.count('id="claim-2.') == 8
+    assert text.count('id="claim-2.') == 11
     assert "transfers/results/" in text
     assert "leowarp reproduce torres2020" in text
     assert "16,740" in text
     assert "quick:" not in text
-    assert done.cost.startswith(f"{1674 + 186 + 186 + 6 + 160 + 80:,} runs")
+    assert done.cost.startswith(f"{1674 + 186 + 186 + 6 + 160 + 80 + 112 + 56 + 3:,} runs")
+    (row,) = (row for row in claims["claims"] if row["number"] == "2.7")
+    assert [sample["sample"] for sample in row["samples"]] == [material.LINUX, *runs.PROFILES[1:]]
     assert "CPU s a run" in done.cost
 
 
