@@ -22,10 +22,14 @@ SHORT = {"holds": "holds", "partly": "partly", "does not hold": "**no**", "canno
 """Verdicts as cells have them."""
 NOT_CHECKED = "-"
 """Of a claim on runs that a sample does not have."""
+BY_CONSTRUCTION = "¹"
+"""Behind the number of a claim whose test compares something with what it was made from."""
 
 
 def table(claims: Sequence[Mapping[str, Any]]) -> str:
-    """The verdicts as Markdown: how many claims hold in each sample, then a row a claim.
+    """The verdicts as Markdown: a row per claim, then how many claims hold in each sample.
+
+    Claims by construction are marked and counted in a line of their own.
 
     Parameters
     ----------
@@ -43,8 +47,13 @@ def table(claims: Sequence[Mapping[str, Any]]) -> str:
     lines = [_row("claim", "the paper says", *names), _row("---", "---", *["---"] * len(names))]
     for row in claims:
         verdict = {sample["sample"]: SHORT[sample["verdict"]] for sample in row["samples"]}
-        lines.append(_row(row["number"], row["says"], *(verdict.get(name, NOT_CHECKED) for name in names)))
-    lines.append(_row("", "*hold, of those checked*", *(_held(claims, name) for name in names)))
+        mark = BY_CONSTRUCTION if row["by_construction"] else ""
+        lines.append(_row(row["number"] + mark, row["says"], *(verdict.get(name, NOT_CHECKED) for name in names)))
+    measured = [row for row in claims if not row["by_construction"]]
+    lines.append(_row("", "*hold, of those checked*", *(_held(measured, name) for name in names)))
+    if constructed := [row for row in claims if row["by_construction"]]:
+        says = f"*{BY_CONSTRUCTION}by construction: hold, of those checked*"
+        lines.append(_row("", says, *(_held(constructed, name) for name in names)))
     return "\n".join(lines)
 
 

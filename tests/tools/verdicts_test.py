@@ -11,10 +11,11 @@ SPEC = importlib.util.spec_from_file_location("verdicts", Path(__file__).parents
 verdicts = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(verdicts)
 CLAIMS = [
-    {"number": "1.1", "says": "a | b", "samples": [{"sample": "Linux", "verdict": "holds"},
-                                                  {"sample": "classic", "verdict": "does not hold"}]},
-    {"number": "1.2", "says": "c", "samples": [{"sample": "Linux", "verdict": "cannot be told"}]},
-    {"number": "1.3", "says": "d", "samples": []},
+    {"number": "1.1", "says": "a | b", "by_construction": False,
+     "samples": [{"sample": "Linux", "verdict": "holds"}, {"sample": "classic", "verdict": "does not hold"}]},
+    {"number": "1.2", "says": "c", "by_construction": False,
+     "samples": [{"sample": "Linux", "verdict": "cannot be told"}]},
+    {"number": "1.3", "says": "d", "by_construction": False, "samples": []},
 ]  # fmt: skip
 TABLE = """\
 | claim | the paper says | Linux | classic |
@@ -27,6 +28,18 @@ TABLE = """\
 
 def test_each_sample_is_a_column_and_what_was_not_checked_says_so():
     assert verdicts.table(CLAIMS) == TABLE
+
+
+def test_claims_by_construction_are_marked_and_counted_apart():
+    made = {"number": "1.4", "says": "e", "by_construction": True,
+            "samples": [{"sample": "Linux", "verdict": "holds"}]}  # fmt: skip
+    lines = verdicts.table([*CLAIMS, made]).splitlines()
+    assert lines[:5] == TABLE.splitlines()[:5]
+    assert lines[5:] == [
+        "| 1.4¹ | e | holds | - |",
+        "|  | *hold, of those checked* | 1 of 2 | 0 of 1 |",
+        "|  | *¹by construction: hold, of those checked* | 1 of 1 | 0 of 0 |",
+    ]
 
 
 def test_a_page_gets_the_table_between_its_marks_and_is_checked_against_it(tmp_path, capsys):

@@ -61,6 +61,9 @@ class Claim:
         Slugs of the runs, or names of the data sets, that the test looks at.
     evaluate : callable
         `evaluate(sample) -> Outcome`.
+    by_construction : bool
+        The test compares something with what it was made from: a library with the definitions that it implements, a
+        profile with the numbers that it was set to. Such verdicts are counted apart.
     """
 
     number: str
@@ -69,6 +72,11 @@ class Claim:
     test: str
     runs: tuple[str, ...]
     evaluate: Callable[[Sample], Outcome]
+    by_construction: bool = False
+
+
+ROW_KEYS = ("number", "says", "figure", "test", "by_construction")
+"""What a row of `claims.json` has of its claim as it is."""
 
 
 def in_words(figure: str) -> str:
@@ -99,7 +107,7 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
     Returns
     -------
     dict
-        A row of `claims.json`: `number`, `says`, `figure`, `test`, `runs`; `verdict`, `measured`, `numbers`, `cause` of
+        A row of `claims.json`: `ROW_KEYS`, `runs`; `verdict`, `measured`, `numbers`, `cause` of
         the first sample that has the claim's runs; `samples`, the same four of every one, with its name as `sample`.
     """
     outcomes = []
@@ -113,7 +121,7 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
             f"cannot judge claim {claim.number}: there is no run {', '.join(missing)}",
             hint="reproduce the study anew: the missing runs are made, the others kept",
         )
-    row: dict[str, Any] = {key: getattr(claim, key) for key in ("number", "says", "figure", "test")}
+    row: dict[str, Any] = {key: getattr(claim, key) for key in ROW_KEYS}
     # The first sample is the study's own; further ones show how much of it is chance.
     row |= {"runs": list(claim.runs)} | asdict(outcomes[0][1])
     row["samples"] = [{"sample": name} | asdict(outcome) for name, outcome in outcomes]

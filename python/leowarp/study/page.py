@@ -94,15 +94,22 @@ def write_study_page(
 
 
 def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
-    """How many claims have which verdict."""
+    """How many claims have which verdict; those by construction apart."""
+    measured = [row for row in claims if not row["by_construction"]]
+    constructed = [row for row in claims if row["by_construction"]]
+    apart = f" Apart from these, {len(constructed)} by construction: {_counted(constructed)}." if constructed else ""
+    note = "Each test was written down before its result was known; one changed after a look at short runs says so."
+    return f"<p>Of {len(measured)} claims: {_counted(measured)}.{apart} {note}</p>"
+
+
+def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
+    """`6 hold, 1 partly`, in colour."""
     count = {verdict: sum(row["verdict"] == verdict for row in claims) for verdict in CLASSES}
-    shown = ", ".join(
+    return ", ".join(
         f'<span class="{CLASSES[verdict]}">{number} {verdict if number == 1 else PLURALS.get(verdict, verdict)}</span>'
         for verdict, number in count.items()
         if number
     )
-    note = "Each test was written down before its result was known; one changed after a look at short runs says so."
-    return f"<p>Of {len(claims)} claims: {shown}. {note}</p>"
 
 
 SHORT = 190
@@ -121,7 +128,7 @@ def _claims_list(claims: Sequence[Mapping[str, Any]]) -> str:
 def _card(row: Mapping[str, Any]) -> str:
     kind, others = CLASSES[row["verdict"]], row["samples"][1:]
     short = _shortened(row["measured"])
-    verdict = html.text(row["verdict"])
+    verdict = html.text(row["verdict"]) + (" by construction" if row["by_construction"] else "")
     if others:
         same = sum(sample["verdict"] == row["verdict"] for sample in others)
         verdict += f" ({same} of {len(others)} other samples alike)"

@@ -16,7 +16,7 @@ from leowarp import plainfiles, recorded
 from leowarp.errors import LeowarpError, ScenarioError
 from leowarp.layout import MANIFEST
 from leowarp.spelling import one_of
-from leowarp.study.claim import Claim, judged
+from leowarp.study.claim import ROW_KEYS, Claim, judged
 from leowarp.study.page import DrawnFigure, Section, write_study_page
 from leowarp.study.sweep.manifest import REPRODUCTION, remove_manifest, write_manifest
 
@@ -35,7 +35,7 @@ class Reproduction:
     page : Path
         `index.html`.
     claims : list of dict
-        As in `claims.json`: number, says, figure, test, verdict, measured, numbers, cause, samples.
+        As in `claims.json`: number, says, figure, test, by_construction, verdict, measured, numbers, cause, samples.
     failures : dict of slug to LeowarpError
         Runs that could not be made; claims that need them stand as "cannot be told".
     cost : str
@@ -224,7 +224,7 @@ def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, An
         missing = [slug for slug in claim.runs if slug in material.failures]
         # Some of its runs failed. A verdict on the others would be a verdict on another claim.
         if missing:
-            row = {key: getattr(claim, key) for key in ("number", "says", "figure", "test")}
+            row = {key: getattr(claim, key) for key in ROW_KEYS}
             why = material.failures[missing[0]].message
             rows.append(row | {"runs": list(claim.runs), "verdict": "cannot be told", "measured": why, "numbers": {},
                                "cause": "", "samples": []})  # fmt: skip

@@ -160,12 +160,12 @@ CLAIMS = (
           f"Probes with jitter of {SHAPE_US / 1e3:g} and {BEYOND_US / 1e3:g} ms, threshold 200. (a) Packets counted in "
           "RD and those beyond the threshold are all that were received, for each; (b) the sum of i RD[i] is exactly 0 "
           "where no packet is beyond the threshold; (c) it is less than 0.01 packets where there are such packets. "
-          "All: holds; some: partly.", ("counted",), sums_of_density),
+          "All: holds; some: partly.", ("counted",), sums_of_density, by_construction=True),
     Claim("2.10", "Percentages mislead: (1,2,4,5,3,6) and (1,2,5,4,3,6) have 50 % out of order both, or 16.6 % and "
           "33.3 %.", "II",
           "The library that measures every run. (a) Late packets (RFC 4737); (b) packets that overtook one or were "
           "overtaken; (c) by (b) the sequences are equal and by (a) not. All: holds; some: partly.", (),
-          percentages_mislead),
+          percentages_mislead, by_construction=True),
     Claim("2.11", "E_r of a path with normal jitter is 3.3 at 0.8585 ms and 0.75 at 0.075 ms.", "8",
           "Probes: E_r within 0.1 of each (0.05 is given too). Both: holds; one: partly.", ("probes",),
           entropy_at_two_jitters),

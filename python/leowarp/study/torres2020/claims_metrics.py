@@ -247,7 +247,7 @@ CLAIMS = (
     Claim("2.1", "For the arrival order 1 6 7 2 3 4 5 8: RD = 0.25 at -4, 0.25 at 0, 0.50 at +2; MD = 2; E_r = 1.04.",
           "tables 1, 2",
           "The library that measures every run (leowarp.reordering), threshold 200: RD and MD exact, E_r rounded to "
-          "two decimals. Each a part.", (), worked_example),
+          "two decimals. Each a part.", (), worked_example, by_construction=True),
     Claim("2.2", "The shape of RD mirrors the delay distribution.", "2, 3",
           "Probes with jitter of 1.2475 ms. RD with its displacements divided by the packet rate, against the delay's "
           "deviation from its mean: Kolmogorov distance. For each of the three, its own distribution is the nearest of "

@@ -414,6 +414,9 @@ def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     assert [row["verdict"] for row in claims["claims"]].count("holds") >= 7
     text = done.page.read_text(encoding="utf-8")
     assert text.count('id="claim-2.') == 11
+    # 2.1, 2.9 and 2.10 compare the library with the definitions that it was made from
+    assert "Of 8 claims: " in text
+    assert "Apart from these, 3 by construction: " in text
     assert "transfers/results/" in text
     assert "leowarp reproduce torres2020" in text
     assert "16,740" in text
