@@ -40,6 +40,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         Of a codeword, which carries one IP packet; the mother code's rate is their quotient.
     rate_bps : int
         Data bits a second without retransmissions: one codeword each `data_bits` / `rate_bps` s.
+    retransmissions_take_capacity : bool
+        False: `rate_bps` all the time.
     first_delay_ns, retransmission_delay_ns, retransmissions : int
         A packet with n retransmissions takes `first_delay_ns` + n `retransmission_delay_ns`.
     threshold_ratio, first_target_ratio, target_ratio : float
@@ -117,6 +119,12 @@ class Mobile(QueueKeys, FollowsConstellation):
         low="10 kbit/s", high="10 Gbit/s",
     )  # fmt: skip
     retransmissions: int = count("At most so many; then the packet is lost.", 3, 0, 255)
+    # tauran2018 does not say; its flows stay far below 40 Mbit/s.
+    retransmissions_take_capacity: bool = flag(
+        "The last hop carries less while codewords are sent again: `rate` times the share of first transmissions in "
+        "all bits sent, in steps of 100 ms, as if every codeword were used.",
+        False,
+    )
     # tauran2018: 10 ms without a retransmission, 30, 50 and 70 ms with one, two and three.
     first_delay_ns: int = quantity(
         units.TIME, "From the begin of a transmission to its decoding, propagation included.", "10 ms", low="0 s",

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from leowarp.ephemeris import Ephemeris
-from leowarp.media.mobile.parameters import described, rows_of, warnings_about
+from leowarp.media.mobile.parameters import described, realisation_of, warnings_about
 from leowarp.media.mobile.routes import last_hop_of
 from leowarp.nodes import host_node
 from leowarp.routes import Routes
@@ -55,7 +55,8 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
     ScenarioError
         If there is no such environment, or its table lacks a length that the plan does not give.
     """
-    rows, outcomes = rows_of(plan, mobile)
+    realised = realisation_of(plan, mobile)
+    rows, outcomes = realised.rows(), realised.outcomes
     # Resequencing is the link's own order: one that is lost holds those behind it until it is given up.
     last_hop = replace(LinkKind.queued(plan, "gsl", mobile, "drain"), in_order=mobile.resequencing)
     events = Events(NODES)
@@ -67,7 +68,10 @@ def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, rou
     # and route changes reorder nothing here (docs/concepts/mobile-channel.md).
     events.link_up(0, _SATELLITE, _GATEWAY, LinkKind.ideal(plan, "isl"))
     events.link_up(0, _SERVER, _GATEWAY, LinkKind.ideal(plan, "wire"))
-    events.rate(0, _SATELLITE, _TERMINAL, mobile.rate_bps)
+    if mobile.retransmissions_take_capacity:
+        events.capacity(_SATELLITE, _TERMINAL, *realised.shared_bps(mobile.rate_bps))
+    else:
+        events.rate(0, _SATELLITE, _TERMINAL, mobile.rate_bps)
     events.rate(0, _TERMINAL, _SATELLITE, mobile.return_rate_bps)
     events.channel(_SATELLITE, _TERMINAL, rows.t_ns, rounded_ns(plan, rows.delay_ns), rows.loss_ratio)
     _delay(plan, events, 0, _TERMINAL, _SATELLITE, mobile.return_delay_ns)

@@ -79,6 +79,29 @@ def test_the_last_hop_towards_the_terminal_has_the_channels_rows_and_the_others_
     assert described["codewords"] == len(codewords.lost)
 
 
+def test_retransmissions_take_capacity_in_steps_where_they_are_asked_to(tmp_path):
+    free, shared = (
+        timeline_of(plan_of(tmp_path, f"retransmissions_take_capacity = {flag}")) for flag in ("false", "true")
+    )
+    _, codewords = channel_rows(LandMobile(speed_m_per_s=50 / 3), Harq(), 10.0, 2 * SECOND, 7)
+    capacity = of_kind(shared, "capacity")
+    assert [row["t_ns"] for row in capacity] == list(range(0, 2 * SECOND, SECOND // 10))
+    starts_ns = np.arange(len(codewords.lost)) * Harq().codeword_period_ns
+    for row in capacity:
+        mine = (starts_ns >= row["t_ns"]) & (starts_ns < row["t_ns"] + SECOND // 10)
+        carried = 40e6 * codewords.first_bits / codewords.sent_bits[mine].mean()
+        assert row["rate_bps"] == pytest.approx(carried, abs=1)
+        assert 40e6 * codewords.first_bits / Harq().codeword_bits <= row["rate_bps"] <= 40_000_000
+    assert len({row["rate_bps"] for row in capacity}) > 10
+    assert {(row["a"], row["b"]) for row in capacity} == {("satellite", "terminal")}
+    assert ("satellite", "terminal") not in {(row["a"], row["b"]) for row in of_kind(shared, "rate")}
+    assert not of_kind(free, "capacity")
+    # What becomes of packets is the same.
+    assert of_kind(free, "channel") == of_kind(shared, "channel")
+    unfaded = timeline_of(plan_of(tmp_path, "fading = false\nretransmissions_take_capacity = true"))
+    assert {row["rate_bps"] for row in of_kind(unfaded, "capacity")} == {40_000_000}
+
+
 @pytest.mark.parametrize(
     ("keys", "said"),
     [

@@ -15,6 +15,9 @@ from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, 
 CODEWORDS_MAX = 100_000_000
 """6 h at 40 Mbit/s, some 3 GB; more is a typing error in rate or data bits."""
 
+CAPACITY_WINDOW_NS = 100_000_000
+"""A step of `Realisation.shared_bps`: longer than a codeword's last retransmission is after its first (60 ms)."""
+
 
 @dataclass(frozen=True)
 class ChannelRows:
@@ -58,6 +61,31 @@ class Realisation:
         """
         count = max(1, int(np.searchsorted(self.starts_ns, t_ns)))
         return Realisation(self.power.until(t_ns), self.starts_ns[:count], self.outcomes.first(count))
+
+    def shared_bps(self, rate_bps: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """What the link carries if retransmissions take symbols from new codewords, all codewords used.
+
+        Over each window the rate is that of first transmissions times their share of all bits sent:
+
+            rate (bits of first transmissions) / (bits of all transmissions of the codewords that begin in the window)
+
+        A retransmission is charged to the window of its codeword, and a link with few packets is charged as a full one.
+
+        Parameters
+        ----------
+        rate_bps : int
+            What first transmissions alone carry.
+
+        Returns
+        -------
+        t_ns : int64 array of shape (n,), ascending, the first 0
+        rate_bps : int64 array of shape (n,)
+        """
+        ends = np.arange(0, int(self.starts_ns[-1]) + 1, CAPACITY_WINDOW_NS, dtype=np.int64)
+        first = np.searchsorted(self.starts_ns, ends)
+        sent = np.add.reduceat(self.outcomes.sent_bits.astype(np.int64), first)
+        codewords = np.diff(np.append(first, len(self.starts_ns)))
+        return ends, np.rint(rate_bps * self.outcomes.first_bits * codewords / sent).astype(np.int64)
 
     def rows(self) -> ChannelRows:
         """On the grid of codewords, neighbours that are equal merged into one.
