@@ -31,8 +31,7 @@ def test_each_sample_is_a_column_and_what_was_not_checked_says_so():
 
 
 def test_claims_by_construction_are_marked_and_counted_apart():
-    made = {"number": "1.4", "says": "e", "by_construction": True,
-            "samples": [{"sample": "Linux", "verdict": "holds"}]}  # fmt: skip
+    made = {"number": "1.4", "says": "e", "by_construction": True, "samples": [{"sample": "Linux", "verdict": "holds"}]}
     lines = verdicts.table([*CLAIMS, made]).splitlines()
     assert lines[:5] == TABLE.splitlines()[:5]
     assert lines[5:] == [

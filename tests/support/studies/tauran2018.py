@@ -35,9 +35,12 @@ def frames(**changed: Any) -> dict[str, Any]:
     mine = sessions()
     made = {
         "sessions": mine,
+        "timers": mine,
+        "rto_floor": mine[mine["resequencing"] & mine["congestion_control"].isin(ALGORITHMS[:2])],
+        "capacity": mine[mine["snr_db"].isin(runs.FEW_SNRS_DB)],
         "codewords": codewords(),
         "traces": {
-            key: trace(1, waits_over_10_ms=0.1, acks_a_segment=0.6)
+            key: trace(1, waits_over_10_ms=0.1, acks_a_segment=0.6, growing=0.2 if key[0] == "reno" else 0.3)
             for key in itertools.product(ALGORITHMS, (ON, OFF), (False, True), map(float, SNRS_DB))
         },
         "growth": growth(1.5),
@@ -64,7 +67,8 @@ def sessions() -> pd.DataFrame:
             "goodput_bps": goodput_bps * more, "sent_pkts": 40_000.0, "lost_pkts": 900.0, "dropped_pkts": 0.0,
             "late_pkts": 0.0 if ordered else 20_000.0,
             "retransmissions_pkts": _between(RETRANSMISSIONS[control], snr_db) * more, "timeouts": 40.0 * signs,
-            "recoveries": 300.0, "undos": 0.0, "duplicate_acks_ratio": 0.4 * signs, "spurious_ratio": 0.04 * signs,
+            "recoveries": 300.0, "undos": 0.0, "duplicate_acks_ratio": (0.1 if ordered else 0.4) * signs,
+            "spurious_ratio": 0.04 * signs,
             "timeout_retransmissions_ratio": (0.02 if on else 0.01) * more,
             "acks_per_segment_ratio": 0.6 if on else 1.0, "long_waits_ratio": 0.1, "srtt_us": 220e3,
             "rttvar_us": (15e3 if on else 20e3) * more, "rto_us": (380e3 if on else 420e3) * more, "cwnd_pkts": 20.0,
@@ -92,18 +96,19 @@ def codewords() -> pd.DataFrame:
 
 def trace(
     seed: int, *, waits_over_10_ms: float = 0.1, doubles_s: float = 0.18, goodput_bps: float = 38e6,
-    acks_a_segment: float = 0.5,
+    acks_a_segment: float = 0.5, growing: float = 0.2, late_ms: float = 20.0,
 ) -> Trace:  # fmt: skip
     """A window that doubles every `doubles_s` up to 4,000 packets; RTO at Linux's floor in every other sample.
 
-    Of 1,000 ACKs of two segments, the given share has waited for 20 ms, the others for 1 ms.
+    Of 1,000 ACKs of two segments, the given share has waited for `late_ms`, the others for 1 ms. In a share `growing`
+    of the samples the sender recovers from a loss.
     """
     t_s = np.arange(0, 60, 0.05)
     cwnd_pkts = np.minimum(10 * 2 ** (t_s / doubles_s), 4000)
     late = round(1000 * waits_over_10_ms)
     single = round(1000 * (2 * acks_a_segment - 1) / (1 - acks_a_segment)) if acks_a_segment < 1 else 10**6
     waits = pd.DataFrame(
-        {"segments_pkts": [1, 2, 2], "wait_ns": [40_000_000, 1_000_000, 20_000_000],
+        {"segments_pkts": [1, 2, 2], "wait_ns": [40_000_000, 1_000_000, round(late_ms * 1e6)],
          "acks_pkts": [single, 1000 - late, late]}
     )  # fmt: skip
     return Trace(
@@ -115,6 +120,8 @@ def trace(
         rto_us=np.where(np.arange(len(t_s)) % 2, 420e3, 600e3),
         delivered_pkts=cwnd_pkts - 10,
         rwnd_limited_us=np.minimum(0.5e6 * t_s, 0.5e6),
+        ssthresh_pkts=np.full(len(t_s), 2.0),
+        ca_state=np.where(np.arange(len(t_s)) % 100 < 100 * growing, 3, 0),
         goodput_t_s=np.arange(0.0, 59.0),
         goodput_bps=np.full(59, goodput_bps),
         waits=waits,

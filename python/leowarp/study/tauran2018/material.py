@@ -31,6 +31,9 @@ LEAD = (
     "assumption with a name, and a figure says what hangs on it."
 )
 
+LINUX, NO_FLOOR, CHARGED = "Linux 6.12", "no RTO floor", "retransmissions take capacity"
+"""Samples: the study's own sessions, and what is changed in the others."""
+
 TABLE = "curves.csv"
 """All points of the figures for machines, beside the page."""
 
@@ -39,6 +42,7 @@ CLAIM_FRAMES = {
     "codewords": ("first", "main"),
     "growth": ("growth",),
     "traces": ("first",),
+    "timers": ("first", "main"),
 }
 """Data sets that claims name in `Claim.runs`, and the groups of runs that each is made of."""
 
@@ -85,7 +89,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
         Section("data", "Data", _data_section()),
     ]
     return Material(
-        samples=[("this reproduction", frames)],
+        samples=[(LINUX, frames), *_other_samples(frames)],
         figures=figures.draw(frames, making.folder / "figures", rules),
         sections=sections,
         runs={part.name: part.name for part in runs.parts()},
@@ -103,7 +107,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
     sessions = results.joined([results.sessions(rows[name]) for name in ("first", "main")])
     # Claims go over whole curves: with a point missing they would compare other SNRs than they name.
     if len(sessions) and results.complete(sessions):
-        frames["sessions"] = sessions
+        frames["sessions"] = frames["timers"] = sessions
         frames["codewords"] = results.codewords(
             sorted(sessions["snr_db"].unique()), sorted(int(seed) for seed in sessions["seed"].unique())
         )
@@ -124,10 +128,30 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
         mine = results.sessions(rows[name])
         if len(mine):
             frames[name] = results.joined([mine, beside])
+    floorless, charged = results.sessions(rows["rto_floor"]), results.sessions(rows["capacity"])
+    if floorless.groupby(["congestion_control", "delayed_ack"]).ngroups == 2 * 2:
+        frames["rto_floor"] = floorless
+    if len(charged) and results.complete(charged):
+        frames["capacity"] = charged
     by_acks = results.sessions(rows["by_acks"])
     if len(by_acks):
         frames["by_acks"] = by_acks
     return frames, next((view for _, view in kept), None)
+
+
+def _other_samples(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Sessions in which one thing is otherwise, for those claims that they have the runs of.
+
+    Without the RTO's floor that is claim 4.11; where retransmissions take capacity, all claims on sessions alone.
+    """
+    samples: list[tuple[str, dict[str, Any]]] = []
+    if "rto_floor" in frames:
+        samples.append((NO_FLOOR, {"timers": frames["rto_floor"]}))
+    if "capacity" in frames:
+        # Without fading nothing is sent again: the growth of the window is the same.
+        growth = {"growth": frames["growth"]} if "growth" in frames else {}
+        samples.append((CHARGED, {"sessions": frames["capacity"], "timers": frames["capacity"]} | growth))
+    return samples
 
 
 def _same(sessions: pd.DataFrame, group: str) -> pd.DataFrame:

@@ -19,6 +19,9 @@ RTO_MIN_US = 200_000
 FLOOR_SLACK_US = 5_000
 """SRTT and RTO are rounded to ticks of the kernel's clock."""
 
+SENDING_AGAIN = (3, 4)
+"""tcpi_ca_state TCP_CA_Recovery and TCP_CA_Loss (include/uapi/linux/tcp.h)."""
+
 PAIR = 2
 """Segments that an ACK of a delayed pair answers."""
 
@@ -32,7 +35,7 @@ class Trace:
     seed : int
     t_s, cwnd_pkts, srtt_us, rttvar_us, rto_us : float64 arrays of shape (samples,)
         The sender's socket; so are `delivered_pkts` (acknowledged so far) and `rwnd_limited_us` (for how long so far
-        the receiver's window has held it).
+        the receiver's window has held it), `ssthresh_pkts` (nan: none yet) and `ca_state` (the kernel's number).
     goodput_t_s, goodput_bps : float64 arrays of shape (seconds,)
         Bytes in order at the receiver, by the second.
     waits : DataFrame
@@ -47,6 +50,8 @@ class Trace:
     rto_us: np.ndarray
     delivered_pkts: np.ndarray
     rwnd_limited_us: np.ndarray
+    ssthresh_pkts: np.ndarray
+    ca_state: np.ndarray
     goodput_t_s: np.ndarray
     goodput_bps: np.ndarray
     waits: pd.DataFrame
@@ -59,6 +64,13 @@ class Trace:
         # RFC 6298, 2.4 has 1 s as the least RTO; Linux has SRTT and 200 ms (tcp_rtt_estimator, tcp_rto_min).
         at_floor = np.abs(self.rto_us - self.srtt_us - RTO_MIN_US)[known] <= FLOOR_SLACK_US
         return float(at_floor.mean()) if known.any() else float("nan")
+
+    @property
+    def growing_ratio(self) -> float:
+        """Share of the samples in slow start or in recovery, after a timeout or without one."""
+        # A window below its threshold is in slow start; of no threshold yet, any window is.
+        slow_start = ~(self.cwnd_pkts >= self.ssthresh_pkts)
+        return float((slow_start | np.isin(self.ca_state, SENDING_AGAIN)).mean()) if len(self.t_s) else float("nan")
 
     @property
     def acks_per_segment_ratio(self) -> float:
@@ -77,6 +89,26 @@ class Trace:
         """Share of the pairs whose second packet came `limit_ms` or more after the first; nan without any."""
         wait_ms, count = self.pair_waits()
         return float(count[wait_ms >= limit_ms].sum() / count.sum()) if count.sum() else float("nan")
+
+    def round_pairs_ratio(self, round_ms: float, within_ms: float, longest_ms: float) -> float:
+        """Of pairs that waited for half a round of HARQ to `longest_ms`, the share that waited for whole rounds.
+
+        Parameters
+        ----------
+        round_ms : float
+            From one transmission to the next.
+        within_ms : float
+            How far from a multiple of it still counts.
+
+        Returns
+        -------
+        float
+            0 to 1; nan without such pairs.
+        """
+        wait_ms, count = self.pair_waits()
+        long = (wait_ms >= round_ms / 2) & (wait_ms < longest_ms)
+        near = np.abs(wait_ms - round_ms * np.rint(wait_ms / round_ms)) <= within_ms
+        return float(count[long & near].sum() / count[long].sum()) if count[long].sum() else float("nan")
 
     def reaches_s(self, cwnd_pkts: float) -> float:
         """When the window was first so large; infinite if never."""
@@ -98,6 +130,8 @@ def trace_of(run: RunView) -> Trace:
         rto_us=floats(samples["rto_us"]),
         delivered_pkts=floats(samples["delivered_pkts"]),
         rwnd_limited_us=floats(samples["rwnd_limited_us"]),
+        ssthresh_pkts=floats(samples["ssthresh_pkts"]),
+        ca_state=samples["ca_state"].to_numpy(dtype="int64"),
         goodput_t_s=carried["t_ns"].to_numpy(dtype="int64") / 1e9,
         goodput_bps=carried["goodput_bps"].to_numpy(dtype="float64"),
         waits=ack_waits(run.tables, flow),
