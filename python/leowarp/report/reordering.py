@@ -23,7 +23,7 @@ from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, 
 OVER_TIME = (
     ("reordered_ratio", "Reordered packets, share of the received", "share"),
     ("mean_displacement_pkts", "Mean displacement", "packets"),
-    ("entropy_nats", "Entropy of the reorder density, $E_r$", "nats"),
+    ("entropy_nats", "Entropy of the reorder density, E_r", "nats"),
 )
 """Columns of the reordering table, a panel each: title, and label of the axis."""
 

@@ -149,7 +149,7 @@ def entropy(frames: Mapping[str, Any], rules: Rules) -> Figure:
     right.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     left.set_xlim(left=0)
     left.set_ylim(bottom=0)
-    left.set_ylabel("entropy $E_r$, nats")
+    left.set_ylabel("entropy E_r, nats")
     left.set_xlabel("jitter, ms (standard deviation)")
     right.set_xlabel("jitter, ms, logarithmic")
     left.legend(loc="lower right")
@@ -161,7 +161,7 @@ def throughput_by_displacement(frames: Mapping[str, Any], rules: Rules) -> Figur
 
 
 def throughput_by_entropy(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    return _by_metric(frames, rules, "entropy_nats", "entropy $E_r$, nats")
+    return _by_metric(frames, rules, "entropy_nats", "entropy E_r, nats")
 
 
 def four_algorithms(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -171,7 +171,7 @@ def four_algorithms(frames: Mapping[str, Any], rules: Rules) -> Figure:
     for place, algorithm in enumerate((*ALGORITHMS, FOURTH)):
         line = ev.curve(every, frames["probes"], "normal", algorithm)
         _throughput(axes, line, "entropy_nats", ev.NAMES[algorithm], place)
-    _throughput_axes(axes, "entropy $E_r$, nats (normal jitter)")
+    _throughput_axes(axes, "entropy E_r, nats (normal jitter)")
     return figure
 
 
@@ -182,7 +182,7 @@ def mechanisms(frames: Mapping[str, Any], rules: Rules) -> Figure:
     for axes, algorithm in zip(panels, (*ALGORITHMS, FOURTH), strict=True):
         _by_profile(axes, frames, "normal", algorithm)
         axes.set_title(ev.NAMES[algorithm], loc="left", pad=3)
-        axes.set_xlabel("entropy $E_r$, nats")
+        axes.set_xlabel("entropy E_r, nats")
     panels[0].set_ylabel("mean throughput, Mbit/s")
     _legend_above(figure, panels[0])
     return figure
@@ -204,7 +204,7 @@ def mechanisms_by_distribution(frames: Mapping[str, Any], rules: Rules) -> Figur
     for axes in panels[len(profiles) :]:
         axes.set_visible(False)
     for axes in grid[-1]:
-        axes.set_xlabel("entropy $E_r$, nats")
+        axes.set_xlabel("entropy E_r, nats")
     for axes in grid[:, 0]:
         axes.set_ylabel("mean throughput (BIC), Mbit/s")
     _legend_above(figure, panels[0])
