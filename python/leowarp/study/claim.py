@@ -110,9 +110,12 @@ def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any
         A row of `claims.json`: `ROW_KEYS`, `runs`; `verdict`, `measured`, `numbers`, `cause` of
         the first sample that has the claim's runs; `samples`, the same four of every one, with its name as `sample`.
     """
-    outcomes = []
+    outcomes: list[tuple[str, Outcome]] = []
     for name, sample in samples:
-        # Further samples have the study's own runs alone, so claims on other runs are judged in the first.
+        # Further samples have the study's own runs alone, so claims on other runs are judged in the first. A claim that
+        # needs no run is the same in each.
+        if outcomes and not claim.runs:
+            break
         if all(slug in sample for slug in claim.runs):
             outcomes.append((name, claim.evaluate(sample)))
     if not outcomes:

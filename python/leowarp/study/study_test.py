@@ -184,6 +184,10 @@ def test_samples_are_judged_each_and_the_first_decides(template):
     row = judged(Claim("9.9", "says", "1", "test", ("a",), evaluate), [("x", views), ("y", {}), ("z", views)])
     assert row["verdict"] == "holds"
     assert [(sample["sample"], sample["verdict"]) for sample in row["samples"]] == [("x", "holds"), ("z", "partly")]
+    arithmetic = judged(
+        Claim("9.8", "says", "1", "test", (), lambda sample: Outcome("holds", "")), [("x", {}), ("y", {})]
+    )
+    assert [sample["sample"] for sample in arithmetic["samples"]] == ["x"]
     with pytest.raises(TraceError, match="no run b"):
         judged(Claim("9.9", "says", "1", "test", ("b",), evaluate), [("x", views)])
 

@@ -134,12 +134,14 @@ def counted() -> dict[tuple[str, float], results.Counted]:
 def frames(ratio: Ratio, jitters_us: Iterable[float] = runs.JITTERS_US, **probes: Any) -> dict[str, Any]:
     """All data sets, as claims and figures take them."""
     mechanism: dict[str, Any] = {"jitters_us": runs.EARLY_RACK_US, "seeds": 1, "profiles": runs.PROFILES}
+    measured = results.probes(probe_rows(jitters_us, **probes))
     return {
         "transfers": results.transfers(transfer_rows(ratio, runs.ALGORITHMS, jitters_us=jitters_us)),
         "yeah": results.transfers(
             transfer_rows(ratio, (runs.FOURTH,), distributions=("normal",), jitters_us=jitters_us)
         ),
-        "probes": results.probes(probe_rows(jitters_us, **probes)),
+        "probes": measured,
+        "path": measured,
         "mechanisms": results.joined(
             {
                 "normal": results.transfers(

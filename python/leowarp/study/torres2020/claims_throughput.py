@@ -64,7 +64,7 @@ def _as_measured(frames: Frames, test: Test, distributions: Sequence[str], algor
     profile = frames.get("profile", PROFILES[0])
     # One group for the study's 16,740 runs, one for figure 8's fourth algorithm: together they are its transfers.
     every = pd.concat([frames["transfers"], frames["yeah"]], ignore_index=True)
-    parts, text, numbers = test(_lines(every, frames["probes"], distributions, algorithms, profile))
+    parts, text, numbers = test(_lines(every, frames["path"], distributions, algorithms, profile))
     verdict = holds_if(parts)
     if verdict == "holds":
         cause = ""
@@ -215,7 +215,7 @@ def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms:
     for profile in there:
         if profile == PROFILES[0]:
             continue
-        lines = _lines(mechanisms, frames["probes"], distributions, algorithms, profile)
+        lines = _lines(mechanisms, frames["path"], distributions, algorithms, profile)
         verdict: Verdict = holds_if(test(lines)[0])
         verdicts.append(f"{profile}: {verdict} ({_falls(lines)})")
     return (
@@ -248,7 +248,7 @@ _THROUGHPUT = (
     "jitter."
 )
 
-_NEEDS = ("transfers", "yeah", "probes", "mechanisms")
+_NEEDS = ("transfers", "yeah", "path", "mechanisms")
 
 CLAIMS = (
     Claim("2.5", "TCP throughput (bic) collapses at very different MD for the three distributions, within a small "

@@ -86,6 +86,7 @@ CLAIM_PARTS = {
     "transfers": ("transfers",),
     "yeah": ("yeah",),
     "probes": ("probes",),
+    "path": ("probes",),
     "shapes": ("shapes",),
     "counted": ("shapes", "beyond"),
     "mechanisms": MECHANISMS,
@@ -99,8 +100,8 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
     Returns
     -------
     frames : dict
-        `transfers`, `yeah`, `mechanisms`, `probes` (DataFrames), `shapes` (distribution -> `Shape`), `counted`
-        ((distribution, jitter in ms) -> `Counted`).
+        `transfers`, `yeah`, `mechanisms`, `probes` and `path` (DataFrames), `shapes` (distribution -> `Shape`),
+        `counted` ((distribution, jitter in ms) -> `Counted`).
     view : RunView or None
         One of the kept runs, of which the kernel's name is taken.
     """
@@ -110,7 +111,7 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
     # Several groups for one data set: BIC alone was run on the other two distributions.
     frames["mechanisms"] = results.joined({name: results.transfers(tables[name]) for name in MECHANISMS})
     if _some_ok(tables["probes"]):
-        frames["probes"] = results.probes(tables["probes"])
+        frames["probes"] = frames["path"] = results.probes(tables["probes"])
     views = {
         (row.distribution, row.rate): RunView(folder / "shapes" / "runs" / row.run_id)
         for row in tables["shapes"].itertuples()
@@ -141,7 +142,7 @@ def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str,
 
 def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """A sample for each TCP but the study's own: the same claims on its transfers, over a coarser grid."""
-    if "mechanisms" not in frames or "probes" not in frames:
+    if "mechanisms" not in frames or "path" not in frames:
         return []
     mechanisms: pd.DataFrame = frames["mechanisms"]
     samples = []
@@ -152,7 +153,7 @@ def _other_tcps(frames: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         if profile == runs.PROFILES[0] or points < len(DISTRIBUTIONS) + len(runs.ALGORITHMS):
             continue
         is_fourth = mine["congestion_control"] == runs.FOURTH
-        samples.append((profile, {"transfers": mine[~is_fourth], "yeah": mine[is_fourth], "probes": frames["probes"],
+        samples.append((profile, {"transfers": mine[~is_fourth], "yeah": mine[is_fourth], "path": frames["path"],
                                   "mechanisms": mechanisms, "profile": profile}))  # fmt: skip
     return samples
 
