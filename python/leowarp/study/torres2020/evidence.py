@@ -17,9 +17,9 @@ NAMES = {"bic": "BIC", "highspeed": "HighSpeed", "westwood": "Westwood", "yeah":
 """Congestion control -> how texts name it."""
 
 Frames = Mapping[str, Any]
-"""The study's data sets by name: `transfers`, `yeah`, `mechanisms`, `probes`, `path`, `shapes`, `counted`; fewer if some
-runs are missing. `path` is `probes` as claims on TCP name it: samples of other TCPs have the path, and no probes of
-their own."""
+"""The study's data sets by name (`material._frames`); fewer if runs are missing.
+
+`path` is `probes` as claims on TCP name it: samples of other TCPs have the path, and no probes of their own."""
 
 
 def curve(
