@@ -59,7 +59,7 @@ def table(claims: Sequence[Mapping[str, Any]]) -> str:
 
 def _held(claims: Sequence[Mapping[str, Any]], name: str) -> str:
     mine = [sample["verdict"] for row in claims for sample in row["samples"] if sample["sample"] == name]
-    return f"{mine.count('holds')} of {len(mine)}"
+    return f"{mine.count('holds')} of {len(mine)}" if mine else NOT_CHECKED
 
 
 def _row(*cells: str) -> str:
