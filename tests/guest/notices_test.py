@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 import leowarp as lw
+from leowarp.crosscheck import crosscheck
 from support.pcapng import frames
 from support.route_changes import (
     AT_A_SATELLITE,
@@ -15,6 +16,7 @@ from support.route_changes import (
     EXAMPLES,
     MS,
     Link,
+    S,
     Ways,
     carried,
     made,
@@ -113,6 +115,43 @@ def test_the_sender_hears_of_a_change_when_the_links_have_carried_the_notice(tmp
             assert row.wait_ns == 0
     totals = run.nodetotals()
     assert (totals.signals_pkts.sum(), totals.signals_bytes.sum()) == (2, 2 * FRAME_BYTES)
+
+
+@pytest.mark.parametrize("change", [AT_THE_STATION, AT_A_SATELLITE])
+def test_a_notice_ahead_leaves_before_the_change_by_the_old_path_and_waits_until_behind_it(tmp_path, change):
+    lead_ns = 200 * MS
+    # from 1 s on, so that a queue stands when the notice leaves
+    flow = {"kind": "udp", "source": "Madrid", "destination": "Tokyo", "packet_rate": "1500 pkts/s", "start": "1 s"}
+    flow |= {"payload": "1000 B", "stop": "2.5 s"}
+    run = made(
+        tmp_path, change, {"notify": True, "notify_delay": "-200 ms"}, **{"observe.pcap": "both", "flows": [flow]}
+    )
+    ways = Ways.of(run, change)
+    notices = run.notices()
+    assert sorted(notices.told_host) == ["host:Madrid", "host:Tokyo"]
+    assert (notices.sent_ns == notices.t_ns - lead_ns).all()
+    assert ((notices.t_ns >= 2 * S) & (notices.t_ns < 2 * S + MS)).all()
+    [row] = notices[notices.told_host == "host:Madrid"].itertuples(index=False)
+    [notice] = heard(run, "source")
+    assert (notice.number, notice.wait_ns) == (row.number, row.wait_ns)
+    back = list(reversed(ways.before))
+    assert notice.at_ns == carried_ns(ways, back[back.index(change.node) :], row.sent_ns)
+    in_time = made(tmp_path / "in-time", change, {"notify": True}, **{"flows": [flow]}).notices()
+    [same] = in_time[in_time.told_host == "host:Madrid"].itertuples(index=False)
+    assert (row.old_delay_ns, row.new_delay_ns) == (same.old_delay_ns, same.new_delay_ns)
+    if change is AT_THE_STATION:
+        # 12.5 Mbit/s over a link of 10: the queue, and with it the wait, grows by 50 ms in the lead
+        assert row.wait_ns > lead_ns
+        assert 40 * MS <= same.wait_ns + lead_ns - row.wait_ns <= 60 * MS
+    assert crosscheck(run)["notices"].wrong == []
+
+
+def test_a_change_nearer_to_the_start_than_the_lead_is_not_announced(tmp_path):
+    run = made(tmp_path, AT_THE_STATION, {"notify": True, "notify_delay": "-1999 ms"}, **{"routing.interval": "2 s"})
+    assert len(run.notices()) == 2
+    near = {"notify": True, "notify_delay": "-3 s"}
+    run = made(tmp_path / "near", AT_THE_STATION, near, **{"routing.interval": "4 s", "run.start": "43 s"})
+    assert len(run.notices()) == 0
 
 
 def test_hosts_are_told_of_a_change_at_which_the_old_way_is_lost_too_and_that_nothing_is_late(tmp_path):

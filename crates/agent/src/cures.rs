@@ -181,18 +181,21 @@ fn node_totals(context: &Context) -> Result<()> {
 
 fn notices(context: &Context) -> Result<()> {
     let mut rows = Rows::create(&context.header)?;
+    let lead_ns = context.setup.cures.notify.as_ref().map_or(0, |notify| (-notify.delay_ns).max(0));
     // by number: nodes get what is said at an instant in the order of the nodes
     let mut all = BTreeMap::new();
     records(NOTICES, |r| {
         let flags = word(r, 12);
         let sent_ns = long(r, 32);
+        let is_false = flags & 2 != 0;
         let row = Notice {
-            t_ns: context.clock.of_monotonic_ns(long(r, 0) as i64),
+            // leolink knows when it was told, which is the lead before a change to come
+            t_ns: context.clock.of_monotonic_ns(long(r, 0) as i64) + if is_false { 0 } else { lead_ns },
             number: word(r, 8),
             to_direction: word(r, 16),
             told_host: host(context.setup, r, 20)?,
             destination_host: host(context.setup, r, 24)?,
-            is_false: u8::from(flags & 2 != 0),
+            is_false: u8::from(is_false),
             is_lost: u8::from(flags & 1 != 0),
             sent_ns: if sent_ns == 0 { i64::MISSING } else { context.clock.of_monotonic_ns(sent_ns as i64) },
             old_delay_ns: long(r, 40) as i64,

@@ -9,8 +9,11 @@
 //! All events of an instant become rounds of batches, one send a namespace and round: the first ends of new links, their
 //! other ends, the first ends once more (message::up_again), then the rest.
 
+mod ahead;
 mod notices;
 mod switches;
+
+pub use ahead::told_ahead;
 
 use crate::aqm;
 use crate::error::{Error, Result};

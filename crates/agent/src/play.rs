@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::flows::tcp::Transfer;
 use crate::flows::tcp_info::Infos;
 use crate::flows::{program, Flows};
-use crate::network::{Network, PathChange};
+use crate::network::{told_ahead, Network, PathChange};
 use crate::queue::Queues;
 use crate::sample::{self, Counters};
 use crate::table::Rows;
@@ -38,6 +38,8 @@ enum Due {
     KillProgram(usize),
     /// Of those of changes that there are not.
     FalseNotice(usize),
+    /// Of the changes of the instant that begins with this event.
+    NoticesAhead(usize),
     /// Of this flow of probes, packet.
     Probe(usize, u64),
     Progress,
@@ -182,6 +184,9 @@ impl<'a> Player<'a> {
             for (place, &(t_ns, ..)) in notify.r#false.iter().enumerate() {
                 add(t_ns, Due::FalseNotice(place));
             }
+            for (event, t_ns) in told_ahead(self.context.events, first, notify.delay_ns) {
+                add(t_ns, Due::NoticesAhead(event));
+            }
         }
         if self.context.setup.observe.counters_ns.is_none() {
             add(self.context.ending.end_ns(), Due::Counters);
@@ -267,6 +272,14 @@ impl<'a> Player<'a> {
             Due::FalseNotice(place) => {
                 self.network.tell_falsely(place)?;
                 // None has the ends looked at, which nothing here has brought nearer
+                return Ok(None);
+            }
+            Due::NoticesAhead(from) => {
+                let events = self.context.events;
+                // those of now have been carried out: they come first within an instant
+                let next = events.partition_point(|e| e.t_ns <= t_ns);
+                let change = events[from..].iter().take_while(|e| e.t_ns == events[from].t_ns).count();
+                self.network.tell_ahead(t_ns, &events[next..from], &events[from..from + change])?;
                 return Ok(None);
             }
             Due::Stop(i) => {

@@ -80,7 +80,7 @@ class Notice:
     told, destination : str
         Nodes of hosts.
     link : (node, node)
-        The new link of the node that tells.
+        The new link of the node that tells; the old one if it tells before the change.
     is_false : bool
     old_delay_ns, new_delay_ns : int
     wait_ns : int or None
@@ -114,6 +114,7 @@ class Changes:
 def changes(run: Run) -> Changes:
     """What the cures of a run have to do, and when, from its plan and timeline."""
     plan, pairs = run.plan, talking(run)
+    lead_ns = max(-plan.cures.notify_delay_ns, 0) if plan.cures.notify else 0
     switches: list[Switch] = []
     notices: list[Notice] = []
     untrue = _false_instants(plan, run.tables.hosts, pairs)
@@ -129,14 +130,16 @@ def changes(run: Run) -> Changes:
             notices += _false_notice(former, *untrue.pop(0))
         if untrue:
             former = State(dict(instant.state.entries), dict(instant.state.delays_ns))
-        if instant.t_ns > run.end_ns:
+        # a run can end between a notice and its change
+        if instant.t_ns - lead_ns > run.end_ns:
             break
         mine = [_switch(instant, entry, old, full_bytes) for entry, old in sorted(instant.switched.items())]
-        switches += mine
-        notices += _true_notices(instant, pairs, mine)
+        switches += mine if instant.t_ns <= run.end_ns else []
+        if instant.t_ns >= lead_ns:
+            notices += _true_notices(instant, pairs, mine, is_ahead=lead_ns > 0)
     while former is not None and untrue:
         notices += _false_notice(former, *untrue.pop(0))
-    notices = [each for each in notices if each.t_ns <= run.end_ns]
+    notices = [each for each in notices if each.t_ns - (0 if each.is_false else lead_ns) <= run.end_ns]
     return Changes(tuple(switches), tuple(sorted(notices, key=lambda each: each.t_ns)))
 
 
@@ -180,7 +183,9 @@ def _rests(instant: Instant, old: Link, new: Link, host: str, full_bytes: dict[f
     return Rests(sum(map(longest_ns, by_old)), state.delay_ns(by_new), tuple(by_old), tuple(by_new))
 
 
-def _true_notices(instant: Instant, pairs: list[tuple[str, str]], switches: list[Switch]) -> Iterator[Notice]:
+def _true_notices(
+    instant: Instant, pairs: list[tuple[str, str]], switches: list[Switch], *, is_ahead: bool
+) -> Iterator[Notice]:
     state = instant.state
     of_entry = {(switch.old[0], switch.host): switch for switch in switches}
     for told, destination in pairs:
@@ -192,8 +197,8 @@ def _true_notices(instant: Instant, pairs: list[tuple[str, str]], switches: list
             continue
         switch = of_entry[first, destination]
         yield Notice(
-            instant.t_ns, told, destination, switch.new, False, instant.old_delay_ns(old), state.delay_ns(new), None,
-            switch, _answer_ns(state, first, told, destination),
+            instant.t_ns, told, destination, switch.old if is_ahead else switch.new, False, instant.old_delay_ns(old),
+            state.delay_ns(new), None, switch, _answer_ns(state, first, told, destination),
         )  # fmt: skip
 
 

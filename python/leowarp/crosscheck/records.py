@@ -146,6 +146,9 @@ class Judge:
             return notice.wait_ns
         if notice.switch.rests is None or notice.answer_ns is None:
             return 0
+        # what waits when a notice leaves ahead is not worked out here
+        if self.run.plan.cures.notify_delay_ns < 0:
+            return None
         queue = self._queue(t_ns, notice.switch)
         if queue is None:
             return None

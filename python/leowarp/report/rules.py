@@ -219,7 +219,9 @@ def _cures_rules(cures: dict[str, Any]) -> list[tuple[str, str]]:
         kind = f" ({cures['resequence_kind']})" if cures.get("resequence_kind", "basic") != "basic" else ""
         said.append(f"resequenced by {cures['resequence']}{kind}, {cures.get('resequence_delay')} at most")
     if cures.get("notify"):
-        said.append(f"hosts are told, {cures.get('notify_delay')} after it, {cures.get('notify_loss')} of it lost")
+        delay = str(cures.get("notify_delay"))
+        when = f"{delay.removeprefix('-')} before it" if delay.startswith("-") else f"{delay} after it"
+        said.append(f"hosts are told, {when}, {cures.get('notify_loss')} of it lost")
     return [("cures", "; ".join(said))] if said else []
 
 

@@ -35,8 +35,8 @@ class Cures:
         all between two hosts; a packet waits so long for those before it, always (``basic``) or if it came by the new
         way just after a change (``advanced``).
     notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns : bool, int, float, int or None
-        The node tells the sending hosts, so long after the change; the share that is lost, 0 to 1; the mean time
-        between two false notices to a host, None: none are.
+        The node tells the sending hosts, this time after the change, or before it if it is negative; the share that is
+        lost, 0 to 1; the mean time between two false notices to a host, None: none are.
     """
 
     move_queue: str = word(
@@ -97,8 +97,10 @@ class Cures:
         False,
     )
     notify_delay_ns: int = quantity(
-        units.TIME, "notify: how long after the change notices leave the node.", "0 s", low="0 s", high="10 s"
-    )
+        units.TIME, "notify: how long after the change notices leave the node; negative: before it, since changes are "
+        "computed from the constellation.",
+        "0 s", low="-10 s", high="10 s",
+    )  # fmt: skip
     notify_loss_ratio: float = quantity(
         units.RATIO, "notify: share of notices that are lost, besides what links lose.", "0 %", low="0 %", high="100 %"
     )
@@ -172,6 +174,8 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
     if on["resequence"] or on["duplicate"]:
         _check_stations(tables, "resequence" if on["resequence"] else "duplicate", problems)
     _check_in_flight(tables, on, problems)
+    if on["notify"]:
+        _check_lead(tables, problems)
     # Of a packet with few bytes the kernel's memory is twice to twelve times as much.
     buffer_bytes = value_of(section, Cures, "hold_buffer_bytes")
     if (on["hold"] or on["end_marker"]) and buffer_bytes > memory_bytes // 4:
@@ -243,6 +247,19 @@ def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], prob
             hint = f'write in_flight = "drain", or take {cure} out'
             problems.add(section.where(cure), f"cures.{cure}", rule, hint)
             return
+
+
+def _check_lead(tables: Mapping[str, Section], problems: Problems) -> None:
+    """A notice ahead leaves by the path that the change ends, so that no other change may come between."""
+    section = tables["cures"]
+    lead_ns = -value_of(section, Cures, "notify_delay_ns")
+    interval_ns = value_of(tables["routing"], Routing, "interval_ns")
+    if lead_ns >= interval_ns:
+        rule = f"{units.TIME.format(lead_ns)} before a change is not within the route interval before it, "
+        rule += units.TIME.format(interval_ns)
+        problems.add(
+            section.where("notify_delay"), "cures.notify_delay", rule, "write a shorter lead than routing.interval"
+        )
 
 
 def _check_stations(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:

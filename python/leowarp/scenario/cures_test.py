@@ -28,6 +28,7 @@ def test_cures_are_off_and_come_back_as_they_are_given(tmp_path):
          Cures(duplicate_ns=200_000_000, resequence="flow", resequence_kind="advanced")),
         (["notify=true", "notify_delay=5 ms", "notify_loss=10 %", "notify_false_interval=20 s"],
          Cures(notify=True, notify_delay_ns=5_000_000, notify_loss_ratio=0.1, notify_false_interval_ns=20_000_000_000)),
+        (["notify=true", "notify_delay=-200 ms"], Cures(notify=True, notify_delay_ns=-200_000_000)),
     ],
 )  # fmt: skip
 def test_what_combines_comes_back_as_it_is_given_and_a_plan_names_nothing_idle(tmp_path, keys, cures):
@@ -74,6 +75,9 @@ def test_what_combines_comes_back_as_it_is_given_and_a_plan_names_nothing_idle(t
         (["cures.duplicate=1 s", "routing.in_flight=drop"], "cures.duplicate", "copies would be too"),
         (["cures.duplicate=1 s", "network.endpoints=satellites"], "cures.duplicate", "number nothing"),
         (["cures.duplicate=1 s", "network.link_model=netem"], "cures.duplicate", "netem gives nothing back"),
+        (["cures.notify=true", "cures.notify_delay=-11 s"], "cures.notify_delay", "-10 s"),
+        (["cures.notify=true", "cures.notify_delay=-5 s", "routing.interval=5 s"], "cures.notify_delay",
+         "5 s before a change is not within the route interval before it, 5 s"),
         (["cures.notify=true", "routing.in_flight=source"], "cures.notify", "keep the path"),
         (["cures.notify=true", "network.link_model=netem"], "cures.notify", "netem"),
         (["cures.resequence=flow", "cures.resequence_kind=advanced", "routing.in_flight=source"],

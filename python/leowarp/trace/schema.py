@@ -529,9 +529,13 @@ NOTICES = TableSchema(
     "Notice",
     "What hosts were told of route changes (`cures.notify`), in the order of the telling. Only with `notify`.",
     (
-        _key("t_ns", _I64, _NS, "when the entry of the node that tells changed"),
+        _key("t_ns", _I64, _NS, "when the entry of the node that tells changes"),
         _key("number", _U31, "", "from 1 on, as in the packet (design/cures.md)"),
-        _key("to_direction", _U31, "", "direction over which that node sends from then on, numbered as in `links`"),
+        _key(
+            "to_direction", _U31, "",
+            "direction over which that node sends from then on, numbered as in `links`; if the notice left before the "
+            "change, that over which it sends until then",
+        ),
         _host("told_host", "number of the host that is told; the table's metadata `hosts` names them"),
         _host("destination_host", "number of the host to which its packets go another way"),
         Column("is_false", _BOOL, "", "there is no such change (`cures.notify_false_interval`)"),

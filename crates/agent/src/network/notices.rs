@@ -8,15 +8,30 @@ use crate::leolink::{Notice, NoticeCause};
 use leowarp_timeline::setup::LinkKind;
 use std::collections::BTreeSet;
 
+/// When the notices of a change leave the node.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum When {
+    After {
+        delay_ns: u64,
+    },
+    /// By the routes that are in force until then.
+    Before,
+}
+
 impl Network<'_> {
+    /// `cures.notify_delay`; none = nobody is told.
+    pub(super) fn notify_delay_ns(&self) -> Option<i64> {
+        self.setup.cures.notify.as_ref().map(|n| n.delay_ns)
+    }
+
     /// Notices of the changes of an instant: one for each host whose packets to another meet a node that changed its entry.
-    pub(super) fn notices(&mut self, before: &Before) -> Vec<Told> {
-        let Some(delay_ns) = self.setup.cures.notify.as_ref().map(|n| n.delay_ns) else { return Vec::new() };
+    pub(super) fn notices(&mut self, before: &Before, when: When) -> Vec<Told> {
+        let delay_ns = if let When::After { delay_ns } = when { delay_ns } else { 0 };
         let pairs: BTreeSet<(usize, usize)> =
             self.setup.flows.iter().flat_map(|f| [(f.source, f.destination), (f.destination, f.source)]).collect();
         let mut out = Vec::new();
         for (told, destination) in pairs {
-            let Some((to, cause, old_delay_ns, new_delay_ns)) = self.change(before, told, destination) else {
+            let Some((to, cause, old_delay_ns, new_delay_ns)) = self.change(before, when, (told, destination)) else {
                 continue;
             };
             out.push(Told {
@@ -51,11 +66,18 @@ impl Network<'_> {
 
     /// The first change that packets from a host to another met on their way before: the node's new direction, what it
     /// was, and the delays of the whole way before and now.
-    fn change(&self, before: &Before, told: usize, destination: usize) -> Option<(usize, NoticeCause, u64, u64)> {
+    fn change(
+        &self,
+        before: &Before,
+        when: When,
+        (told, destination): (usize, usize),
+    ) -> Option<(usize, NoticeCause, u64, u64)> {
         let station = self.station_of(told)?;
         let now = |at: usize| self.routes.get(&(at, destination)).copied();
-        let then = |at: usize| before.routes.get(&(at, destination)).copied().or_else(|| now(at));
-        let old = self.way_from(station, destination, then)?;
+        let then = |at: usize, host: usize| {
+            before.routes.get(&(at, host)).copied().or_else(|| self.routes.get(&(at, host)).copied())
+        };
+        let old = self.way_from(station, destination, |at| then(at, destination))?;
         let (place, to) = old.iter().enumerate().find_map(|(place, &from)| {
             let to = now(self.sending_node(from))?;
             (to != from).then_some((place, to))
@@ -71,7 +93,10 @@ impl Network<'_> {
         let new_delay_ns = self.delay_ns(station, destination)?;
         let rests = self.rests(before, destination, from, to);
         let back = self.station_of(destination).and_then(|station| self.delay_ns(station, told));
-        let notice = self.delay_ns(node, told);
+        let notice = match when {
+            When::After { .. } => self.delay_ns(node, told),
+            When::Before => self.way_from(node, told, |at| then(at, told)).map(|way| way.iter().map(former_ns).sum()),
+        };
         // without a way back no acknowledgement comes, and without one for it no notice either
         let answer_ns = back.zip(notice).map(|(back_ns, notice_ns)| back_ns as i64 - notice_ns as i64);
         let cause = NoticeCause::Change {

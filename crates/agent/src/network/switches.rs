@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the cures have nodes do because of the routes of an instant: who is told what.
 
+use super::notices::When;
 use super::{is_modelled, Before, Network};
 use crate::leolink::{self, Merge, Notice, Refused, Switch};
 use crate::tc::Say;
@@ -31,7 +32,9 @@ impl Network<'_> {
     pub(super) fn told(&mut self) -> Vec<Told> {
         let before = std::mem::take(&mut self.before);
         let mut told = self.switches(&before);
-        told.extend(self.notices(&before));
+        if let Some(delay_ns) = self.notify_delay_ns().and_then(|delay_ns| u64::try_from(delay_ns).ok()) {
+            told.extend(self.notices(&before, When::After { delay_ns }));
+        }
         told
     }
 

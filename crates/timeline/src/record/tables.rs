@@ -248,9 +248,9 @@ tables! {
     }
     /// What hosts were told of route changes (`cures.notify`), in the order of the telling. Only with `notify`.
     "notices" Notice {
-        t_ns: i64 ["ns", "when the entry of the node that tells changed"],
+        t_ns: i64 ["ns", "when the entry of the node that tells changes"],
         number: u32 ["1", "from 1 on, as in the packet (design/cures.md)"],
-        to_direction: u32 ["1", "direction over which that node sends from then on, numbered as in `links`"],
+        to_direction: u32 ["1", "direction over which that node sends from then on, numbered as in `links`; if the notice left before the change, that over which it sends until then"],
         told_host: u32 ["1", "number of the host that is told; the table's metadata `hosts` names them"],
         destination_host: u32 ["1", "number of the host to which its packets go another way"],
         is_false: u8 ["1", "there is no such change (`cures.notify_false_interval`)"],

@@ -35,8 +35,8 @@ pub struct EndMarker {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Notify {
-    /// How long after the change they leave.
-    pub delay_ns: u64,
+    /// How long after the change they leave; below 0: so long before it.
+    pub delay_ns: i64,
     /// The share that is lost, 0 to 1.
     pub loss_ratio: f64,
     /// Run time in ns, the host that is told and the one to which its packets go, in order of time: of changes that

@@ -191,10 +191,10 @@ fn cures_need_links_whose_queues_can_be_read_back() {
     other["cures"]["resequence"]["kind"] = serde_json::json!("advanced");
     assert!(read(&other).unwrap_err().contains("packets keep the path they left with"));
     other["source_routing"] = serde_json::json!(false);
-    other["cures"] = serde_json::json!({"notify": {"delay_ns": 5, "loss_ratio": 0.5, "false": [[7, 0, 9]]}});
+    other["cures"] = serde_json::json!({"notify": {"delay_ns": -5, "loss_ratio": 0.5, "false": [[7, 0, 9]]}});
     assert!(read(&other).unwrap_err().contains("cures.notify.false[0]"));
     other["cures"]["notify"]["false"] = serde_json::json!([[7, 0, 1]]);
-    let notify = Notify { delay_ns: 5, loss_ratio: 0.5, r#false: vec![(7, 0, 1)] };
+    let notify = Notify { delay_ns: -5, loss_ratio: 0.5, r#false: vec![(7, 0, 1)] };
     assert_eq!(read(&other).unwrap().cures, Cures { notify: Some(notify), ..Cures::default() });
     setup["cures"]["hold"]["full"] = serde_json::json!("wait");
     assert!(read(&setup).unwrap_err().contains("unknown variant `wait`"));
