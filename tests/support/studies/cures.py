@@ -13,11 +13,12 @@ from leowarp.study.cures import changes as route_changes
 from leowarp.study.cures import runs, scalar
 from leowarp.study.cures.changes import AFTER_S, LONGER
 from leowarp.study.cures.results import COLUMNS
-from leowarp.study.cures.variants import BOTH, BY_NAME, FROZEN, KEEP_ORDER, LOADED, NONE, TCPS
+from leowarp.study.cures.variants import BOTH, BY_NAME, FROZEN, KEEP_ORDER, LOADED, MANAGED, NONE, QUEUES, SHORT, TCPS
 
 CAPACITY_BPS = 95e6
 ROOM_BYTES = CAPACITY_BPS * AFTER_S / 8
-SPURIOUS_LEFT = {NONE: 1.0, "notify": 0.0, "notify-late": 0.9, "notify-lossy": 0.5, "ncr-careful": 0.0, "pr": 0.0}
+SPURIOUS_LEFT = {NONE: 1.0, "notify": 0.0, "notify-ahead": 0.05, "notify-late": 0.9, "notify-lossy": 0.5,
+                 "ncr-careful": 0.0, "pr": 0.0}  # fmt: skip
 """Share of the spurious retransmissions that a variant leaves; those not named leave all, or none if they keep the
 order."""
 
@@ -31,7 +32,7 @@ def around() -> pd.DataFrame:
     """Rows as `results.around_changes` gives them."""
     rows = []
     for load, variant, tcp in itertools.product(runs.LOADS, BY_NAME, TCPS):
-        if load != runs.SATURATED and variant not in LOADED:
+        if (load != runs.SATURATED and variant not in LOADED) or not BY_NAME[variant].runs_under(tcp):
             continue
         each = runs.CHANGES if load == runs.SATURATED else runs.LOADED_CHANGES
         rows += [_row(variant, tcp, load, change) for change in route_changes.changes(each)]
@@ -46,20 +47,29 @@ def _row(variant: str, tcp: str, load: str, change: route_changes.Change) -> dic
         late = 0.0
     elif variant == "resequence-50":
         late /= 10
+    elif variant in MANAGED or variant == "emptied":
+        late /= 20
+    late = min(late, SHORT.get(variant, late))
     spurious = late * (0.5 if tcp == "classic" else 0.1) * SPURIOUS_LEFT.get(variant, 0.0 if ordered else 1.0)
     # Classic TCP loses a tenth of 5 s to a change that it takes for loss, the others next to nothing.
     lost_bytes = ROOM_BYTES * (0.1 if tcp == "classic" else 0.001) if spurious else 0.0
+    if variant in ("scheduled", "emptied"):
+        lost_bytes = ROOM_BYTES * (0.05 if variant == "emptied" else 0.002)
+    # A queue shorter than the path fills costs TCPs that go by loss, on a frozen path too.
+    is_short = variant.removeprefix(f"{FROZEN}-") in QUEUES
+    goodput_bps = 80e6 if is_short and tcp != "bbr" else 90e6
     held_bytes = {"hold": 300e3, BOTH: 10e3}.get(variant, 0.0) if full else 0.0
     held_ns = {"hold": 25e6, BOTH: 1e6}.get(variant, 0.0) if full else 0.0
     row: dict[str, Any] = dict.fromkeys(COLUMNS, 0.0) | {
         "variant": variant, "tcp": tcp, "load": load, "change": f"{change.pair.name}-{change.at_s}",
         "pair": change.pair.name, "direction": change.direction, "step_ns": change.step_ns, "at_sender": longer,
         "late_pkts": late, "spurious_pkts": spurious, "bytes": 150e6 - lost_bytes, "capacity_bps": CAPACITY_BPS,
-        "goodput_bps": 90e6, "dip_ratio": 0.4 if spurious else 0.03, "recoveries": 1.0, "tail_loss_probes": 0.0,
+        "goodput_bps": goodput_bps, "dip_ratio": 0.4 if spurious else 0.03, "recoveries": 1.0, "tail_loss_probes": 0.0,
         "held_bytes": held_bytes, "held_ns": held_ns,
         "waiting_longest_ns": 70e6 if variant.startswith("resequence") else 0.0, "room_bytes": ROOM_BYTES,
         "signalling_bytes": {"duplicate": 2e6, "marker": 60.0, "notify": 60.0}.get(variant, 0.0),
-        "drops_pkts": 80.0 if variant == "duplicate" else 50.0, "call_p99_ns": 70e6, "ping_p99_ns": 117e6,
+        "drops_pkts": 80.0 if variant == "duplicate" else 50.0, "call_p99_ns": 45e6 if is_short else 70e6,
+        "ping_p99_ns": 117e6,
         "route_changes": 0.0 if variant.startswith(FROZEN) else 1.0,
     }  # fmt: skip
     return row

@@ -17,10 +17,13 @@ from leowarp.study.cures.variants import (
     BY_NAME,
     CONTROL,
     FROZEN,
+    LINKS,
     LOADED,
     NONE,
+    QUEUES,
     TCPS,
     VARIANTS,
+    Variant,
     name_of,
     parts_of,
 )
@@ -36,6 +39,8 @@ RATES = {SATURATED: "unlimited", HIGH: "86 Mbit/s", HALF: "48 Mbit/s"}
 CHANGES, LOADED_CHANGES = 5, 3
 """Of each pair of cities and direction: 20 to a longer and 20 to a shorter path at saturation, 12 and 12 below it."""
 QUICK_TCPS, QUICK_LOADED_TCPS = ("cubic", "classic"), ("cubic",)
+QUICK_QUEUES = ("queue-100", "fq-codel")
+_NOT_QUICK = {f"{control}{name}" for name in QUEUES if name not in QUICK_QUEUES for control in ("", f"{FROZEN}-")}
 JITTERED = ("mechanisms-normal", "mechanisms-bic")
 """Groups of `torres2020` whose packets are followed, four TCPs by how they tell loss from reordering."""
 
@@ -71,15 +76,18 @@ def _around_changes(
         "together": [_changes_together(looked_at), _variants_together(variants, tuple(TCPS))],
         "set": {"observe.packets": "none", "observe.queues": "none"},
     }
-    runs = len(variants) * len(TCPS) * len(looked_at) * len(loads)
+    runs = len(_under(variants, tuple(TCPS))) * len(looked_at) * len(loads)
     return Part(name, why, content, runs, _quick(few, quick_tcps))
 
 
 def _quick(identities: set[tuple[str, ...]], tcps: Sequence[str]) -> Callable[[Mapping[str, Any], int], bool]:
     """Which runs a quick one makes."""
-    return lambda values, seed: (
-        tuple(values[key] for key in IDENTITY) in identities and parts_of(values["name"])[1] in tcps
-    )
+
+    def is_made(values: Mapping[str, Any], seed: int) -> bool:
+        variant, tcp = parts_of(values["name"])
+        return tuple(values[key] for key in IDENTITY) in identities and tcp in tcps and variant not in _NOT_QUICK
+
+    return is_made
 
 
 def close_change() -> Change:
@@ -97,9 +105,14 @@ def _close() -> Part:
         "together": [_variants_together(shown, ("cubic",))],
         "keep": {"runs": "all"},
     }
-    return Part(
-        "close", "one change, packet by packet: whole run directories", content, len(shown), lambda values, seed: True
-    )
+    why = "one change, packet by packet: whole run directories"
+    runs = len(_under(shown, ("cubic",)))
+    return Part("close", why, content, runs, lambda values, seed: parts_of(values["name"])[0] not in _NOT_QUICK)
+
+
+def _under(variants: Sequence[str], tcps: Sequence[str]) -> list[tuple[Variant, str]]:
+    """Each variant with each of these TCPs that it has runs under."""
+    return [(BY_NAME[name], tcp) for name in variants for tcp in tcps if BY_NAME[name].runs_under(tcp)]
 
 
 def _changes_together(looked_at: Sequence[Change]) -> dict[str, Any]:
@@ -110,14 +123,22 @@ def _changes_together(looked_at: Sequence[Change]) -> dict[str, Any]:
 
 def _variants_together(variants: Sequence[str], tcps: Sequence[str]) -> dict[str, Any]:
     """The keys of every variant under every TCP, in step; the scenario's name says which."""
-    pairs = [(BY_NAME[variant], tcp) for variant in variants for tcp in tcps]
-    return {
+    pairs = _under(variants, tcps)
+    links = {
+        f"{section}.{key}": [variant.links.get(key, usual) for variant, _ in pairs]
+        for section in ("isl", "ground")
+        for key, usual in LINKS.items()
+    }
+    return links | {
         "name": [name_of(variant.name, tcp) for variant, tcp in pairs],
         # Whole sections: a key of a cure that is off would be refused.
         "cures": [dict(variant.cures) for variant, _ in pairs],
         "routing": [dict(variant.routing) for variant, _ in pairs],
         "tcp": [{**TCPS[tcp]["tcp"], **variant.tcp} for variant, tcp in pairs],
-        "flows.0.congestion_control": [TCPS[tcp]["congestion_control"] for _, tcp in pairs],
+        "modules": [{name: dict(given) for name, given in variant.modules.items()} for variant, _ in pairs],
+        "flows.0.congestion_control": [
+            variant.senders.get(tcp, TCPS[tcp]["congestion_control"]) for variant, tcp in pairs
+        ],
     }
 
 

@@ -26,6 +26,13 @@ class Variant:
         `CONTROL`, `NETWORK` or `HOST`.
     cures, routing, tcp : mapping
         Keys of these sections.
+    links : mapping
+        Keys of ``[isl]`` and of ``[ground]``, the same for both; a subset of `LINKS`.
+    modules : mapping
+        Parameters of kernel modules, by module.
+    senders : mapping
+        By TCP the congestion control that replaces the TCP's own; the variant runs under these TCPs alone. Empty: it
+        runs under all TCPs as they are.
     why : str
         What it is, in a sentence.
     """
@@ -37,7 +44,17 @@ class Variant:
     cures: Mapping[str, Any] = field(default_factory=dict)
     routing: Mapping[str, Any] = field(default_factory=dict)
     tcp: Mapping[str, Any] = field(default_factory=dict)
+    links: Mapping[str, Any] = field(default_factory=dict)
+    modules: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    senders: Mapping[str, str] = field(default_factory=dict)
 
+    def runs_under(self, tcp: str) -> bool:
+        """Whether the study has it under a TCP of `TCPS`."""
+        return not self.senders or tcp in self.senders
+
+
+LINKS = {"queue": "500 pkts", "queue_discipline": "fifo"}
+"""What links have unless a variant says otherwise: the scenario's own."""
 
 _FROZEN = {"interval": f"{NEVER_S} s"}
 _AT_HOSTS = {
@@ -48,6 +65,23 @@ _AT_HOSTS = {
     "pr": ("TCP-PR", "a packet is lost when three times the largest RTT have passed"),
 }
 """Values of `tcp.loss_detection` that need nothing of the network."""
+
+LEAD_MS = 200
+"""How long before the change a notice ahead leaves: longer than any path of the study takes to the sender and back."""
+CHANGE_S, INTERVAL_S = 30, 30
+"""When the change of each run is, and the interval of the schedule that it belongs to (`changes.BEFORE_S`)."""
+_SCHEDULE = {"period_ns": f"{INTERVAL_S} s", "phase_ns": f"{CHANGE_S} s"}
+# PROBE_RTT begins a round trip after the window, some 100 ms, and keeps four packets in flight for 200 ms and a round
+# trip. From 50 ms after its beginning on the path is empty, and 300 ms later it is not: the change is in between.
+_EMPTIED = _SCHEDULE | {"phase_ns": f"{CHANGE_S * 1000 - 300} ms", "before_ns": "100 ms", "after_ns": "0 s"}
+_QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
+    "queue-50": ("queue of 50", "links hold 50 packets in place of 500", {"queue": "50 pkts"}),
+    "queue-100": ("queue of 100", "links hold 100 packets", {"queue": "100 pkts"}),
+    "fq-codel": ("fq_codel", "a queue for each flow, which drops by the time in it", {"queue_discipline": "fq_codel"}),
+    "cake": ("cake", "the same, shaped and hashed otherwise", {"queue_discipline": "cake"}),
+    "red": ("RED", "random early drops by the mean queue", {"queue_discipline": "red"}),
+}
+"""Queues that stay short, so that little is left behind at a change; parameters are the kernel's."""
 
 NONE, FROZEN, BOTH = "none", "frozen", "move-hold"
 """No cure; the path that does not change; and the two cures that together keep the order with the least wait, which
@@ -82,17 +116,31 @@ VARIANTS = (
             {"notify": True, "notify_delay": "200 ms"}, tcp={"loss_detection": "notified"}),
     Variant("notify-lossy", "notice lost in half", NETWORK, "the same, half of the notices lost",
             {"notify": True, "notify_loss": "50 %"}, tcp={"loss_detection": "notified"}),
+    Variant("notify-ahead", f"notice {LEAD_MS} ms ahead", NETWORK, f"the same, {LEAD_MS} ms before the change",
+            {"notify": True, "notify_delay": f"-{LEAD_MS} ms"}, tcp={"loss_detection": "notified"}),
+    *(Variant(name, label, NETWORK, why, links=links) for name, (label, why, links) in _QUEUES.items()),
+    Variant("scheduled", "sender with the schedule", HOST, "CUBIC and BBR do not learn from what is around the change",
+            modules={"cubic_handover": _SCHEDULE, "bbr_handover": _SCHEDULE},
+            senders={"cubic": "cubic_handover", "classic": "cubic_handover", "bbr": "bbr_handover"}),
+    Variant("emptied", "queue emptied ahead", HOST, "BBR's PROBE_RTT is scheduled just before the change",
+            modules={"bbr_handover": _EMPTIED}, senders={"bbr": "bbr_handover"}),
     Variant("no-rack", "no RACK", HOST, "duplicate ACKs alone, up to 300 (tcp_recovery = 0)", tcp={"recovery": 0}),
     *(Variant(name, label, HOST, why, tcp={"loss_detection": name}) for name, (label, why) in _AT_HOSTS.items()),
     Variant(f"{FROZEN}-no-rack", "path frozen, no RACK", CONTROL, "what it costs where nothing changes",
             routing=_FROZEN, tcp={"recovery": 0}),
     *(Variant(f"{FROZEN}-{name}", f"path frozen, {label}", CONTROL, "the same", routing=_FROZEN,
               tcp={"loss_detection": name}) for name, (label, _) in _AT_HOSTS.items()),
+    *(Variant(f"{FROZEN}-{name}", f"path frozen, {label}", CONTROL, "the same", routing=_FROZEN, links=links)
+      for name, (label, _, links) in _QUEUES.items()),
 )  # fmt: skip
 """Every variant, in the order of tables and figures."""
 
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 AT_HOSTS = tuple(_AT_HOSTS)
+SHORT = {"queue-50": 50, "queue-100": 100}
+"""Packets that short queues hold."""
+MANAGED = ("fq-codel", "cake", "red")
+QUEUES = tuple(_QUEUES)
 KEEP_ORDER = (BOTH, "hold", "marker")
 """Cures that are to leave nothing late."""
 LOADED = (
