@@ -275,6 +275,19 @@ def test_the_table_has_a_row_a_cure(as_expected):
     assert not long.duplicated(["variant", "tcp", "load", "direction", "quantity"]).any()
 
 
+def test_the_guides_table_has_a_row_a_cure_and_its_numbers_from_the_runs(as_expected):
+    lines = tables.guide(as_expected).splitlines()
+    rows = {cells[1]: cells[2:-1] for cells in ([cell.strip() for cell in line.split("|")] for line in lines)}
+    assert len({len(cells) for cells in rows.values()}) == 1
+    assert {BY_NAME[name].label for name in ("notify-ahead", "scheduled", "emptied", "fq-codel")} <= set(rows)
+    without = ev.per_hour(as_expected, NONE, "late_pkts", tcp="cubic")
+    assert rows["no cure"][0].split(", ")[1] == f"{without:,.0f}"
+    # BBR alone empties its queue
+    assert rows["queue emptied ahead"][0].startswith("-, -, ")
+    assert rows["queue emptied ahead"][2] == "-"
+    assert rows["hold"][-2] == "300 kB, 25.0 ms"
+
+
 @pytest.mark.slow
 def test_every_figure_is_drawn(as_expected, tmp_path):
     drawn = figures.draw(as_expected, tmp_path, Rules(kernel="Linux 6.12", changes=40))

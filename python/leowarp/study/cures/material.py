@@ -32,6 +32,8 @@ LEAD = (
 
 TABLE = "cures.csv"
 """All medians for machines, beside the page."""
+GUIDE = "guide.md"
+"""The table of docs/guides/route-changes.md, beside the page."""
 
 CLAIM_FRAMES = {"around": runs.AROUND, "predictors": runs.JITTERED}
 """Data sets that claims name in `Claim.runs`, and the groups of runs that each is made of."""
@@ -67,6 +69,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
     sections = []
     if around is not None:
         tables.frame(frames).to_csv(making.folder / TABLE, index=False)
+        (making.folder / GUIDE).write_text(tables.guide(frames), encoding="utf-8")
         sections.append(Section("cures", "All cures", tables.cures(frames)))
     if "predictors" in frames:
         sections.append(Section("predictors", "One scalar for reordering", tables.predictors(frames)))

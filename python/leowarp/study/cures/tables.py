@@ -14,6 +14,8 @@ from leowarp.study.cures import evidence as ev
 from leowarp.study.cures.variants import BY_NAME, FROZEN, NONE, SHOWN, TCP_LABELS, TCPS
 
 ROWS = (NONE, FROZEN, *SHOWN)
+GUIDE_LATE, GUIDE_SPURIOUS = ("reno", "cubic", "bbr"), ("reno", "cubic", "classic")
+"""TCPs of the guide's table."""
 QUANTITIES = (
     "late_pkts", "spurious_pkts", "lost_pkts", "dip_ratio", "recovery_ns", "recoveries", "undos", "timeouts",
     "tail_loss_probes", "spike_ns", "ping_p50_ns", "ping_p99_ns", "ping_max_ns", "call_p50_ns", "call_p99_ns",
@@ -53,6 +55,37 @@ def cures(frames: Mapping[str, Any]) -> str:
         "same sender on a frozen path), of what the path carries in the 5 s after a change"
     )
     return html.table(caption, header, rows)
+
+
+def guide(frames: Mapping[str, Any]) -> str:
+    """The table of docs/guides/route-changes.md as Markdown, a row a cure: its numbers come from here alone.
+
+    Counts an hour are means of the pairs of cities; `lost` as in `cures`; held and signalling are those of all changes
+    and TCPs. What a variant has no runs for is `-`.
+    """
+    rows = []
+    for name in ev.present(frames, (NONE, *SHOWN)):
+        late, spurious = (
+            ", ".join(_number(ev.per_hour(frames, name, column, tcp=tcp)) for tcp in tcps)
+            for column, tcps in (("late_pkts", GUIDE_LATE), ("spurious_pkts", GUIDE_SPURIOUS))
+        )
+        lost = [ev.lost_ratio(frames, name, ev.reference_of(name), tcp=tcp) for tcp in GUIDE_SPURIOUS]
+        mine = ev.rows(frames, name)
+        held = f"{mine['held_bytes'].max() / 1e3:,.0f} kB, {mine['held_ns'].max() / 1e6:.1f} ms"
+        signalling = float(mine["signalling_bytes"].mean())
+        rows.append([
+            BY_NAME[name].label, late, spurious,
+            *(value.text(100, 1) if value.known else "-" for value in lost),
+            held if mine["held_bytes"].max() > 0 else "", f"{signalling:,.0f} B" if signalling > 0 else "",
+        ])  # fmt: skip
+    names = [", ".join(TCP_LABELS[tcp] for tcp in tcps) for tcps in (GUIDE_LATE, GUIDE_SPURIOUS)]
+    header = [
+        "cure", f"late an hour, {names[0]}", f"spurious an hour, {names[1]}",
+        *(f"lost, {TCP_LABELS[tcp]}, %" for tcp in GUIDE_SPURIOUS), "kept back at a node at most",
+        "signalling a change",
+    ]  # fmt: skip
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def hours() -> str:
