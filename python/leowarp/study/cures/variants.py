@@ -31,8 +31,9 @@ class Variant:
     modules : mapping
         Parameters of kernel modules, by module.
     senders : mapping
-        By TCP the congestion control that replaces the TCP's own; the variant runs under these TCPs alone. Empty: it
-        runs under all TCPs as they are.
+        By TCP the congestion control that replaces the TCP's own.
+    tcps : tuple of str
+        TCPs of `TCPS` under which the study runs it; empty: all.
     why : str
         What it is, in a sentence.
     """
@@ -47,10 +48,11 @@ class Variant:
     links: Mapping[str, Any] = field(default_factory=dict)
     modules: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     senders: Mapping[str, str] = field(default_factory=dict)
+    tcps: tuple[str, ...] = ()
 
     def runs_under(self, tcp: str) -> bool:
         """Whether the study has it under a TCP of `TCPS`."""
-        return not self.senders or tcp in self.senders
+        return not self.tcps or tcp in self.tcps
 
 
 LINKS = {"queue": "500 pkts", "queue_discipline": "fifo"}
@@ -82,6 +84,8 @@ _QUEUES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
     "red": ("RED", "random early drops by the mean queue", {"queue_discipline": "red"}),
 }
 """Queues that stay short, so that little is left behind at a change; parameters are the kernel's."""
+_QUEUE_TCPS = {"queue-50": ("reno", "cubic")}
+"""The shortest queue stands for the trend alone, so that the study stays affordable."""
 
 NONE, FROZEN, BOTH = "none", "frozen", "move-hold"
 """No cure; the path that does not change; and the two cures that together keep the order with the least wait, which
@@ -118,20 +122,22 @@ VARIANTS = (
             {"notify": True, "notify_loss": "50 %"}, tcp={"loss_detection": "notified"}),
     Variant("notify-ahead", f"notice {LEAD_MS} ms ahead", NETWORK, f"the same, {LEAD_MS} ms before the change",
             {"notify": True, "notify_delay": f"-{LEAD_MS} ms"}, tcp={"loss_detection": "notified"}),
-    *(Variant(name, label, NETWORK, why, links=links) for name, (label, why, links) in _QUEUES.items()),
+    *(Variant(name, label, NETWORK, why, links=links, tcps=_QUEUE_TCPS.get(name, ()))
+      for name, (label, why, links) in _QUEUES.items()),
     Variant("scheduled", "sender with the schedule", HOST, "CUBIC and BBR do not learn from what is around the change",
             modules={"cubic_handover": _SCHEDULE, "bbr_handover": _SCHEDULE},
-            senders={"cubic": "cubic_handover", "classic": "cubic_handover", "bbr": "bbr_handover"}),
+            senders={"cubic": "cubic_handover", "classic": "cubic_handover", "bbr": "bbr_handover"},
+            tcps=("cubic", "bbr", "classic")),
     Variant("emptied", "queue emptied ahead", HOST, "BBR's PROBE_RTT is scheduled just before the change",
-            modules={"bbr_handover": _EMPTIED}, senders={"bbr": "bbr_handover"}),
+            modules={"bbr_handover": _EMPTIED}, senders={"bbr": "bbr_handover"}, tcps=("bbr",)),
     Variant("no-rack", "no RACK", HOST, "duplicate ACKs alone, up to 300 (tcp_recovery = 0)", tcp={"recovery": 0}),
     *(Variant(name, label, HOST, why, tcp={"loss_detection": name}) for name, (label, why) in _AT_HOSTS.items()),
     Variant(f"{FROZEN}-no-rack", "path frozen, no RACK", CONTROL, "what it costs where nothing changes",
             routing=_FROZEN, tcp={"recovery": 0}),
     *(Variant(f"{FROZEN}-{name}", f"path frozen, {label}", CONTROL, "the same", routing=_FROZEN,
               tcp={"loss_detection": name}) for name, (label, _) in _AT_HOSTS.items()),
-    *(Variant(f"{FROZEN}-{name}", f"path frozen, {label}", CONTROL, "the same", routing=_FROZEN, links=links)
-      for name, (label, _, links) in _QUEUES.items()),
+    *(Variant(f"{FROZEN}-{name}", f"path frozen, {label}", CONTROL, "the same", routing=_FROZEN, links=links,
+              tcps=_QUEUE_TCPS.get(name, ())) for name, (label, _, links) in _QUEUES.items()),
 )  # fmt: skip
 """Every variant, in the order of tables and figures."""
 
