@@ -214,7 +214,7 @@ CLAIMS = (
     Claim(
         "5.19",
         "A CUBIC that holds its window around scheduled changes loses less than 1 % of what the path carries in five "
-        "seconds, as classic TCP too, although it retransmits as many packets in vain.",
+        "seconds, as classic TCP too, although it makes as many spurious retransmissions.",
         "cubic_handover",
         "As 5.7, all changes, CUBIC and classic with the schedule against the oracle: the interval of the median below "
         "1 %; spurious retransmissions of both within 10 % of those without the schedule.",
