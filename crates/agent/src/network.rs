@@ -13,8 +13,6 @@ mod ahead;
 mod notices;
 mod switches;
 
-pub use ahead::told_ahead;
-
 use crate::aqm;
 use crate::error::{Error, Result};
 use crate::leolink;

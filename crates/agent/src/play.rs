@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::flows::tcp::Transfer;
 use crate::flows::tcp_info::Infos;
 use crate::flows::{program, Flows};
-use crate::network::{told_ahead, Network, PathChange};
+use crate::network::{Network, PathChange};
 use crate::queue::Queues;
 use crate::sample::{self, Counters};
 use crate::table::Rows;
@@ -184,7 +184,7 @@ impl<'a> Player<'a> {
             for (place, &(t_ns, ..)) in notify.r#false.iter().enumerate() {
                 add(t_ns, Due::FalseNotice(place));
             }
-            for (event, t_ns) in told_ahead(self.context.events, first, notify.delay_ns) {
+            for (event, t_ns) in Network::told_ahead(self.context.events, first, notify.delay_ns) {
                 add(t_ns, Due::NoticesAhead(event));
             }
         }

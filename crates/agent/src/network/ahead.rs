@@ -2,8 +2,7 @@
 //! Notices that leave before the change: routes are computed from the constellation, so that changes to come are known
 //! (`cures.notify_delay` below 0).
 
-use super::notices::When;
-use super::switches::What;
+use super::switches::{What, When};
 use super::{Before, Network};
 use crate::error::Result;
 use crate::leolink::NoticeCause;
@@ -11,28 +10,28 @@ use crate::tc::Say;
 use leowarp_timeline::event::Change;
 use leowarp_timeline::Event;
 
-/// Instants from the event `first` on at which routes change, each as the place of its first event and the time at which
-/// hosts are told. Without a lead there are none, and nobody is told of a change that is nearer to the run's start.
-pub fn told_ahead(events: &[Event], first: usize, delay_ns: i64) -> Vec<(usize, i64)> {
-    let mut out: Vec<(usize, i64)> = Vec::new();
-    if delay_ns >= 0 {
-        return out;
-    }
-    let mut begins = first;
-    for (place, event) in events.iter().enumerate().skip(first) {
-        if event.t_ns != events[begins].t_ns {
-            begins = place;
-        }
-        let is_noted = out.last().is_some_and(|&(noted, _)| noted == begins);
-        let told_ns = event.t_ns + delay_ns;
-        if matches!(event.change, Change::Route { .. }) && !is_noted && told_ns >= 0 {
-            out.push((begins, told_ns));
-        }
-    }
-    out
-}
-
 impl Network<'_> {
+    /// Instants from the event `first` on at which routes change, each as the place of its first event and the time at which
+    /// hosts are told. Without a lead there are none, and nobody is told of a change that is nearer to the run's start.
+    pub fn told_ahead(events: &[Event], first: usize, delay_ns: i64) -> Vec<(usize, i64)> {
+        let mut out: Vec<(usize, i64)> = Vec::new();
+        if delay_ns >= 0 {
+            return out;
+        }
+        let mut begins = first;
+        for (place, event) in events.iter().enumerate().skip(first) {
+            if event.t_ns != events[begins].t_ns {
+                begins = place;
+            }
+            let is_noted = out.last().is_some_and(|&(noted, _)| noted == begins);
+            let told_ns = event.t_ns + delay_ns;
+            if matches!(event.change, Change::Route { .. }) && !is_noted && told_ns >= 0 {
+                out.push((begins, told_ns));
+            }
+        }
+        out
+    }
+
     /// Tells hosts of the changes of an instant to come: by the events until then, and by those of the instant.
     pub fn tell_ahead(&mut self, t_ns: i64, until: &[Event], change: &[Event]) -> Result<()> {
         let Some(first) = change.first() else { return Ok(()) };
@@ -112,10 +111,10 @@ mod tests {
     #[test]
     fn hosts_are_told_so_long_before_each_instant_at_which_routes_change() {
         let events = [route(0), delay(15), delay(30), route(30), route(30), delay(45), route(60)];
-        assert_eq!(told_ahead(&events, 1, -7), [(2, 23), (6, 53)]);
-        assert_eq!(told_ahead(&events, 1, -31), [(6, 29)]);
-        assert_eq!(told_ahead(&events, 1, 7), []);
-        assert_eq!(told_ahead(&events, 7, -7), []);
+        assert_eq!(Network::told_ahead(&events, 1, -7), [(2, 23), (6, 53)]);
+        assert_eq!(Network::told_ahead(&events, 1, -31), [(6, 29)]);
+        assert_eq!(Network::told_ahead(&events, 1, 7), []);
+        assert_eq!(Network::told_ahead(&events, 7, -7), []);
     }
 
     #[test]

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which hosts are told that their packets go another way, and what (design/cures.md, "Notice").
 
-use super::switches::{Told, What};
+use super::switches::{Told, What, When};
 use super::{is_modelled, substream, Before, Network};
 use crate::error::Result;
 use crate::leolink::{Notice, NoticeCause};
 use leowarp_timeline::setup::LinkKind;
 use std::collections::BTreeSet;
-
-/// When the notices of a change leave the node.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum When {
-    After {
-        delay_ns: u64,
-    },
-    /// By the routes that are in force until then.
-    Before,
-}
 
 impl Network<'_> {
     /// `cures.notify_delay`; none = nobody is told.

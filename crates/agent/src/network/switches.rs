@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the cures have nodes do because of the routes of an instant: who is told what.
 
-use super::notices::When;
 use super::{is_modelled, Before, Network};
 use crate::leolink::{self, Merge, Notice, Refused, Switch};
 use crate::tc::Say;
@@ -17,6 +16,16 @@ pub(super) struct Told {
 pub(super) enum What {
     Switch(Switch),
     Notice(Notice),
+}
+
+/// When the notices of a change leave the node.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum When {
+    After {
+        delay_ns: u64,
+    },
+    /// By the routes that are in force until then.
+    Before,
 }
 
 /// The ways from a node's direction before and after an instant to a host, from its other end on, and what they take.
