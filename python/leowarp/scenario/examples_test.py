@@ -70,8 +70,9 @@ def test_the_variants_differ_from_it_where_they_should_and_nowhere_else():
         return {line for line in plan_of(name).to_toml().splitlines() if line not in base}
 
     assert differences("madrid-tokyo-nine-planes") == {
-        'name = "madrid-tokyo-nine-planes"', "planes = 9",
-    }  # fmt: skip
+        'name = "madrid-tokyo-nine-planes"',
+        "planes = 9",
+    }
     assert differences("madrid-tokyo-emulator") == {
         'name = "madrid-tokyo-emulator"', 'delay = "zero"', 'ground_cost = "ground-distance"', 'link_model = "netem"',
         'delay_rounding = "ceil-ms"', 'queue_counts = "waiting-and-flying"', 'neighbours = "arp"',
