@@ -28,10 +28,12 @@ SCENARIOS = ("cubic", "nine-planes", "aalborg-cape-town")
 BBR_SCENARIOS = ("bbr", "nine-planes-bbr", "aalborg-cape-town-bbr")
 """The same three with BBR, on which the study's conclusion is too."""
 
-TO_NINE_PLANES = {"constellation.planes": 9}
+TO_NINE_PLANES: Mapping[str, Any] = {"constellation.planes": 9}
 """What makes the baseline the second scenario, whatever its TCP and links."""
-TO_CAPE_TOWN = {"stations.0.name": "Aalborg", "stations.1.name": "Cape Town", "flows.0.source": "Aalborg",
-                "flows.0.destination": "Cape Town"}  # fmt: skip
+TO_CAPE_TOWN: Mapping[str, Any] = {
+    "stations.0.name": "Aalborg", "stations.1.name": "Cape Town",
+    "flows.0.source": "Aalborg", "flows.0.destination": "Cape Town",
+}  # fmt: skip
 """What makes the baseline the third scenario."""
 
 CORE = (
@@ -111,11 +113,10 @@ class Condition:
         return f"{self.key}-{slug}" if self.key else slug
 
     def _run(self, run: ExampleRun) -> ExampleRun:
-        if self.example is None:
-            example, path = run.example, {}
-        else:
-            example = self.example
-            path = {NINE: TO_NINE_PLANES, CAPE: TO_CAPE_TOWN}.get(run.example, {})
+        example = self.example or run.example
+        path: Mapping[str, Any] = {}
+        if self.example is not None:
+            path = {NINE: TO_NINE_PLANES, CAPE: TO_CAPE_TOWN}.get(run.example, path)
         why = f"{run.why}: {self.why}" if self.key else run.why
         return ExampleRun(self.slug(run.slug), example, {**path, **run.set, **self.set}, why)
 
