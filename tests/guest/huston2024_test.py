@@ -9,7 +9,7 @@ import pytest
 
 from leowarp.running import summaries
 from leowarp.study.huston2024 import evidence as ev
-from leowarp.study.huston2024 import material, results, runs
+from leowarp.study.huston2024 import groups, material, results, runs
 from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.expand import expand
 from leowarp.study.sweep.rows import flat
@@ -63,7 +63,7 @@ def wanted(part, run):
     if part.name == "capacity":
         return True
     names = KEPT.get(part.name, (run.values.get("name"),))
-    peak = run.values.get("access.preset", runs.PEAK) == runs.PEAK
+    peak = run.values.get("access.preset", groups.PEAK) == groups.PEAK
     return run.seed == 1 and peak and run.values.get("name") in names
 
 

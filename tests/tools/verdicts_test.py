@@ -23,7 +23,9 @@ TABLE = """\
 | 1.1 | a \\| b | holds | **no** |
 | 1.2 | c | ? | - |
 | 1.3 | d | - | - |
-|  | *hold, of those checked* | 1 of 2 | 0 of 1 |"""
+| 1.4 | e | holds, by construction | - |
+|  | *hold, of those checked* | 1 of 2 | 0 of 1 |
+|  | *hold by construction* | 1 of 1 | 0 of 0 |"""
 
 
 def test_each_sample_is_a_column_and_what_was_not_checked_says_so():
@@ -57,4 +59,4 @@ def test_a_page_without_marks_and_claims_without_verdicts_are_refused():
     with pytest.raises(SystemExit, match="no lines"):
         verdicts.replaced("page", "table")
     with pytest.raises(SystemExit, match="no claim has a verdict"):
-        verdicts.table(CLAIMS[2:])
+        verdicts.table(CLAIMS[2:3])

@@ -149,6 +149,17 @@ def reproduce(
         bool,
         typer.Option("--fetch", help="programs: build the QUIC stacks that are not there, from their registries."),
     ] = False,
+    path: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="huston2024: a recording of a dish (irtt, ping, LeoReplayer, a table); sessions run over its replay.",
+        ),
+    ] = None,
+    capacity: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="huston2024: what that recording could carry, if it does not say it."),
+    ] = None,
     scheduler: Annotated[
         str | None,
         typer.Option(
@@ -167,8 +178,8 @@ def reproduce(
     from leowarp.cli.output import note, print_error, print_json, print_table
 
     made = studies.reproduce(
-        study, out, samples=samples, duration=duration, quick=quick, fetch=fetch, scheduler=scheduler, at_once=jobs,
-        kernel=kernel, force=force, progress=options.progress_of(progress),
+        study, out, samples=samples, duration=duration, quick=quick, fetch=fetch, path=path, capacity=capacity,
+        scheduler=scheduler, at_once=jobs, kernel=kernel, force=force, progress=options.progress_of(progress),
     )  # fmt: skip
     if json_:
         failures = {slug: error.message for slug, error in made.failures.items()}
@@ -184,7 +195,15 @@ def reproduce(
             }
         )
     else:
-        rows = [(claim["number"], claim["verdict"], claim["says"], claim["measured"]) for claim in made.claims]
+        rows = [
+            (
+                claim["number"],
+                claim["verdict"] + (", by construction" if claim["by_construction"] else ""),
+                claim["says"],
+                claim["measured"],
+            )
+            for claim in made.claims
+        ]
         print_table(study, ("claim", "verdict", "the study says", "measured here"), rows, text=_CLAIM_TEXT)
         if made.cost:
             say(f"Cost:   {made.cost}")

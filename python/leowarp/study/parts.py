@@ -133,9 +133,10 @@ def _made(
     if making.force and folder.exists():
         shutil.rmtree(folder)
     content = dict(part.content)
-    # As a key of the runs' plans, so that rows made with another kernel are not taken for these.
+    # As a key of the runs' plans, so that rows made with another kernel are not taken for these. A group that names a
+    # kernel is about that kernel and keeps it.
     if making.kernel is not None:
-        content["set"] = {**content.get("set", {}), "guest.kernel": str(making.kernel)}
+        content["set"] = {"guest.kernel": str(making.kernel), **content.get("set", {})}
     # The monotonic clock: a step of the wall clock is no cost.
     started = time.monotonic()
     # retry_failed: a reproduction is started again in order to be whole.

@@ -97,6 +97,8 @@ class Material:
         What the runs took, as measured.
     left_out : list of str
         As of `Reproduction`.
+    skipped : dict of str to str
+        Data sets that were not asked for, and why: claims on them read "cannot be told". No failure.
     """
 
     samples: list[tuple[str, Mapping[str, Any]]]
@@ -107,6 +109,7 @@ class Material:
     warnings: list[str] = field(default_factory=list)
     cost: str = ""
     left_out: list[str] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
 
 
 class Room(Protocol):
@@ -132,7 +135,8 @@ class Room(Protocol):
 
 def reproduce(
     key: str, out: str | Path | None = None, *, samples: int | None = None, duration: str | None = None,
-    quick: bool | None = None, fetch: bool | None = None, scheduler: str | None = None, at_once: int | None = None,
+    quick: bool | None = None, fetch: bool | None = None, path: str | Path | None = None,
+    capacity: str | Path | None = None, scheduler: str | None = None, at_once: int | None = None,
     kernel: Path | str | None = None, force: bool = False, progress: bool | Callable[[Any], None] = True,
 ) -> Reproduction:  # fmt: skip
     """Makes a study's runs (those that are not there yet), figures, claims table and page.
@@ -142,7 +146,7 @@ def reproduce(
     key : str
         One of `STUDIES`.
     out : path, optional
-        Directory; `reproductions/<key>` if not given.
+        Directory; `reproductions/<key>` if not given, over a recording `reproductions/<key>-<its name>`.
     samples : int, optional
         `frederiksen2024`: under how many conditions (stacks of TCP and links, times, skies) its claims are checked,
         from the first; all 9 if not given.
@@ -155,6 +159,9 @@ def reproduce(
         except those of `frederiksen2024`.
     fetch : bool, optional
         `programs`: build the QUIC stacks that are not there, from their registries.
+    path, capacity : path, optional
+        `huston2024`: a recording of a dish (irtt, ping, LeoReplayer, a table), and what it could carry if the recording
+        does not say it. Its sessions then run over a replay.
     scheduler : str, optional
         All but `frederiksen2024` and `programs`: address of a Dask scheduler whose workers make the runs.
     at_once, kernel, force, progress
@@ -183,7 +190,7 @@ def reproduce(
     # `quick` and `fetch` are flags, and false is the same as not given.
     given = {
         "samples": samples, "duration": duration, "quick": quick or None, "fetch": fetch or None,
-        "scheduler": scheduler,
+        "path": path, "capacity": capacity, "scheduler": scheduler,
     }  # fmt: skip
     options = {name: value for name, value in given.items() if value is not None}
     # Not passed over: an option without effect would look obeyed.
@@ -191,7 +198,9 @@ def reproduce(
         if name not in room.OPTIONS:
             own = ", ".join(f"--{option}" for option in room.OPTIONS)
             raise ScenarioError(f"the study {key} has no option --{name}", hint=f"its own are: {own}")
-    folder = Path(out) if out is not None else Path("reproductions") / key
+    # Over a recording it is another study than over the profile: neither takes the other's page.
+    name = key if path is None else f"{key}-{Path(path).stem}"
+    folder = Path(out) if out is not None else Path("reproductions") / name
     if (why := plainfiles.why_not_plain(folder)) is not None:
         raise ScenarioError(
             f"cannot make the study {key} in {folder}: {why}, and nothing is written through one",
@@ -216,16 +225,17 @@ def reproduce(
 
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
-    """A row a claim; one whose runs failed "cannot be told", with the error of the first of them as what
-    was measured.
+    """A row a claim; one whose runs failed or were left out "cannot be told", with the reason of the first of them as
+    what was measured.
     """
     rows = []
+    absent = material.skipped | {slug: error.message for slug, error in material.failures.items()}
     for claim in claims:
-        missing = [slug for slug in claim.runs if slug in material.failures]
-        # Some of its runs failed. A verdict on the others would be a verdict on another claim.
+        missing = [slug for slug in claim.runs if slug in absent]
+        # Some of its runs failed or were not asked for. A verdict on the others would be a verdict on another claim.
         if missing:
             row = {key: getattr(claim, key) for key in ROW_KEYS}
-            why = material.failures[missing[0]].message
+            why = absent[missing[0]]
             rows.append(row | {"runs": list(claim.runs), "verdict": "cannot be told", "measured": why, "numbers": {},
                                "cause": "", "samples": []})  # fmt: skip
         else:

@@ -3,29 +3,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from leowarp.metrics import Probes
-from leowarp.study.huston2024 import runs
+from leowarp.study.huston2024 import questions, runs, variants
+from leowarp.study.huston2024.groups import CLEAN_PEAK, OFF_PEAK, PEAK
 from leowarp.study.huston2024.pings import MS, Pings, S
-from leowarp.study.huston2024.runs import CLEAN_PEAK, OFF_PEAK, PEAK
 from leowarp.study.huston2024.traces import SlowStart, Trace, after_timeouts, cuts, losses
 
 SEEDS = 7
 PATH_BPS = 250e6
+SLOTS_BPS = (250e6, 350e6, 200e6, 250e6, 250e6)
+"""BBR's rate in each slot."""
 
 GOODPUT_BPS = {
     "reno": 30e6, "cubic": 45e6, "bbr": 220e6, "bbr_handover": 240e6, "cubic_handover": 90e6,
-    "cubic-ecn-fq_codel": 200e6, "cubic-nosack": 15e6,
+    "bbr_handover-defer": 240e6, "cubic_handover-marks": 200e6, "dctcp-ecn-fq_codel": 100e6,
+    "cubic-ecn-fq_codel": 45e6, "cubic-nosack": 15e6, "bbr3": 215e6, "bbr3_handover": 225e6,
 }  # fmt: skip
 """At peak, as the study says or proposes; those it does not name get what CUBIC gets."""
 
-OFF_PEAK_BPS = {"reno": 120e6, "cubic": 165e6, "bbr": 225e6}
+OFF_PEAK_BPS = {"reno": 120e6, "cubic": 165e6, "bbr": 225e6, "reno-fq": 121e6, "cubic-fq": 166e6}
 
-CUBIC_BESIDE = {"bbr": 0.08, "reno": 0.6}
+CUBIC_BESIDE = {"bbr": 0.08, "reno": 0.6, "bbr3": 0.3, "bbr3_handover": 0.3}
 """What a CUBIC flow gets of what the two have."""
 
 
@@ -41,9 +45,24 @@ def frames(**changed: Any) -> dict[str, Any]:
         "beside": beside(),
         "losses": loss_rows(),
         "phases": phase_rows(),
+        "hystart": [trace("cubic", PEAK, seed) for seed in range(1, SEEDS + 1)],
+        "conditions": conditions(),
+        "jitter": jitter_rows(),
+        "shared": shared_rows(),
+        "programs": program_rows(),
     }  # fmt: skip
+    made |= parts_of(made["sessions"])
     made["shown"] = {key: found[0] for key, found in made["traces"].items()}
     return made | changed
+
+
+def parts_of(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Data sets that are a part of the sessions."""
+    return {
+        "off-peak": rows[rows["preset"] == OFF_PEAK],
+        "aware": rows[rows["variant"].str.contains("_handover")],
+        "bbr3": rows[rows["variant"].str.startswith("bbr3")],
+    }
 
 
 def pings(
@@ -93,40 +112,43 @@ def sessions(goodput_bps: dict[str, float] | None = None) -> pd.DataFrame:
     """Rows as `results.sessions` gives them; seeds differ by 1 % each, alike for all variants."""
     peak = GOODPUT_BPS | (goodput_bps or {})
     rows = []
-    cells = [(variant.name, PEAK, peak.get(variant.name, peak["cubic"])) for variant in runs.VARIANTS]
+    cells = [(variant.name, PEAK, peak.get(variant.name, peak["cubic"])) for variant in variants.VARIANTS]
     cells += [(name, OFF_PEAK, rate_bps) for name, rate_bps in OFF_PEAK_BPS.items()]
-    cells += [(variant.name, CLEAN_PEAK, 200e6) for variant in runs.CLEAN]
+    cells += [(variant.name, CLEAN_PEAK, 200e6) for variant in variants.CLEAN]
     for variant, preset, rate_bps in cells:
-        aware = variant.endswith("_handover")
+        aware = "_handover" in variant
         for seed in range(1, SEEDS + 1):
             rows.append({
                 "variant": variant, "preset": preset, "seed": seed, "goodput_bps": rate_bps * (1 + 0.01 * seed),
                 "rtt_p99_ns": 90e6 + seed * 1e6, "rtt_p50_ns": 40e6, "recovery_p50_ns": 0.4e9 + seed * 1e7,
                 "recovered_ratio": 1.0, "retransmissions_pkts": 80.0 if aware else 100.0, "spurious_pkts": 1.0,
                 "sent_pkts": 100_000.0, "lost_pkts": 99.0, "recoveries": 12.0, "undos": 0.0, "timeouts": 1.0,
-                "marked_pkts": 0.0, "cwnd_p50_pkts": 300.0, "dropped_queue_pkts": 5.0, "dropped_loss_pkts": 94.0,
+                "marked_pkts": 0.0, "cwnd_p50_pkts": 300.0, "dropped_loss_pkts": 94.0,
+                "dropped_queue_pkts": 1.0 if variant.endswith("-fq") else 5.0,
                 "retransmitted_ratio": 0.001, "cpu_s": 3.0,
             })  # fmt: skip
     return pd.DataFrame(rows)
 
 
 def traces() -> dict[tuple[str, str], list[Trace]]:
-    """Traces of the main variants and the cures."""
-    keys = [(variant.name, preset) for variant in runs.MAIN for preset in (PEAK, OFF_PEAK)]
-    keys += [(variant.name, PEAK) for variant in runs.CURES]
+    """Traces of the main variants, the cures, the proposals and BBR of version 3."""
+    keys = [(variant.name, preset) for variant in variants.MAIN for preset in (PEAK, OFF_PEAK)]
+    keys += [(variant.name, PEAK) for variant in (*variants.CURES, *variants.PROPOSALS, *variants.BBR3)]
     return {key: [trace(*key, seed) for seed in range(1, SEEDS + 1)] for key in keys}
 
 
-def trace(variant: str, preset: str, seed: int) -> Trace:
-    """BBR: a rate for each slot, 250, then 350, then 200. Others: 240 Mbit/s at first, 50 within the second after, then
-    their own rate; a cut at each reconfiguration but the first two of four, where isolated losses cause it.
+def trace(variant: str, preset: str, seed: int, *, slots_bps: Sequence[float] = SLOTS_BPS) -> Trace:
+    """BBR: a rate for each slot, 250, then 350, then 200, and an estimate 4 % above it.
+
+    Others: 240 Mbit/s at first, 50 within the second after, then their own rate; a cut at each reconfiguration but the
+    first two of four, where isolated losses cause it.
 
     Off-peak there is neither that fall nor a loss.
     """
     t_s = np.arange(0, 60, 0.5)
     changes_ns = np.array([12, 27, 42, 57]) * S
     if variant.startswith("bbr"):
-        goodput_bps = np.array([250e6, 350e6, 200e6, 250e6, 250e6])[np.searchsorted(changes_ns / S, t_s, side="right")]
+        goodput_bps = np.array(slots_bps)[np.searchsorted(changes_ns / S, t_s, side="right")]
     else:
         rate_bps = (GOODPUT_BPS if preset == PEAK else OFF_PEAK_BPS)[variant]
         goodput_bps = np.full(len(t_s), 200e6 if preset == OFF_PEAK else rate_bps)
@@ -134,7 +156,10 @@ def trace(variant: str, preset: str, seed: int) -> Trace:
             goodput_bps[(t_s >= 1.5) & (t_s < 2)] = 240e6
             goodput_bps[(t_s >= 2) & (t_s < 3)] = 50e6
     sampled_ns = np.arange(0, 60 * S, 50 * MS)
-    cut_s = [] if variant.startswith("bbr") or preset == OFF_PEAK else [2.0, 8.0, 27.05, 42.05]
+    estimate_bps = 1.04 * np.array(slots_bps)[np.searchsorted(changes_ns, sampled_ns, side="right")]
+    uncut = variant.startswith("bbr") or preset == OFF_PEAK
+    # A sender that answers marks alone cuts after a drop of the queue and at no loss of the link.
+    cut_s = [] if uncut else [2.0] if variant == "cubic_handover-marks" else [2.0, 8.0, 27.05, 42.05]
     cause = {2.0: 1, 8.0: 2, 27.05: 2, 42.05: 2}
     drops = pd.DataFrame(
         {"t_ns": [int(at_s * S) - 20 * MS for at_s in cut_s], "cause": [cause[at] for at in cut_s]}, dtype="int64"
@@ -146,7 +171,7 @@ def trace(variant: str, preset: str, seed: int) -> Trace:
     return Trace(
         seed=seed, end_s=60.0, reconfigurations_s=changes_ns / S, t_s=t_s, goodput_bps=goodput_bps,
         capacity_bps=np.full(len(t_s), PATH_BPS), cwnd_t_s=sampled_ns / S, cwnd_pkts=cwnd,
-        bbr_bps=np.full(len(sampled_ns), 260e6 if variant.startswith("bbr") else np.nan), losses=lost,
+        bbr_bps=estimate_bps if variant.startswith("bbr") else np.full(len(sampled_ns), np.nan), losses=lost,
         cuts=found, slow_start=SlowStart("delay", 0.4, 1000.0),
         timeouts=after_timeouts(sampled_ns, calm, cwnd, np.full(len(cwnd), 4e4), found["t_s"].to_numpy()),
         repairing_ratio=0.05,
@@ -171,7 +196,7 @@ def beside(cubic: dict[str, float] | None = None) -> pd.DataFrame:
     """Each variant beside CUBIC; `cubic` says what CUBIC gets beside some."""
     left = CUBIC_BESIDE | (cubic or {})
     rows = []
-    for variant in runs.VARIANTS:
+    for variant in variants.VARIANTS:
         share = 1 - left.get(variant.name, 0.5)
         for seed in range(1, SEEDS + 1):
             total_bps = 200e6 * (1 + 0.01 * seed)
@@ -186,7 +211,7 @@ def beside(cubic: dict[str, float] | None = None) -> pd.DataFrame:
 def loss_rows() -> pd.DataFrame:
     """Goodput that falls with the square root of loss for CUBIC and Reno, and stays for BBR."""
     rows = []
-    for variant in runs.MAIN:
+    for variant in variants.MAIN:
         for text in runs.LOSSES:
             loss = float(text.split()[0]) / 100
             fallen = 1.0 if variant.name == "bbr" else 1 / (1 + 300 * loss**0.5)
@@ -206,3 +231,45 @@ def phase_rows() -> pd.DataFrame:
                 rows.append({"variant": name, "late_s": late_s, "seed": seed, "goodput_bps": at_bps * (1 + 0.01 * seed),
                              "retransmissions_pkts": 80.0, "rtt_p99_ns": 9e7})  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def conditions(moving: str = "base", used_without_jitter: float = 1.0) -> dict[str, list[Trace]]:
+    """BBR's traces by condition: its estimate moves where `moving` does, whatever else stands still.
+
+    `used_without_jitter`: of what it gets with jitter.
+    """
+    found = {}
+    for name, still in questions.conditions().items():
+        rate_bps = [240e6] * 5 if moving in still else [240e6, 280e6, 220e6, 240e6, 240e6]
+        factor = used_without_jitter if "jitter" in still else 1.0
+        found[name] = [trace("bbr", PEAK, seed, slots_bps=[rate * factor for rate in rate_bps])
+                       for seed in range(1, SEEDS + 1)]  # fmt: skip
+    return found
+
+
+def jitter_rows(no_jitter_bps: float = 90e6, mean_kept_bps: float = 60e6) -> pd.DataFrame:
+    """CUBIC without jitter: faster than with it (45 Mbit/s), with the mean delay kept as well."""
+    rows = []
+    for preset in (PEAK, CLEAN_PEAK):
+        for name, rate_bps in ((questions.NO_JITTER, no_jitter_bps), (questions.MEAN_KEPT, mean_kept_bps)):
+            rows += [{"variant": name, "preset": preset, "seed": seed, "goodput_bps": rate_bps * (1 + 0.01 * seed)}
+                     for seed in range(1, SEEDS + 1)]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def shared_rows(bbr_bps: float = 200e6) -> pd.DataFrame:
+    """CUBIC gets its share beside others; BBR gets what it wants."""
+    rows = []
+    for customers in questions.CUSTOMERS:
+        for name, rate_bps in (("cubic", 220e6 / (customers + 1)), ("bbr", bbr_bps)):
+            rows += [{"variant": name, "customers": customers, "seed": seed, "goodput_bps": rate_bps,
+                      "rtt_p99_ns": 200e6} for seed in range(1, SEEDS + 1)]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def program_rows(ngtcp2_bps: float = 40e6) -> pd.DataFrame:
+    """Transfers of the study `programs` over the profile: three stacks with CUBIC."""
+    rates_bps = {"cubic": 40e6, "ngtcp2": ngtcp2_bps, "quinn": 42e6}
+    return pd.DataFrame(
+        [{"group": "starlink", "sender": name, "goodput_bps": rate} for name, rate in rates_bps.items()]
+    )

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from leowarp.study.huston2024.runs import BY_NAME, PEAK
+from leowarp.study.huston2024.groups import PEAK
 from leowarp.study.huston2024.traces import KINDS, NO_LOSS, Trace
-from leowarp.study.statistics import Middle, middle, paired_ratio, share
+from leowarp.study.huston2024.variants import BY_NAME
+from leowarp.study.statistics import Middle, middle, paired, paired_ratio, share
 
 Frames = Mapping[str, Any]
 """The study's data sets by name; fewer if runs are missing."""
@@ -256,8 +258,10 @@ def label(variant: str) -> str:
     return BY_NAME[variant].label
 
 
-def slot_means_bps(trace: Trace, settle_s: float = 2.0) -> list[tuple[float, float]]:
-    """For each slot, the first begun at 0: mean goodput of its first and of its second half, without what settles.
+def slot_means_bps(
+    trace: Trace, settle_s: float = 2.0, between: Callable[[float, float], float] | None = None
+) -> list[tuple[float, float]]:
+    """For each slot, the first begun at 0: mean of its first and of its second half, without what settles.
 
     Slots with less than 6 s after settling are left out.
 
@@ -266,20 +270,73 @@ def slot_means_bps(trace: Trace, settle_s: float = 2.0) -> list[tuple[float, flo
     trace : Trace
     settle_s : float
         How much of a slot's beginning is left out.
+    between : callable, optional
+        Mean of what is looked at from one second to another; goodput if not given.
 
     Returns
     -------
     list of (float, float)
         bit/s of the first and of the second half of what is left.
     """
+    mean = between or trace.between
     borders = [0.0, *trace.reconfigurations_s.tolist(), trace.end_s]
     halves = []
     for start_s, end_s in itertools.pairwise(borders):
         from_s = start_s + settle_s
         if end_s - from_s >= 6.0:
             half_s = (from_s + end_s) / 2
-            halves.append((trace.between(from_s, half_s), trace.between(half_s, end_s)))
+            halves.append((mean(from_s, half_s), mean(half_s, end_s)))
     return halves
+
+
+@dataclass(frozen=True)
+class Moves:
+    """By how much BBR's estimate moves, relative to what it was.
+
+    Attributes
+    ----------
+    across, within : float64 arrays
+        From one slot to the next, and between the halves of a slot; 0.1: 10 %.
+    """
+
+    across: np.ndarray
+    within: np.ndarray
+
+    @property
+    def known(self) -> bool:
+        """Whether any two slots could be compared."""
+        return len(self.across) > 0 and len(self.within) > 0
+
+    def revised(self, limit_ratio: float) -> float:
+        """Share of the reconfigurations across which it moves by so much."""
+        return share(self.across >= limit_ratio)
+
+    def text(self) -> str:
+        """Both medians in words."""
+        if not self.known:
+            return "unknown"
+        return f"{np.median(self.across):.0%} across a reconfiguration, {np.median(self.within):.0%} within a slot"
+
+
+def estimate_moves(traces: Sequence[Trace]) -> Moves:
+    """How BBR's own estimate of the bottleneck moves, of all sessions together."""
+    across, within = [], []
+    for trace in traces:
+        slots = slot_means_bps(trace, between=trace.estimate_between)
+        within += [abs(late / early - 1) for early, late in slots if early > 0 and late > 0]
+        across += [abs(after[0] / before[1] - 1) for before, after in itertools.pairwise(slots)
+                   if before[1] > 0 and after[0] > 0]  # fmt: skip
+    return Moves(np.array(across), np.array(within))
+
+
+def difference(frames: Frames, one: str, other: str, column: str, preset: str = PEAK) -> Middle:
+    """Median over seeds of what one variant has more than another, seed by seed.
+
+    For counts that may be 0, of which there is no ratio.
+    """
+    rows: pd.DataFrame = frames["sessions"]
+    both = paired(rows[rows["preset"] == preset], column, one, other)
+    return middle(both["one"] - both["other"])
 
 
 def _counted(counts: Mapping[str, float]) -> str:

@@ -14,8 +14,8 @@ from leowarp.study.drawing import Kind
 from leowarp.study.huston2024 import figures_path as path
 from leowarp.study.huston2024 import figures_table as table
 from leowarp.study.huston2024 import figures_tcp as tcp
+from leowarp.study.huston2024.groups import OFF_PEAK, PEAK
 from leowarp.study.huston2024.rules import Rules
-from leowarp.study.huston2024.runs import OFF_PEAK, PEAK
 from leowarp.study.page import DrawnFigure
 from leowarp.study.statistics import HOW
 

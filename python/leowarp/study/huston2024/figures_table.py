@@ -15,8 +15,9 @@ from matplotlib.figure import Figure
 from leowarp.errors import TraceError
 from leowarp.report.style import ALGORITHMS, COLUMN_IN, OKABE_ITO, PAGE_IN, line_style, new_figure
 from leowarp.study.huston2024 import evidence as ev
+from leowarp.study.huston2024.groups import OFF_PEAK, PEAK
 from leowarp.study.huston2024.rules import SESSION_RULES, Rules
-from leowarp.study.huston2024.runs import MAIN, OFF_PEAK, PEAK, VARIANTS, Variant
+from leowarp.study.huston2024.variants import MAIN, VARIANTS, Variant
 from leowarp.study.statistics import Middle, middle, paired_ratio
 
 DOTS = ("o", "s", "^", "D")

@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 from leowarp.errors import TraceError
 from leowarp.report.style import ALGORITHMS, OKABE_ITO, PAGE_IN, mark_changes, new_figure
 from leowarp.study.huston2024 import evidence as ev
+from leowarp.study.huston2024.groups import CLEAN_PEAK, OFF_PEAK, PEAK
 from leowarp.study.huston2024.rules import SESSION_RULES, Rules
-from leowarp.study.huston2024.runs import CLEAN, CLEAN_PEAK, OFF_PEAK, PEAK
 from leowarp.study.huston2024.traces import KINDS, NO_LOSS, Trace
+from leowarp.study.huston2024.variants import CLEAN
 
 KIND_STYLE: dict[str, dict[str, Any]] = {
     "queue": {"color": "#E69F00", "marker": "v"},

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from leowarp.metrics import Probes, probes
 from leowarp.report import RunView
+from leowarp.timeline.measured import Measurement, Schedule, describe
 
 S = 1_000_000_000
 MS = 1_000_000
@@ -38,11 +40,6 @@ class Pings:
     probes: Probes
     changes_ns: np.ndarray
     end_ns: int
-
-    @property
-    def slots_ns(self) -> list[tuple[int, int]]:
-        """Start and end of each slot that the run saw whole."""
-        return list(zip(self.changes_ns[:-1].tolist(), self.changes_ns[1:].tolist(), strict=True))
 
     def replies_ms(self, start_ns: int, end_ns: int) -> np.ndarray:
         """Round-trip times of the replies to probes sent in [start, end).
@@ -129,8 +126,22 @@ def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
     return seen
 
 
-def slot_minima_ms(pings: Pings) -> list[np.ndarray]:
-    """For each whole slot the smallest round-trip time of each of its seconds but the first, which is the handover's.
+def found_schedule(pings: Pings) -> Schedule | None:
+    """Period and phase of the reconfigurations as round-trip times and losses show them, as `leowarp timeline describe`
+    finds them; None: there is no period in the pings.
+    """
+    measurement = Measurement.of_round_trips(pings.probes.sent_ns, pings.probes.delay_ns, source="the pings")
+    return describe(measurement).schedule
+
+
+def slots_of(pings: Pings, schedule: Schedule) -> list[tuple[int, int]]:
+    """Start and end of each slot of a schedule that the run saw whole, ns."""
+    borders = schedule.instants_ns(0, pings.end_ns + 1).tolist()
+    return list(itertools.pairwise(borders))
+
+
+def slot_minima_ms(pings: Pings, slots_ns: Sequence[tuple[int, int]]) -> list[np.ndarray]:
+    """For each of these slots the smallest round-trip time of each second but the first, the handover's.
 
     A second without a reply is left out.
 
@@ -140,7 +151,7 @@ def slot_minima_ms(pings: Pings) -> list[np.ndarray]:
         A slot each; at most 14 values for 15 s.
     """
     minima_ms = []
-    for start_ns, end_ns in pings.slots_ns:
+    for start_ns, end_ns in slots_ns:
         # Whole seconds within the slot; the last part of a second, if any, is left out.
         seconds = [pings.replies_ms(at_ns, at_ns + S) for at_ns in range(start_ns + S, end_ns - S + 1, S)]
         minima_ms.append(np.array([second.min() for second in seconds if len(second)]))

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.errors import TraceError
-from leowarp.study.huston2024 import runs
+from leowarp.study.huston2024 import groups, runs
 from leowarp.units import TIME
 
 SESSION_COLUMNS = {
@@ -34,7 +34,7 @@ SHARE_COLUMNS = {"share_ratio": "flow0_share_ratio", "jain_index": "fairness_jai
 BESIDE_COLUMNS = {"beside_goodput_bps": "flow1_goodput_mean_bps"}
 
 
-def sessions(rows: pd.DataFrame, preset: str = runs.PEAK) -> pd.DataFrame:
+def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
     """`variant, preset, seed, cpu_s` and `SESSION_COLUMNS` of rows of the study engine; failed runs are left out.
 
     `preset`: of rows that do not say.
@@ -64,6 +64,28 @@ def beside(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, SHARE_COLUMNS | {"goodput_bps": "flow0_goodput_mean_bps"} | BESIDE_COLUMNS)
     frame.insert(0, "variant", rows["name"])
+    return frame.reset_index(drop=True)
+
+
+def shared(rows: pd.DataFrame, customers: int) -> pd.DataFrame:
+    """`variant` (the congestion control), `customers`, `seed`, goodput and the 99th percentile of RTT of the first flow
+    beside so many flows of others.
+    """
+    rows = rows[rows["status"] == "ok"]
+    frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in ("goodput_bps", "rtt_p99_ns")})
+    frame.insert(0, "variant", rows["congestion_control"])
+    frame.insert(1, "customers", customers)
+    return frame.reset_index(drop=True)
+
+
+def jitter(rows: pd.DataFrame) -> pd.DataFrame:
+    """`variant` (`questions.NO_JITTER`, `MEAN_KEPT`), `preset`, `seed`, `goodput_bps` of CUBIC without jitter."""
+    rows = rows[rows["status"] == "ok"]
+    frame = _picked(rows, {"goodput_bps": SESSION_COLUMNS["goodput_bps"]})
+    frame.insert(0, "variant", rows["name"])
+    # Without isolated loss it is the same path as that of the group `clean`.
+    clean = rows["residual_loss_ratio"].astype("float64") == 0
+    frame.insert(1, "preset", clean.map({True: groups.CLEAN_PEAK, False: groups.PEAK}))
     return frame.reset_index(drop=True)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from leowarp.study.huston2024 import runs
+from leowarp.study.huston2024 import groups
 
 PATH_RULES = (
     "path: profile starlink (synthetic: capacity, delay and loss as functions of time; FIFO), reconfigurations at "
     "seconds 12, 27, 42, 57"
 )
-SESSION_RULES = f"one flow of {runs.DURATION_S} s from the server to the dish, drop-tail queue unless named otherwise"
+SESSION_RULES = f"one flow of {groups.DURATION_S} s from the server to the dish, drop-tail queue unless named otherwise"
 
 
 @dataclass(frozen=True)

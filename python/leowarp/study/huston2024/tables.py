@@ -11,8 +11,9 @@ import pandas as pd
 from leowarp.report import html
 from leowarp.study.huston2024 import evidence as ev
 from leowarp.study.huston2024.figures_table import COLUMNS, cell_of
-from leowarp.study.huston2024.runs import CLEAN_PEAK, OFF_PEAK, PEAK, VARIANTS, Variant
+from leowarp.study.huston2024.groups import CLEAN_PEAK, OFF_PEAK, PEAK
 from leowarp.study.huston2024.traces import KINDS, NO_LOSS
+from leowarp.study.huston2024.variants import VARIANTS, Variant
 from leowarp.study.statistics import HOW, Middle
 
 

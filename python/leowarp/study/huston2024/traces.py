@@ -126,8 +126,26 @@ class Trace:
         inside = (self.t_s >= start_s) & (self.t_s < end_s)
         return float(self.goodput_bps[inside].mean()) if inside.any() else math.nan
 
+    def estimate_between(self, start_s: float, end_s: float) -> float:
+        """Mean of BBR's estimate over the samples in [start, end); nan if there are none, or for others than BBR."""
+        # 0 before the first round trip has been measured.
+        inside = (self.cwnd_t_s >= start_s) & (self.cwnd_t_s < end_s) & (self.bbr_bps > 0)
+        return float(self.bbr_bps[inside].mean()) if inside.any() else math.nan
 
-def trace_of(run: RunView, bin_ns: int = BIN_NS, series: str = "in_order") -> Trace:
+
+ACCESS = ("gateway", "terminal")
+"""Ends of the link down in the profile `starlink`."""
+
+
+def trace_of(
+    run: RunView,
+    bin_ns: int = BIN_NS,
+    series: str = "in_order",
+    *,
+    link: tuple[str, str] = ACCESS,
+    changes_ns: np.ndarray | None = None,
+    seed: int | None = None,
+) -> Trace:
     """The main flow of a kept run, with one of the readings of goodput.
 
     Parameters
@@ -137,13 +155,20 @@ def trace_of(run: RunView, bin_ns: int = BIN_NS, series: str = "in_order") -> Tr
         Width of the bins of goodput and capacity.
     series : str
         "in_order" for claims, "sacked" for figures.
+    link : (str, str)
+        Nodes between which capacity is that of the path, in the flow's direction.
+    changes_ns : int64 array, optional
+        The reconfigurations; the path's own if not given. A replay has none of its own.
+    seed : int, optional
+        What sessions are paired by; the run's seed if not given.
     """
     flow, plan = run.main_flow, run.plan
     samples = run.tables.of_flow("sockets", flow)
     frame = goodput(run.tables, flow, series, bin_ns)
     # The last bin ends a whole width later, though the run may end before: its goodput is over the whole width as well.
     edges = np.append(frame["t_ns"].to_numpy(dtype="int64"), int(frame["t_ns"].iloc[-1]) + bin_ns)
-    changes_ns = run.changes["t_ns"].to_numpy(dtype="int64")
+    if changes_ns is None:
+        changes_ns = run.changes["t_ns"].to_numpy(dtype="int64")
     drops = run.tables.drops
     lost = losses(drops[(drops["flow"] == flow) & (drops["flow_direction"] == DATA)], changes_ns)
     when_ns = samples["t_ns"].to_numpy(dtype="int64")
@@ -152,12 +177,12 @@ def trace_of(run: RunView, bin_ns: int = BIN_NS, series: str = "in_order") -> Tr
     window_cuts = cuts(when_ns, window, threshold, lost)
     known = state[~np.isnan(state)]
     return Trace(
-        seed=int(plan.run.seed),
+        seed=int(plan.run.seed if seed is None else seed),
         end_s=run.metrics.end_ns / 1e9,
         reconfigurations_s=changes_ns / 1e9,
         t_s=edges[:-1] / 1e9,
         goodput_bps=frame["goodput_bps"].to_numpy(),
-        capacity_bps=payload_ratio(samples) * capacity_in_bins(run.tables, "gateway", "terminal", edges),
+        capacity_bps=payload_ratio(samples) * capacity_in_bins(run.tables, *link, edges),
         cwnd_t_s=when_ns / 1e9,
         cwnd_pkts=window,
         bbr_bps=floats(samples["bbr_bw_bps"]),
