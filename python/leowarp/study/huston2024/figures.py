@@ -68,7 +68,7 @@ KINDS: Sequence[Kind[Rules]] = (
     Kind("cuts", "Which losses cut the window", "Cuts of the congestion window a session, by the first loss before "
          "each; mean over seeds; of the study's own, its cures, and CUBIC without SACK. BBR has no such cuts. A cut "
          "without a loss is an ECN mark or the end of slow start.", ("traces",), tcp.cuts),
-    Kind("table", "The table that the study asks for", f"Filled: at peak; hollow: off-peak; {HOW}. Recovery: from a "
+    Kind("table", "All variants", f"Filled: at peak; hollow: off-peak; {HOW}. Recovery: from a "
          "reconfiguration until goodput is back at 90 % of the second before, median over those of a session. Share: "
          "of what it and one CUBIC flow have together, at peak.", ("sessions", "beside"), table.everything),
     Kind("sensitivity", "Isolated loss", "Goodput at peak against the loss that the link inflicts at any time, in each "

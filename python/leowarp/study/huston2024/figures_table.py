@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's table as a picture, and how much it hangs on isolated loss and on a schedule that is right."""
+"""The table of all variants as a picture, and how much it depends on isolated loss and on a schedule that is right."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ COLUMNS = (
     Column("share_ratio", "beside", 100, "share beside CUBIC, %", "share beside\nCUBIC, %", 0),
     Column("jain_index", "beside", 1, "Jain's index", "Jain's\nindex", 2),
 )
-"""The study's table: its text asks what its proposals would bring."""
+"""Columns of the table. It is our own: the study has none, and proposes without numbers."""
 PANELS = tuple(column for column in COLUMNS if column.name not in ("recovered_ratio", "jain_index"))
 """Columns that the picture has; the two others stand in the table alone."""
 

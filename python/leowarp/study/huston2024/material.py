@@ -39,7 +39,7 @@ LEAD = (
 )
 
 TABLE = "table.csv"
-"""The study's table for machines, beside the page."""
+"""The table of all variants for machines, beside the page."""
 TRACED = {
     "main": "", "cures": "", "proposals": "", "repairs": "", "bbr3": "", "clean": CLEAN_PEAK,
     "proposals-clean": CLEAN_PEAK,
@@ -268,7 +268,7 @@ def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
 def _data_section(parts: tuple[Part, ...]) -> str:
     """Where the results are, as HTML."""
     note = (
-        f'The study\'s table with all its intervals: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the '
+        f'The table of all variants with its intervals: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the '
         f"groups {', '.join(KEPT)} stand in their <code>runs/</code>."
     )
     example = (

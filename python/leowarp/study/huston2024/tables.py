@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the study's page: the one that the study asks for, and why sessions ended where they did."""
+"""Tables of the study's page: all variants, and why sessions ended where they did."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from leowarp.study.statistics import HOW, Middle
 def table(frames: Mapping[str, Any]) -> str:
     """A row a variant, at peak; below it off-peak, at peak without isolated loss, and what the columns mean."""
     rows = []
-    for variant in VARIANTS:
+    sessions: pd.DataFrame = frames["sessions"]
+    # A variant of which there is no run, as those on a kernel that is not built, has no row.
+    for variant in _those_in(sessions):
         cells = [cell_of(frames, column, variant.name).text(column.scale, column.digits) for column in COLUMNS]
         rows.append([variant.label, _share(frames, variant.name, PEAK), _of_plain(frames, variant, PEAK), *cells])
     heads = ["variant", "of the capacity, %", "goodput of the plain one's"]
     header = [*heads, *(column.heading for column in COLUMNS)]
     first = html.table(f"At peak; {HOW}", header, rows)
     mine = [column for column in COLUMNS if column.frame == "sessions"]
-    sessions: pd.DataFrame = frames["sessions"]
     others = []
     # Tables of their own: beside another flow, and with every column, there is the peak alone.
     for preset, caption in ELSEWHERE.items():
@@ -64,11 +65,11 @@ def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
     """The same for machines: one row a variant, preset and column, `variant, preset, quantity, median, low, high,
     count` (of seeds); units are in the quantity's name."""
     rows = []
-    for variant in VARIANTS:
+    sessions: pd.DataFrame = frames["sessions"]
+    for variant in _those_in(sessions):
         for column in COLUMNS:
             cell = cell_of(frames, column, variant.name)
             rows.append({"variant": variant.name, "preset": PEAK, "quantity": column.name} | cell.numbers())
-    sessions: pd.DataFrame = frames["sessions"]
     for preset in ELSEWHERE:
         here = sessions[sessions["preset"] == preset]
         for variant in _those_in(here):
