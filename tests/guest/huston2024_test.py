@@ -9,7 +9,7 @@ import pytest
 
 from leowarp.running import summaries
 from leowarp.study.huston2024 import evidence as ev
-from leowarp.study.huston2024 import groups, material, results, runs
+from leowarp.study.huston2024 import groups, material, questions, results, runs
 from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.expand import expand
 from leowarp.study.sweep.rows import flat
@@ -41,6 +41,8 @@ def frames(tmp_path_factory):
         rows[part.name] = pd.DataFrame([row(planned[one.index], one) for one in made])
     # The groups that are left out have no rows; their columns are those of the others.
     rows |= {name: rows["main"][:0] for name in ("others", "repairs", "clean")}
+    rows |= {questions.shared_name(customers): rows["main"][:0] for customers in questions.CUSTOMERS}
+    rows |= {"jitter": rows["main"][:0].assign(residual_loss_ratio=0.0)}
     rows |= {"losses": rows["main"][:0].assign(loss_ratio=0.0),
              "phases": rows["main"][:0].assign(phase_bbr_handover="12 s")}  # fmt: skip
     found, _ = material._frames(rows, folder)

@@ -242,8 +242,9 @@ def conditions(moving: str = "base", used_without_jitter: float = 1.0) -> dict[s
     for name, still in questions.conditions().items():
         rate_bps = [240e6] * 5 if moving in still else [240e6, 280e6, 220e6, 240e6, 240e6]
         factor = used_without_jitter if "jitter" in still else 1.0
-        found[name] = [trace("bbr", PEAK, seed, slots_bps=[rate * factor for rate in rate_bps])
-                       for seed in range(1, SEEDS + 1)]  # fmt: skip
+        found[name] = [
+            trace("bbr", PEAK, seed, slots_bps=[rate * factor for rate in rate_bps]) for seed in range(1, SEEDS + 1)
+        ]
     return found
 
 

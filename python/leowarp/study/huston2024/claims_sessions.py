@@ -139,10 +139,11 @@ def bbr_is_revised(frames: Frames) -> Outcome:
         "starts near 250": 175e6 <= start.median <= 325e6,
         # More than within a slot: an estimate that moves all the time would otherwise pass as being revised at
         # reconfigurations.
-        "revised": moves.known and moves.revised(0.1) >= 0.5
+        "revised": moves.known
+        and moves.revised(0.1) >= 0.5
         and float(np.median(moves.across)) > float(np.median(moves.within)),
         "several times CUBIC": over_cubic.median >= 2.5,
-    }  # fmt: skip
+    }
     if off.known:
         # 1.43 = 1 / 0.7: alike in either direction by the same factor.
         parts["off-peak alike"] = 0.7 <= alike <= 1.43

@@ -58,9 +58,10 @@ def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
     parts = {
         "jitter costs less than 5 %": kept.median >= 0.95,
         # 5 %: half of what claim 3.9 calls a revision.
-        "steps of the minimum move the estimate": base.known and float(np.median(base.across)) >= 0.05
+        "steps of the minimum move the estimate": base.known
+        and float(np.median(base.across)) >= 0.05
         and float(np.median(base.across)) > float(np.median(base.within)),
-    }  # fmt: skip
+    }
     text = (
         f"with jitter BBR gets {kept.text(1, 3)} of what it gets without; its estimate moves in the median by "
         f"{base.text()} where the base delay alone steps, by {capacity.text()} where capacity alone varies; used of "
@@ -74,18 +75,20 @@ def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
     )  # fmt: skip
     numbers = {
         "used_ratio": {name: value.numbers() for name, value in used.items()},
-        "across_p50_ratio": {name: float(np.median(found.across)) if found.known else None
-                             for name, found in moves.items()},
+        "across_p50_ratio": {
+            name: float(np.median(found.across)) if found.known else None for name, found in moves.items()
+        },
         "jitter_kept_ratio": kept.numbers(),
-    }  # fmt: skip
+    }
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
 def _kept(one: list[Trace], other: list[Trace]) -> Middle:
     """Median over seeds of the share of its path that one session uses over the other's."""
     theirs = {trace.seed: trace.mean_bps / trace.mean_capacity_bps for trace in other}
-    return middle([trace.mean_bps / trace.mean_capacity_bps / theirs[trace.seed]
-                   for trace in one if trace.seed in theirs])  # fmt: skip
+    return middle(
+        [trace.mean_bps / trace.mean_capacity_bps / theirs[trace.seed] for trace in one if trace.seed in theirs]
+    )
 
 
 # Implements claim 3.19 of huston2024 (text).

@@ -142,8 +142,9 @@ def test_groups_that_answer_a_question_change_one_thing_of_the_profile():
         for run in expand(StudyFile.of(parts[questions.shared_name(customers)].content)):
             assert len(run.combination.plan.flows) == 1 + customers
             assert run.combination.plan.medium.residual_loss_ratio == off_peak.residual_loss_ratio
-    (plain,) = {run.combination.plan.modules["tcp_cubic"]["hystart"]
-                for run in expand(StudyFile.of(parts["hystart"].content))}  # fmt: skip
+    (plain,) = {
+        run.combination.plan.modules["tcp_cubic"]["hystart"] for run in expand(StudyFile.of(parts["hystart"].content))
+    }
     assert plain == "0"
 
 
@@ -326,9 +327,9 @@ def flood(**how):
     return {runs.REGULAR: [synthetic.pings(1, 10 * MS, **how)], runs.ANSWERED: [synthetic.pings(1, 27 * MS, **how)]}
 
 
-STEADY = synthetic.traces() | {("bbr", PEAK): [
-    replace(one, bbr_bps=np.full(len(one.bbr_bps), 260e6)) for one in synthetic.traces()["bbr", PEAK]
-]}  # fmt: skip
+STEADY = synthetic.traces() | {
+    ("bbr", PEAK): [replace(one, bbr_bps=np.full(len(one.bbr_bps), 260e6)) for one in synthetic.traces()["bbr", PEAK]]
+}
 CUTTING = synthetic.traces() | {("cubic_handover-marks", PEAK): synthetic.traces()["cubic", PEAK]}
 
 
@@ -410,8 +411,9 @@ def test_the_period_is_that_of_the_pings_whatever_the_plan_says(as_the_study_say
     row = outcome("3.1", as_the_study_says | {"flood": {runs.REGULAR: [wrong]}})
     assert row["verdict"] == "holds"
     assert row["numbers"]["period_s"] == [pytest.approx(15, rel=0.01)]
-    silent = pg.Pings(1, type(told.probes)(told.probes.sent_ns, np.full(len(told.probes.sent_ns), 3e7)),
-                      told.changes_ns, told.end_ns)  # fmt: skip
+    silent = pg.Pings(
+        1, type(told.probes)(told.probes.sent_ns, np.full(len(told.probes.sent_ns), 3e7)), told.changes_ns, told.end_ns
+    )
     row = outcome("3.1", as_the_study_says | {"flood": {runs.REGULAR: [silent]}})
     assert row["verdict"] == "does not hold"
 

@@ -108,8 +108,7 @@ def _conditions() -> Part:
     made["set"] |= {"flows.0.congestion_control": "bbr", "access.preset": PEAK}
     every = conditions()
     # Values that go in step: the name says which of the keys are still.
-    cells = [_VARIES | {key: value for what in still for key, value in STILL[what].items()}
-             for still in every.values()]  # fmt: skip
+    cells = [_VARIES | {key: value for what in still for key, value in STILL[what].items()} for still in every.values()]
     made["together"] = [{"name": list(every)} | {key: [cell[key] for cell in cells] for key in _VARIES}]
     made["keep"] = {"runs": "all"}
     return Part("conditions", "why BBR does well: what of the path stands still", made, len(cells) * CONDITION_SEEDS,

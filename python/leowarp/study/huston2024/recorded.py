@@ -38,8 +38,8 @@ from leowarp.timeline.measured import read as read_delays
 from leowarp.units import TIME
 
 SCENARIO = "measured-path.toml"
-LINK = ("A", "B")
-"""Its nodes, down."""
+LINK = ("r0", "r1")
+"""The nodes between which the replay has its capacity, down."""
 S = 1_000_000_000
 MOST_WINDOWS, QUICK_WINDOWS = 20, 2
 SPARE_NS = 2 * S
@@ -206,14 +206,16 @@ def frames(
                 views[-1], link=LINK, changes_ns=recording.changes_ns(int(row["start_ns"])), seed=row["seed"]
             )
             traces.setdefault((row["name"], PEAK), []).append(trace)
-    sessions = results.joined([results.sessions(numbered[name]) for name in (SESSIONS, BBR3_SESSIONS)
-                               if name in numbered])  # fmt: skip
+    sessions = results.joined(
+        [results.sessions(numbered[name]) for name in (SESSIONS, BBR3_SESSIONS) if name in numbered]
+    )
     found: dict[str, Any] = {
         "sessions": sessions,
-        "beside": results.joined([results.beside(numbered[name]) for name in (BESIDE_GROUP, BBR3_BESIDE)
-                                  if name in numbered]),
+        "beside": results.joined(
+            [results.beside(numbered[name]) for name in (BESIDE_GROUP, BBR3_BESIDE) if name in numbered]
+        ),
         "aware": sessions[sessions["variant"].str.contains("_handover")],
-    }  # fmt: skip
+    }
     if BBR3_SESSIONS in numbered:
         found["bbr3"] = sessions[sessions["variant"].isin([variant.name for variant in BBR3])]
     # All or none: claims compare the three with each other.

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 from leowarp.errors import ScenarioError
+from leowarp.media import timeline_of
+from leowarp.metrics.channels import split_timeline
 from leowarp.study import reproduce
 from leowarp.study.huston2024 import material, recorded
 from leowarp.study.sweep import StudyFile
@@ -45,6 +47,16 @@ def test_a_recording_is_cut_into_windows_and_its_schedule_goes_to_each(tmp_path)
             assert plan.medium.file.path == recording.path
             phase_ns = recording.phase_ns(plan.run.start_ns)
             assert {plan.modules[name]["phase_ns"] for name in ("bbr_handover", "cubic_handover")} == {str(phase_ns)}
+
+
+def test_capacity_is_that_of_the_replayed_link(tmp_path):
+    recording = recorded.read(written(tmp_path / "dish.csv"), None)
+    (part, *_) = recorded.parts(recording, bbr3=False)
+    for run in expand(StudyFile.of(part.content))[:2]:
+        _, channels = split_timeline(timeline_of(run.combination.plan))
+        t_ns, rate_bps = channels.capacity_bps[recorded.LINK]
+        assert t_ns[0] <= 0
+        assert set(rate_bps.tolist()) == {200_000_000}
 
 
 def test_without_a_period_no_sender_is_told_of_one(tmp_path):
