@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -137,7 +137,8 @@ def traces() -> dict[tuple[str, str], list[Trace]]:
     return {key: [trace(*key, seed) for seed in range(1, SEEDS + 1)] for key in keys}
 
 
-def trace(variant: str, preset: str, seed: int, *, slots_bps: Sequence[float] = SLOTS_BPS) -> Trace:
+@cache
+def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] = SLOTS_BPS) -> Trace:
     """BBR: a rate for each slot, 250, then 350, then 200, and an estimate 4 % above it.
 
     Others: 240 Mbit/s at first, 50 within the second after, then their own rate; a cut at each reconfiguration but the
@@ -242,9 +243,8 @@ def conditions(moving: str = "base", used_without_jitter: float = 1.0) -> dict[s
     for name, still in questions.conditions().items():
         rate_bps = [240e6] * 5 if moving in still else [240e6, 280e6, 220e6, 240e6, 240e6]
         factor = used_without_jitter if "jitter" in still else 1.0
-        found[name] = [
-            trace("bbr", PEAK, seed, slots_bps=[rate * factor for rate in rate_bps]) for seed in range(1, SEEDS + 1)
-        ]
+        slots_bps = tuple(rate * factor for rate in rate_bps)
+        found[name] = [trace("bbr", PEAK, seed, slots_bps=slots_bps) for seed in range(1, SEEDS + 1)]
     return found
 
 
