@@ -16,7 +16,7 @@ from pathlib import Path
 
 import leowarp as lw
 
-EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "madrid-tokyo.toml"
+EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "two-changes.toml"
 PLAIN = {"run.duration": "35 s"}
 CURES = {
     "nothing": {},

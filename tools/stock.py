@@ -24,9 +24,9 @@ NETEM = {"network.link_model": "netem"}
 MADRID_TOKYO = {**NETEM, "run.duration": "60 s"}
 CASES: dict[str, tuple[str, Mapping[str, Any]]] = {
     "chain, CUBIC and a ping": ("chain", {**NETEM, "run.duration": "30 s"}),
-    "Madrid-Tokyo, CUBIC": ("madrid-tokyo", MADRID_TOKYO),
-    "Madrid-Tokyo, Reno": ("madrid-tokyo", {**MADRID_TOKYO, "flows.0.congestion_control": "reno"}),
-    "Madrid-Tokyo, BBR": ("madrid-tokyo", {**MADRID_TOKYO, "flows.0.congestion_control": "bbr"}),
+    "Madrid-Tokyo, CUBIC": ("two-changes", MADRID_TOKYO),
+    "Madrid-Tokyo, Reno": ("two-changes", {**MADRID_TOKYO, "flows.0.congestion_control": "reno"}),
+    "Madrid-Tokyo, BBR": ("two-changes", {**MADRID_TOKYO, "flows.0.congestion_control": "bbr"}),
     "the emulator's links, CUBIC": ("madrid-tokyo-emulator", {"run.duration": "60 s"}),
     "a transfer without jitter": ("jittered-transfer", {"jittered.jitter": "0 ms", "observe.truth": True}),
     # At its own 8235 pkts/s it fills the link: the queue of tbf then holds every lateness of a timer

@@ -33,7 +33,7 @@ from machine import machine  # noqa: E402
 PAIRS, PAIRS_OF_OTHERS = 3, 1
 """Of the cases with CUBIC, and of the others: Madrid-Tokyo takes ns-3 minutes of processor time."""
 DUMBBELL = ROOT / "bench" / "ns3" / "dumbbell.toml"
-MADRID_TOKYO = ROOT / "examples" / "madrid-tokyo.toml"
+MADRID_TOKYO = ROOT / "examples" / "two-changes.toml"
 CHANGE_NS = 60_000_000_000
 BEFORE_NS, AFTER_NS = 1_000_000_000, 4_000_000_000
 
