@@ -23,7 +23,7 @@ GOODPUT_BPS = {
 
 KEPT = {
     ("reno", False): (1.2, 1.2), ("cubic", False): (1.0, 1.0), ("hybla", False): (0.9, 0.6),
-    ("reno", True): (0.95, 0.9), ("cubic", True): (0.95, 0.7), ("hybla", True): (0.9, 0.8),
+    ("reno", True): (0.9, 0.8), ("cubic", True): (0.85, 0.6), ("hybla", True): (0.9, 0.8),
 }  # fmt: skip
 """What delayed ACKs leave of it."""
 
@@ -40,7 +40,12 @@ def frames(**changed: Any) -> dict[str, Any]:
         "capacity": mine[mine["snr_db"].isin(runs.FEW_SNRS_DB)],
         "codewords": codewords(),
         "traces": {
-            key: trace(1, waits_over_10_ms=0.1, acks_a_segment=0.6, growing=0.2 if key[0] == "reno" else 0.3)
+            key: trace(
+                1,
+                waits_over_10_ms=0.1 if key[2] else 0.02,
+                acks_a_segment=0.6,
+                growing=0.2 if key[0] == "reno" else 0.3,
+            )
             for key in itertools.product(ALGORITHMS, (ON, OFF), (False, True), map(float, SNRS_DB))
         },
         "growth": growth(1.5),
@@ -67,10 +72,13 @@ def sessions() -> pd.DataFrame:
             "goodput_bps": goodput_bps * more, "sent_pkts": 40_000.0, "lost_pkts": 900.0, "dropped_pkts": 0.0,
             "late_pkts": 0.0 if ordered else 20_000.0,
             "retransmissions_pkts": _between(RETRANSMISSIONS[control], snr_db) * more, "timeouts": 40.0 * signs,
+            "retransmitted_pkts": 2000.0 * signs, "spurious_pkts": 1600.0 * signs,
+            "spurious_of_retransmitted_ratio": 0.8, "link_of_lost_ratio": 1.0,
             "recoveries": 300.0, "undos": 0.0, "duplicate_acks_ratio": (0.1 if ordered else 0.4) * signs,
             "spurious_ratio": 0.04 * signs,
             "timeout_retransmissions_ratio": (0.02 if on else 0.01) * more,
-            "acks_per_segment_ratio": 0.6 if on else 1.0, "long_waits_ratio": 0.1, "srtt_us": 220e3,
+            "acks_per_segment_ratio": 0.6 if on else 1.0, "long_waits_ratio": 0.1,
+            "srtt_us": (230e3 if on else 220e3) * more,
             "rttvar_us": (15e3 if on else 20e3) * more, "rto_us": (380e3 if on else 420e3) * more, "cwnd_pkts": 20.0,
             "timeouts_ratio": 0.001 * signs, "late_ratio": 0.0 if ordered else 0.5,
             "lost_ratio": 0.04 * (0.1 ** ((snr_db - 7) / 6)) * (1 + 0.001 * seed), "cpu_s": 3.0,

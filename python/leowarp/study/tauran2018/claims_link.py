@@ -156,9 +156,11 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
-# Implements claim 4.12 of tauran2018 (figure 5).
+# Implements claim 4.12 of tauran2018 (text).
 def resequencing_helps(frames: Frames) -> Outcome:
     """Goodput with resequencing over that without, paired by SNR and seed: the same fading for both.
+
+    The study says it of sessions with delayed ACKs. Those without stand beside them.
 
     Returns
     -------
@@ -176,13 +178,14 @@ def resequencing_helps(frames: Frames) -> Outcome:
         # does.
         both = pd.DataFrame({"ordered": ordered, "shuffled": shuffled}).dropna()
         ratio = middle(both["ordered"] / both["shuffled"])
-        parts[f"{control}, {delayed}"] = ratio.above(1.0)
-        doubled &= ratio.known and ratio.median >= 2
+        if delayed == ON:
+            parts[control] = ratio.above(1.0)
+            doubled &= ratio.known and ratio.median >= 2
         lines.append(f"{ev.label(control)}, {delayed}: {ratio.text(1, 2)}")
         numbers[f"{control}_{delayed}_ratio"] = ratio.numbers()
     text = (
-        f"goodput with resequencing over without, all SNRs and seeds: {'; '.join(lines)} (twice everywhere: "
-        f"{'yes' if doubled else 'no'})"
+        f"goodput with resequencing over without, all SNRs and seeds: {'; '.join(lines)} (twice, both with delayed "
+        f"ACKs: {'yes' if doubled else 'no'})"
     )
     cause = ""
     if not all(parts.values()):
@@ -209,8 +212,9 @@ CLAIMS = (
           f"{SESSION} Without resequencing, NewReno and CUBIC, delayed ACKs on and off: (a) at every SNR 10 duplicate "
           "ACKs or more and 1 spurious retransmission or more per 100 packets sent; (b) each at 13 dB 80 % or more of "
           "that at 7 dB (50 % is given too). All: holds; some: partly.", ("sessions",), signs_of_loss_stay),
-    Claim("4.12", "With resequencing performance is above that without, delayed ACKs or not.", "5",
-          f"{SESSION} Goodput with over without, same SNR and seed; of all such pairs the median and its interval "
-          "above 1 (2 is given too), for NewReno and CUBIC, delayed ACKs on and off. All four: holds; some: partly.",
+    Claim("4.12", "With resequencing TCP's performance stays above that without, even with delayed ACKs.", "text",
+          f"{SESSION} Delayed ACKs on: goodput with over without, same SNR and seed; of all such pairs the median and "
+          "its interval above 1 (2 is given too), for NewReno and CUBIC. Both: holds; one: partly. The same with "
+          "delayed ACKs off is given too.",
           ("sessions",), resequencing_helps),
 )  # fmt: skip

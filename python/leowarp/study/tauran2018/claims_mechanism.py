@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims of the study's section on causes: HARQ's rounds in waits, phases of growth, duplicate ACKs (4.13 to 4.15)."""
+"""Claims of the study's section on causes (4.13 to 4.15, 4.20): waits of ACKs, phases of growth, duplicate ACKs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from leowarp.study.tauran2018.evidence import Frames
 from leowarp.study.tauran2018.runs import LABELS, ON
 
 ROUND_MS = 20.0
-"""From one transmission of HARQ to the next: the study's 10, 30, 50 and 70 ms."""
+"""From one transmission of HARQ to the next. The study has 10 ms without and 70 ms with three retransmissions; evenly
+spaced is our reading."""
+WAIT_MS = 10.0
+"""The study's limit of a long wait (claim 4.10)."""
 NEAR_MS = 2.5
 """A wait so near to a round counts as one: the packets of a burst begin some tenths of a ms after each other."""
 TIMER_MS = 38.0
@@ -123,6 +126,46 @@ def fewer_duplicate_acks(frames: Frames) -> Outcome:
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
+# Implements claim 4.20 of tauran2018 (text).
+def resequencing_makes_pairs_wait(frames: Frames) -> Outcome:
+    """Share of pairs whose second packet came `WAIT_MS` or more after the first: with resequencing less without.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `<name>_difference`, median over SNRs with its interval, 0.1 is 10 more per 100 pairs;
+        `<name>_ordered_ratio` and `<name>_shuffled_ratio`, a value an SNR.
+    """
+    parts, lines, numbers = {}, [], {}
+    doubled = True
+    for name in ("reno", "cubic"):
+        ordered, shuffled = (
+            [trace.long_pairs_ratio(WAIT_MS) for trace in ev.traces(frames, name, resequencing=order, delayed_ack=ON)]
+            for order in (True, False)
+        )
+        # Pairs of the same SNR, as in claim 4.14.
+        difference = middle([more - less for more, less in zip(ordered, shuffled, strict=True)])
+        parts[name] = difference.above(0.0)
+        doubled &= middle(ordered).median >= 2 * middle(shuffled).median
+        lines.append(
+            f"{ev.label(name)} {middle(ordered).text(100, 1)} and {middle(shuffled).text(100, 1)} %, by SNR "
+            f"{difference.text(100, 1)}"
+        )
+        numbers |= {
+            f"{name}_difference": difference.numbers(),
+            f"{name}_ordered_ratio": ordered,
+            f"{name}_shuffled_ratio": shuffled,
+        }
+    text = (
+        f"pairs whose second packet came {WAIT_MS:g} ms or more after the first, with resequencing and without: "
+        f"{'; '.join(lines)} percentage points more (twice as many, both: {'yes' if doubled else 'no'})"
+    )
+    cause = ""
+    if not all(parts.values()):
+        cause = "; ".join(ev.held_back_text(frames, name) for name in ("reno", "cubic"))
+    return Outcome(holds_if(parts), text, numbers, cause)
+
+
 CLAIMS = (
     Claim("4.13", "The wait between two packets of a delayed ACK is often proportional to the time of an additional "
           "HARQ transmission.", "text",
@@ -139,4 +182,10 @@ CLAIMS = (
           f"{SESSION} Duplicate ACKs per packet sent, with resequencing less without, same SNR and seed; of all such "
           "pairs the median's interval below 0 (half as many is given too), for NewReno and CUBIC, delayed ACKs on and "
           "off. All four: holds; some: partly.", ("sessions",), fewer_duplicate_acks),
+    Claim("4.20", "The reordering mechanism is why the wait between the two packets of a delayed ACK is significant.",
+          "text",
+          f"ACKs of two segments, delayed ACKs on, seed 1: share of those whose first segment had waited for "
+          f"{WAIT_MS:g} ms or more, with resequencing less without, at the same SNR. Over SNRs the interval of the "
+          "difference above 0 (twice as many is given too). NewReno and CUBIC: holds; one: partly.", ("traces",),
+          resequencing_makes_pairs_wait),
 )  # fmt: skip

@@ -21,6 +21,8 @@ COLUMNS = {
     "dropped_pkts": "flow0_lost_queue_pkts",
     "late_pkts": "flow0_late_pkts",
     "retransmissions_pkts": "flow0_sender_retransmissions_pkts",
+    "retransmitted_pkts": "flow0_retransmissions_pkts",
+    "spurious_pkts": "flow0_spurious_retransmissions_pkts",
     "timeouts": "flow0_timeouts",
     "recoveries": "flow0_sender_recoveries",
     "undos": "flow0_sender_undos",
@@ -34,7 +36,8 @@ COLUMNS = {
     "rto_us": "flow0_rto_p50_us",
     "cwnd_pkts": "flow0_cwnd_p50_pkts",
 }
-"""What each session's row has, by the name in `summary.json`."""
+"""What each session's row has, by the name in `summary.json`. Retransmissions are those that the sender counted;
+retransmitted and spurious packets are counted from the trace."""
 
 
 def sessions(rows: pd.DataFrame) -> pd.DataFrame:
@@ -42,6 +45,7 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
 
     Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed`, those of `COLUMNS`, and per packet
     sent `timeouts_ratio`, `lost_ratio` (by the link, of packets that it got), `late_ratio` (overtaken on their way).
+    `spurious_of_retransmitted_ratio` and `link_of_lost_ratio` are shares; nan without a retransmission or a loss.
 
     Raises
     ------
@@ -63,6 +67,8 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
     frame["late_ratio"] = frame["late_pkts"] / frame["sent_pkts"]
     # Of what the link got: packets that its queue dropped never met the channel.
     frame["lost_ratio"] = frame["lost_pkts"] / (frame["sent_pkts"] - frame["dropped_pkts"])
+    frame["spurious_of_retransmitted_ratio"] = frame["spurious_pkts"] / frame["retransmitted_pkts"]
+    frame["link_of_lost_ratio"] = frame["lost_pkts"] / (frame["lost_pkts"] + frame["dropped_pkts"])
     return frame.reset_index(drop=True)
 
 
