@@ -108,8 +108,9 @@ def costs_with_resequencing(frames: Frames) -> Outcome:
     }
     parts = {f"{ev.label(name)} loses": cost.below(0.0) for name, cost in all_snrs.items()}
     # "Greatly", in figures: a tenth in the median.
-    parts |= {f"{ev.label(name)} greatly": cost.known and cost.median <= -GREATLY_RATIO
-              for name, cost in all_snrs.items()}  # fmt: skip
+    parts |= {
+        f"{ev.label(name)} greatly": cost.known and cost.median <= -GREATLY_RATIO for name, cost in all_snrs.items()
+    }
     # "Most": the larger loss in the median, whatever the other algorithm has.
     parts["CUBIC most, at high SNR"] = high["cubic"].below(0.0) and high["cubic"].median < high["reno"].median
     text = (
