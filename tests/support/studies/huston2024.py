@@ -23,7 +23,7 @@ SLOTS_BPS = (250e6, 350e6, 200e6, 250e6, 250e6)
 GOODPUT_BPS = {
     "reno": 30e6, "cubic": 45e6, "bbr": 220e6, "bbr_handover": 240e6, "cubic_handover": 90e6,
     "bbr_handover-defer": 240e6, "cubic_handover-marks": 200e6, "dctcp-ecn-fq_codel": 100e6,
-    "cubic-ecn-fq_codel": 45e6, "cubic-nosack": 15e6, "bbr3": 215e6, "bbr3_handover": 225e6,
+    "cubic-ecn-fq_codel": 45e6, "cubic-nosack": 15e6, "cubic-fq_codel": 40e6, "bbr3": 215e6, "bbr3_handover": 225e6,
 }  # fmt: skip
 """At peak, as the study says or proposes; those it does not name get what CUBIC gets."""
 
@@ -60,6 +60,7 @@ def parts_of(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Data sets that are a part of the sessions."""
     return {
         "off-peak": rows[rows["preset"] == OFF_PEAK],
+        "clean": rows[rows["preset"] == CLEAN_PEAK],
         "aware": rows[rows["variant"].str.contains("_handover")],
         "bbr3": rows[rows["variant"].str.startswith("bbr3")],
     }
@@ -122,7 +123,8 @@ def sessions(goodput_bps: dict[str, float] | None = None) -> pd.DataFrame:
                 "variant": variant, "preset": preset, "seed": seed, "goodput_bps": rate_bps * (1 + 0.01 * seed),
                 "rtt_p99_ns": 90e6 + seed * 1e6, "rtt_p50_ns": 40e6, "recovery_p50_ns": 0.4e9 + seed * 1e7,
                 "recovered_ratio": 1.0, "retransmissions_pkts": 80.0 if aware else 100.0, "spurious_pkts": 1.0,
-                "sent_pkts": 100_000.0, "lost_pkts": 99.0, "recoveries": 12.0, "undos": 0.0, "timeouts": 1.0,
+                "sent_pkts": 100_000.0, "lost_pkts": 99.0, "recoveries": 12.0, "undos": 0.0,
+                "timeouts": 4.0 if variant.endswith("-nosack") else 1.0,
                 "marked_pkts": 0.0, "cwnd_p50_pkts": 300.0, "dropped_loss_pkts": 94.0,
                 "dropped_queue_pkts": 1.0 if variant.endswith("-fq") else 5.0,
                 "retransmitted_ratio": 0.001, "cpu_s": 3.0,
@@ -131,8 +133,9 @@ def sessions(goodput_bps: dict[str, float] | None = None) -> pd.DataFrame:
 
 
 def traces() -> dict[tuple[str, str], list[Trace]]:
-    """Traces of the main variants, the cures, the proposals and BBR of version 3."""
+    """Traces of the main variants, the cures, the proposals, BBR of version 3, and CUBIC without SACK."""
     keys = [(variant.name, preset) for variant in variants.MAIN for preset in (PEAK, OFF_PEAK)]
+    keys += [("cubic-nosack", PEAK)]
     keys += [(variant.name, PEAK) for variant in (*variants.CURES, *variants.PROPOSALS, *variants.BBR3)]
     return {key: [trace(*key, seed) for seed in range(1, SEEDS + 1)] for key in keys}
 
@@ -144,7 +147,8 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
     Others: 240 Mbit/s at first, 50 within the second after, then their own rate; a cut at each reconfiguration but the
     first two of four, where isolated losses cause it.
 
-    Off-peak there is neither that fall nor a loss.
+    Off-peak there is neither that fall nor a loss. CUBIC with SACK loses two packets more, each alone, without a cut;
+    its rate climbs from each cut on.
     """
     t_s = np.arange(0, 60, 0.5)
     changes_ns = np.array([12, 27, 42, 57]) * S
@@ -156,6 +160,8 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
         if preset == PEAK:
             goodput_bps[(t_s >= 1.5) & (t_s < 2)] = 240e6
             goodput_bps[(t_s >= 2) & (t_s < 3)] = 50e6
+        if (variant, preset) == ("cubic", PEAK):
+            goodput_bps[t_s >= 3] = climbing_bps(t_s[t_s >= 3])
     sampled_ns = np.arange(0, 60 * S, 50 * MS)
     estimate_bps = 1.04 * np.array(slots_bps)[np.searchsorted(changes_ns, sampled_ns, side="right")]
     uncut = variant.startswith("bbr") or preset == OFF_PEAK
@@ -165,6 +171,9 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
     drops = pd.DataFrame(
         {"t_ns": [int(at_s * S) - 20 * MS for at_s in cut_s], "cause": [cause[at] for at in cut_s]}, dtype="int64"
     )
+    if (variant, preset) == ("cubic", PEAK):
+        alone = pd.DataFrame({"t_ns": [20 * S, 35 * S], "cause": [2, 2]}, dtype="int64")
+        drops = pd.concat([drops, alone]).sort_values("t_ns", ignore_index=True)
     cwnd, ssthresh = window_pkts(sampled_ns / S, cut_s)
     lost = losses(drops, changes_ns)
     found = cuts(sampled_ns, cwnd, ssthresh, lost)
@@ -177,6 +186,17 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
         timeouts=after_timeouts(sampled_ns, calm, cwnd, np.full(len(cwnd), 4e4), found["t_s"].to_numpy()),
         repairing_ratio=0.05,
     )  # fmt: skip
+
+
+def climbing_bps(t_s: np.ndarray) -> np.ndarray:
+    """From 50 Mbit/s at 3 s on, 4 Mbit/s more each second; at 8, 27 and 42 s it falls to 0.6 of what it was."""
+    rate_bps, found = 50e6, []
+    for at_s in t_s.tolist():
+        if at_s in (8.0, 27.0, 42.0):
+            rate_bps *= 0.6
+        found.append(rate_bps)
+        rate_bps += 0.5 * 4e6
+    return np.array(found)
 
 
 def window_pkts(t_s: np.ndarray, cut_s: list[float]) -> tuple[np.ndarray, np.ndarray]:
@@ -234,14 +254,16 @@ def phase_rows() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def conditions(moving: str = "base", used_without_jitter: float = 1.0) -> dict[str, list[Trace]]:
-    """BBR's traces by condition: its estimate moves where `moving` does, whatever else stands still.
+def conditions(
+    moving: tuple[str, ...] = ("base", "jitter"), used_without_jitter: float = 1.0
+) -> dict[str, list[Trace]]:
+    """BBR's traces by condition: its estimate moves where any of `moving` does, whatever else stands still.
 
     `used_without_jitter`: of what it gets with jitter.
     """
     found = {}
     for name, still in questions.conditions().items():
-        rate_bps = [240e6] * 5 if moving in still else [240e6, 280e6, 220e6, 240e6, 240e6]
+        rate_bps = [240e6] * 5 if set(moving) <= set(still) else [240e6, 280e6, 220e6, 240e6, 240e6]
         factor = used_without_jitter if "jitter" in still else 1.0
         slots_bps = tuple(rate * factor for rate in rate_bps)
         found[name] = [trace("bbr", PEAK, seed, slots_bps=slots_bps) for seed in range(1, SEEDS + 1)]

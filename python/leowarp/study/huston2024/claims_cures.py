@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on cures (3.12 to 3.15, 3.17, 3.21): what the study proposes, and what it says of flows side by side."""
+"""Claims on cures (3.12 to 3.15, 3.17, 3.21, 3.29, 3.30): what the study proposes, and flows side by side."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from leowarp.study.huston2024.words import (
     recovery_text,
     with_why,
 )
-from leowarp.study.statistics import Middle, middle, paired_ratio
+from leowarp.study.statistics import Middle, middle, paired, paired_ratio
 
 
 # Implements claim 3.12 of huston2024 (text).
@@ -208,6 +208,61 @@ def bbr3_defers(frames: Frames) -> Outcome:
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
+# Implements claim 3.29 of huston2024 (text).
+def cubic_is_fairer(frames: Frames) -> Outcome:
+    """Jain's index of CUBIC beside CUBIC against that of BBR beside CUBIC, seed by seed.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `jain_difference` (CUBIC's less BBR's), `cubic_jain_index`, `bbr_jain_index`, `reno_jain_index`.
+    """
+    rows: pd.DataFrame = frames["beside"]
+    both = paired(rows, "jain_index", "cubic", "bbr")
+    fairer = middle(both["one"] - both["other"])
+    index = {name: middle(rows.loc[rows["variant"] == name, "jain_index"]) for name in ("cubic", "bbr", "reno")}
+    verdict: Verdict = "holds" if fairer.above(0.0) else "does not hold"
+    text = (
+        f"Jain's index beside a CUBIC flow: "
+        f"{', '.join(f'{ev.label(name)} {value.text(1, 2)}' for name, value in index.items())}; CUBIC's less BBR's "
+        f"{fairer.text(1, 2)} (0.1 or more: {'yes' if fairer.median >= 0.1 else 'no'})"
+    )
+    cause = "" if verdict == "holds" else f"alone: {ev.why_cut(frames, 'cubic')}. {ev.why_bbr(frames)}"
+    numbers = {"jain_difference": fairer.numbers()} | {
+        f"{name}_jain_index": value.numbers() for name, value in index.items()
+    }
+    return Outcome(verdict, text, numbers, cause)
+
+
+# Implements claim 3.30 of huston2024 (comments).
+def ecn_beats_sqm(frames: Frames) -> Outcome:
+    """CUBIC over fq_codel that marks (RFC 3168) against CUBIC over fq_codel that drops, seed by seed.
+
+    The latter is what smart queue management does with flows that have no ECN.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `ecn_alone_ratio` of goodput, `rtt_p99_ratio`, `recoveries_difference`.
+    """
+    marking, dropping = "cubic-ecn-fq_codel", "cubic-fq_codel"
+    goodput, rtt = ev.gain(frames, marking, dropping), ev.gain(frames, marking, dropping, "rtt_p99_ns")
+    fewer = ev.difference(frames, marking, dropping, "recoveries")
+    verdict: Verdict = "holds" if goodput.above(1.0) else "does not hold"
+    text = (
+        f"with ECN CUBIC over fq_codel gets {goodput.text(1, 2)} of what it gets there without (5 % more: "
+        f"{'yes' if goodput.median >= 1.05 else 'no'}); 99 % of RTT {rtt.text(1, 2)}; recoveries {fewer.text(1, 0)} "
+        "more a session"
+    )
+    cause = "" if verdict == "holds" else (
+        "RFC 3168 has a sender reduce for a mark as for a loss, and the link's own losses remain. "
+        f"{ev.what_it_did(frames, marking)}. {ev.what_it_did(frames, dropping)}"
+    )  # fmt: skip
+    numbers = {"ecn_alone_ratio": goodput.numbers(), "rtt_p99_ratio": rtt.numbers(),
+               "recoveries_difference": fewer.numbers()}  # fmt: skip
+    return Outcome(verdict, text, numbers, cause)
+
+
 # Implements claim 3.21 of huston2024 (comments).
 def pacing_mitigates(frames: Frames) -> Outcome:
     """CUBIC and Reno paced by fq against the same without: packets that queues drop, and goodput, off-peak.
@@ -260,18 +315,28 @@ CLAIMS = (
           "at most 10 % are left; (b) goodput against plain CUBIC: the interval above 1; (c) against BBR: 0.8 or more "
           "(0.5 is given too). All: holds; some: partly. DCTCP and CUBIC by RFC 3168 are given too.",
           ("sessions", "traces", "aware"), ecn_approaches_bbr),
-    Claim("3.15", "BBR version 1 starves concurrent flows that are not BBR.", "text",
+    Claim("3.15", "BBR version 1 can starve concurrent flows that are not BBR.", "text",
           "Two flows of 60 s from the server to the dish that start together, one of them CUBIC, 20 seeds. Its share "
           "of what the two have beside BBR: under 25 % (10 % is given too): holds; the interval below 50 %: partly. "
           "Beside CUBIC and Reno it is given too.", ("beside", "sessions", "traces"), bbr_starves_others),
-    Claim("3.17", "BBR version 3 with the same 15 s timer is less aggressive, and as good (proposed, unmeasured).",
-          "text",
+    Claim("3.17", "BBR version 3, intended to be less aggressive, with the same 15 s timer may answer version 1's "
+          "starving of others (proposed, unmeasured).", "text",
           f"{FEWER} On a kernel whose BBR is version 3, `bbr_handover`, which there only defers. {PAIRED} (a) a CUBIC "
           "flow beside it gets more than beside version 1: the interval above 1; (b) alone it gets 90 % of version "
-          "1's goodput or more; (c) against version 3 as it is: the interval above 1. All: holds; some: partly.",
+          "1's goodput or more; (c) against version 3 as it is: the interval above 1. All: holds; some: partly. "
+          "(b) and (c) are our own tests, of which the study says nothing: whether the cure costs goodput, and whether "
+          "its timer helps.",
           ("bbr3", "sessions", "beside", "traces", "aware"), bbr3_defers),
     Claim("3.21", "Pacing mitigates the tail drops that bursts of a sender induce.", "comments",
           f"{SESSION} Off-peak, CUBIC and Reno paced by fq against the same without. For each, seed by seed, (a) "
           "packets that queues drop: the interval of the difference below 0; (b) goodput: the interval not below 1. "
           "All: holds; some: partly. Goodput at peak is given too.", ("sessions", "off-peak"), pacing_mitigates),
+    Claim("3.29", "CUBIC shares the path's capacity with concurrent TCP sessions more fairly than BBR.", "text",
+          "Two flows of 60 s from the server to the dish that start together, one of them CUBIC, 20 seeds. Jain's "
+          "index with CUBIC as the other less that with BBR, seed by seed: the interval above 0 (0.1 is given too): "
+          "holds. Reno's is given too.", ("beside", "sessions", "traces"), cubic_is_fairer),
+    Claim("3.30", "ECN seems a better approach than smart queue management (SQM).", "comments",
+          f"{SESSION} {GOODPUT} CUBIC at peak over fq_codel with ECN of RFC 3168 against the same queue without. "
+          f"{PAIRED} The interval above 1 (1.05 is given too): holds. 99 % of RTT and recoveries are given too.",
+          ("sessions",), ecn_beats_sqm),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on causes (3.18 to 3.20 and 3.22): what the study asks or suspects, each answered by runs that change one
-thing of the path."""
+"""Claims on causes (3.18 to 3.20, 3.22 and 3.26): what the study asks or suspects, each answered by runs that change
+one thing of the path."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from leowarp.study.huston2024.words import FEWER, PAIRED, M
 from leowarp.study.statistics import Middle, middle, paired_ratio
 
 _CAPACITY_ALONE, _BASE_ALONE = condition(("base", "jitter")), condition(("capacity", "jitter"))
-"""Conditions in which one thing varies."""
+_JITTER_ALONE, _NOTHING_VARIES = condition(("capacity", "base")), condition(("capacity", "base", "jitter"))
+"""Conditions in which one thing varies, or none."""
+MOVES_RATIO = 0.05
+"""From here on the estimate moves: half of what claim 3.9 calls a revision."""
 
 
 def what_moves_it(frames: Frames) -> str:
@@ -89,6 +92,41 @@ def _kept(one: list[Trace], other: list[Trace]) -> Middle:
     return middle(
         [trace.mean_bps / trace.mean_capacity_bps / theirs[trace.seed] for trace in one if trace.seed in theirs]
     )
+
+
+# Implements claim 3.26 of huston2024 (text).
+def latency_moves_the_estimate(frames: Frames) -> Outcome:
+    """How BBR's estimate moves where jitter alone or the base delay alone varies, and where nothing does.
+
+    Jitter has no steps at reconfigurations. So the larger median counts there: from slot to slot, or within slots.
+
+    Returns
+    -------
+    Outcome
+        Numbers: `jitter_p50_ratio`, `base_p50_ratio`, `still_p50_ratio`: medians of moves, 0.1 is 10 %.
+    """
+    by_condition: dict[str, list[Trace]] = frames["conditions"]
+    jitter, base, still = (
+        ev.estimate_moves(by_condition[name]) for name in (_JITTER_ALONE, _BASE_ALONE, _NOTHING_VARIES)
+    )
+    floor, every = (max(float(np.median(moves.across)), float(np.median(moves.within))) for moves in (still, jitter))
+    stepped = float(np.median(base.across))
+    # 5 % and more than with nothing that varies: what the estimate does by itself, as when it probes, is no confusion.
+    parts = {
+        "jitter alone moves it": every >= MOVES_RATIO and every > floor,
+        "steps of the base delay alone move it": stepped >= MOVES_RATIO and stepped > float(np.median(base.within)),
+    }
+    text = (
+        f"its estimate moves in the median by {every:.1%} where jitter alone varies, by {stepped:.1%} across "
+        f"reconfigurations where the base delay alone steps ({np.median(base.within):.1%} within slots), by "
+        f"{floor:.1%} where nothing varies (10 % by either: {'yes' if max(every, stepped) >= 0.1 else 'no'})"
+    )
+    cause = "" if all(parts.values()) else (
+        "BBR's bandwidth estimate is the largest delivery rate of ten round trips, in which no RTT has a part "
+        f"(bbr_update_bw in tcp_bbr.c){what_moves_it(frames)}"
+    )  # fmt: skip
+    numbers = {"jitter_p50_ratio": every, "base_p50_ratio": stepped, "still_p50_ratio": floor}
+    return Outcome(holds_if(parts), text, numbers, cause)
 
 
 # Implements claim 3.19 of huston2024 (text).
@@ -214,20 +252,28 @@ CLAIMS = (
           "base delay alone steps its estimate moves by 5 % or more across reconfigurations, in the median, and by "
           "more than within slots. Both: holds; one: partly. Where capacity alone varies is given too.",
           ("conditions",), bbr_judges_by_the_minimum),
-    Claim("3.19", "Other customers' flows, and not Starlink's management of flows, make CUBIC slow at peak (asked).",
+    Claim("3.26", "BBR likely takes variance in latency for queue formation or its absence, and alters its estimate: "
+          "jitter and 15 s shifts can confuse it.", "text",
+          "BBR at peak, 60 s, 6 seeds, capacity still. (a) Where jitter alone varies its estimate moves by 5 % or more "
+          "in the median, from slot to slot or within slots, and by more than where nothing varies; (b) where the "
+          "base delay alone steps, by 5 % or more across reconfigurations and by more than within slots (10 % by "
+          "either is given too). Both: holds; one: partly.", ("conditions",), latency_moves_the_estimate),
+    Claim("3.19", "Starlink's flow management or other concurrent flows make CUBIC slow at peak (asked, not answered).",
           "text",
           "CUBIC and BBR, 60 s, 6 seeds, beside 2, 4 or 8 CUBIC flows of others that start with it and share its "
           "queue; isolated loss as off-peak. At one of these numbers (a) CUBIC alone off-peak gets 2.5 to 5 times as "
           "much; (b) BBR keeps 70 % of its off-peak rate; (c) BBR gets 2.5 times CUBIC's or more. All: holds; some: "
-          "partly. The number is free, so that (a) alone says nothing.",
+          "partly. The number is free, so that (a) alone says nothing. Only the second of the two answers is tested: "
+          "nothing here manages flows.",
           ("shared", "sessions"), others_make_the_peak),
-    Claim("3.20", "In transport terms QUIC is just TCP: with CUBIC it behaves like any CUBIC session.", "comments",
+    Claim("3.20", "In transport terms QUIC is just TCP: with CUBIC it behaves like any CUBIC session. The few that "
+          "use BBR behave like BBR.", "comments",
           "The study `programs` over the same profile: median goodput of ngtcp2 and of quinn, both with CUBIC, within "
           "25 % of the kernel's CUBIC (its claim 6.9). Both: holds; one: partly. No QUIC stack with BBR is run there, "
           "so that the other half (with BBR it behaves like BBR) is not tested.",
           ("programs",), quic_is_tcp),
-    Claim("3.22", "A smoothed RTT above the smallest, and its deviation, lower TCP's rate below what is available.",
-          "text",
+    Claim("3.22", "TCP may operate with an RTT estimate, smoothed and with its deviation, above the smallest; this may "
+          "lower its rate below what is available.", "text",
           f"{FEWER} CUBIC at peak with jitter against CUBIC without. {PAIRED} (a) with the same smallest RTT: the "
           "interval below 1; (b) with the same mean delay: below 1. Both: holds; one: partly. Without isolated loss "
           "it is given too.", ("jitter", "sessions"), jitter_lowers_the_rate),

@@ -95,7 +95,7 @@ def parts(*, bbr3: bool = True) -> tuple[Part, ...]:
     return (
         _pings("flood", "figures 3 to 5", FLOOD_S, FLOOD_SEEDS, (REGULAR, ANSWERED)),
         _pings("paced", "long-term loss", PACED_S, PACED_SEEDS, ()),
-        _sessions("main", "figures 6 to 9, the study's three", MAIN, both, keep=True),
+        _sessions("main", "Reno, CUBIC, BBR; figures 6 to 9 are CUBIC's and BBR's", MAIN, both, keep=True),
         _sessions("cures", "cures for handovers, ECN of RFC 3168", CURES, both, keep=True),
         _sessions("proposals", "what the study proposes, and no more", PROPOSALS, both, keep=True, seeds=NEW_SEEDS),
         _sessions("others", "other queues, pacing by fq", OTHERS, both, keep=False),
@@ -170,7 +170,7 @@ def _beside(name: str, variants: Sequence[Variant], seeds: int) -> Part:
 
 
 def _losses() -> Part:
-    """The study's three over isolated loss, both ways alike: what results owe to that number of the profile."""
+    """Reno, CUBIC and BBR over isolated loss, both ways alike: what results owe to that number of the profile."""
     made = content("losses", TCP_SCENARIO, {}, LOSS_SEEDS)
     made["parameters"]["flows.0.congestion_control"] = {
         "label": "congestion_control",

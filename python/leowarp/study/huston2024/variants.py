@@ -36,7 +36,7 @@ class Variant:
 
     @property
     def plain(self) -> str:
-        """The one of the study's own three of which this changes something."""
+        """The one of `MAIN` of which this changes something."""
         # DCTCP grows its window as Reno does (tcp_reno_cong_avoid).
         own = self.congestion_control.removesuffix("_handover")
         return "reno" if own == "dctcp" else own
@@ -48,11 +48,11 @@ def _aqm(discipline: str, *, ecn: bool = True) -> dict[str, Any]:
 
 
 MAIN = (
-    Variant("reno", "Reno", "reno", {}, "the study"),
+    Variant("reno", "Reno", "reno", {}, "the study names it, and shows no session"),
     Variant("cubic", "CUBIC", "cubic", {}, "the study"),
     Variant("bbr", "BBR", "bbr", {}, "the study"),
 )
-"""The study's own three, at peak and off-peak, of which the traces are kept."""
+"""Reno, CUBIC and BBR, at peak and off-peak, of which the traces are kept. The study shows no session of Reno's."""
 
 CURES = (
     Variant("bbr_handover", "BBR, handover-aware", "bbr_handover", {}, "beyond claim 3.12"),
@@ -69,7 +69,7 @@ _STEP = {"access.queue_parameters": {"ce_threshold": "5 ms"}}
 PROPOSALS = (
     Variant("bbr_handover-defer", "BBR, defers only", "bbr_handover", _DEFER, "claim 3.12 as written"),
     Variant("cubic_handover-marks", "CUBIC, marks only, fq_codel", "cubic_handover", _aqm("fq_codel") | _MARKS,
-            "claim 3.14 as written"),
+            "claim 3.14: our reading of \"differentiate\""),
     Variant("dctcp-ecn-fq_codel", "DCTCP, fq_codel above 5 ms", "dctcp", _aqm("fq_codel") | _STEP,
             "another response to marks"),
 )  # fmt: skip
