@@ -125,7 +125,7 @@ class Mobile(QueueKeys, FollowsConstellation):
         "all bits sent, in steps of 100 ms, as if every codeword were used.",
         False,
     )
-    # tauran2018: 10 ms without a retransmission, 30, 50 and 70 ms with one, two and three.
+    # tauran2018: 10 ms without a retransmission, 70 ms with three; evenly spaced is our reading.
     first_delay_ns: int = quantity(
         units.TIME, "From the begin of a transmission to its decoding, propagation included.", "10 ms", low="0 s",
         high="10 s",

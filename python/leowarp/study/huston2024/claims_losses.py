@@ -217,8 +217,8 @@ CLAIMS = (
           f"from reconfigurations, with no other loss within {WITHIN_S:g} s. The share of them that a cut of the "
           f"window (a timeout is one) follows within {WITHIN_S:g} s: (a) with SACK under one half (a quarter is given "
           "too), (b) and less than without; (c) timeouts a session, seed by seed, with SACK less without: the interval "
-          "below 0 (the comments: \"without stopping the flow and reverting to slow start\"). All: holds; some: partly.",
-          ("sessions", "traces"), sack_distinguishes),
+          "below 0 (the comments: \"without stopping the flow and reverting to slow start\"). All: holds; some: "
+          "partly.", ("sessions", "traces"), sack_distinguishes),
     Claim("3.24", "BBR maintains its sending rate in the face of individual packet losses.", "text",
           f"One flow of 60 s at peak, 5 seeds. {GOODPUT} {PAIRED} At 0.4 % of isolated loss in each direction over "
           "none: (a) BBR 0.9 or more (0.95 is given too), (b) CUBIC and (c) Reno less. All: holds; some: partly.",
