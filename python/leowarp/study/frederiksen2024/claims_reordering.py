@@ -21,7 +21,7 @@ from leowarp.study.frederiksen2024.words import NONE_TO_TEST, changes_text, each
 def reordering_by_shorter_routes(sample: Sample) -> Outcome:
     """How many changes with late packets go to a shorter path, and how many packets are late.
 
-    The paper names two causes, "a lower propagation time" and "a lower load, and thus shorter buffers"; the second is
+    The paper has "a lower load, and thus shorter buffers" as a second cause, in networks with load-balancing routing:
     claim 1.24.
 
     Returns
@@ -211,9 +211,10 @@ CLAIMS = (
     Claim("1.18", "Reordering happens because the new route has a lower propagation time, and concerns hundreds of "
           "packets.", "II",
           "Over changes with late packets of the three runs: the new path's propagation is shorter in 90 % or more; "
-          "more than half of them have 100 late packets or more (30 is given too). One of them: partly. The paper's "
-          "second cause is claim 1.24.", ALGORITHMS, reordering_by_shorter_routes),
-    Claim("1.19", "Raising the duplicate-ACK threshold cannot absorb it without breaking loss detection.", "II",
+          "more than half of them have 100 late packets or more (30 is given too). One of them: partly. Shorter "
+          "buffers are claim 1.24.", ALGORITHMS, reordering_by_shorter_routes),
+    Claim("1.19", "Raising the duplicate-ACK threshold cannot absorb it without completely breaking congestion control "
+          "and loss detection.", "II",
           "CUBIC with net.ipv4.tcp_reordering and tcp_max_reordering = 300. Absorbed: classic TCP keeps at most 10 % "
           "of its spurious retransmissions. Broken: classic TCP has more timeouts at 300 than at 3, or takes twice as "
           "long (median; 1.5 times is given too) to repair a loss, with a full-rate flow over ISLs that lose 0.001 %, "
@@ -224,7 +225,8 @@ CLAIMS = (
           "The three scenarios with CUBIC: no packet is late but those that a route change explains "
           "(metrics/causes.py), though the path's delay steps. In some scenarios: partly.",
           SCENARIOS, delay_steps_reorder_nothing),
-    Claim("1.24", "Reordering also happens because the new route has a lower load, and thus shorter buffers.", "II",
+    Claim("1.24", "In load-balanced networks a lower load, thus shorter buffers, also causes reordering; here too.",
+          "II",
           "Over changes with late packets of the three runs: the wait in the queue left behind, less that in the "
           "queue met, is more than what the paths differ by in propagation. In more than half: holds; in some: partly.",
           ALGORITHMS, reordering_by_shorter_queues),

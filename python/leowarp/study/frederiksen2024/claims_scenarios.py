@@ -2,7 +2,7 @@
 """Claims on the three scenarios: RTT, goodput, long-term throughput (1.12 to 1.16, 1.23).
 
 As in `claims_steady`. Goodput is read at both ends where a claim is on its variation: in order at the receiver, which
-is what an application gets, and acknowledged at the sender, which is what the study's `ss` shows.
+is what an application gets, and acknowledged at the sender. The study samples goodput at 20 Hz, and does not say where.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def significant_drops(sample: Sample) -> Outcome:
     )
 
 
-# Implements claim 1.16 of frederiksen2024 (figure 9b).
+# Implements claim 1.16 of frederiksen2024 (figure 9b, section IV).
 def comparable_means(sample: Sample) -> Outcome:
     """CUBIC's mean goodput in the three scenarios: against each other, the payload rate, and runs without changes.
 
@@ -254,7 +254,8 @@ CLAIMS = (
           "1 %, and more often with 9 planes. All three: holds; some: partly. In order at the receiver and "
           "acknowledged at the sender; if the two differ: partly. Below 90 % and runs without route changes are given "
           "too.", (*SCENARIOS, *map(control_slug, ("cubic", "nine-planes"))), significant_drops),
-    Claim("1.16", "Mean goodput is comparable in the three; long-term throughput is almost unaffected.", "9b",
+    Claim("1.16", "Mean goodput is comparable in the three; long-term throughput is almost unaffected.",
+          "figure 9b, section IV",
           "CUBIC's mean in-order goodput after 10 s: largest over smallest within 5 % (10 % is given too), each at 95 "
           "% of the payload rate or more, each at 98 % of the mean without route changes or more. Some: partly. BBR: "
           "claim 1.23.", (*SCENARIOS, *map(control_slug, SCENARIOS)), comparable_means),

@@ -24,7 +24,7 @@ from leowarp.study.frederiksen2024.words import (
 )
 
 
-# Implements claim 1.1 of frederiksen2024 (text).
+# Implements claim 1.1 of frederiksen2024 (section III).
 def path_delay_span(sample: Sample) -> Outcome:
     """max - min of the propagation delay of the forward path over the run, ground links included, in each scenario.
 
@@ -223,11 +223,11 @@ def changes_a_minute(sample: Sample) -> Outcome:
 
 CLAIMS = (
     Claim("1.1", "Propagation delay along the path varies by less than 2.5 ms (max - min) in each of the three "
-          "scenarios.", "text",
+          "scenarios.", "III",
           "Sum of the delays in force on the links of the forward path, ground links included, over the whole run; "
           "max - min < 2.5 ms in each scenario. Partly: in some. The ISLs alone are given beside it.",
           SCENARIOS, path_delay_span),
-    Claim("1.2", "Reno's goodput suffers most from route changes.", "4",
+    Claim("1.2", "Reno's goodput suffers most from reordering events.", "4",
           "In-order goodput in 50 ms bins after 10 s. (a) Reno has the lowest mean; (b) against the same run without "
           "route changes Reno loses the largest share of its mean, and 1 % at least; (c) Reno misses the largest "
           "share, in the 5 s after route changes, of what the second before each would have given. All: holds; some: "

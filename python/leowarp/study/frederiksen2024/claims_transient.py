@@ -305,7 +305,7 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
     )
 
 
-# Implements claim 1.17 of frederiksen2024 (figure 7).
+# Implements claim 1.17 of frederiksen2024 (section I).
 def transient_length(sample: Sample) -> Outcome:
     """For how long goodput is below 90 % of what it was, over all changes with late packets of the three runs.
 
@@ -410,7 +410,7 @@ def _gap_text(sample: Sample) -> str:
 
 
 CLAIMS = (
-    Claim("1.6", "All three show significant drops of goodput right after some route changes.", "6",
+    Claim("1.6", "All three show periodic and significant drops of goodput right after some route changes.", "6",
           "In-order goodput, for each of the three: (a) after 2 route changes at least, and after 10 % of them, some "
           "50 ms bin in the 2 s after is below 50 % of the mean of the second before (below 10 % is given too); (b) "
           "that is more than twice as frequent as in the same run without route changes; (c) it happens after a "
@@ -440,7 +440,7 @@ CLAIMS = (
           "(b) paced above the links' rate more than half of the time; (c) packets in flight at 95 % of the window or "
           "more for more than half; (d) window over estimated BDP (its own bandwidth x smallest RTT) within 0.5 of 3. "
           "All: holds; some: partly.", ("bbr",), bbr_held_by_window),
-    Claim("1.17", "A transient lasts between a few hundred milliseconds and a couple of seconds.", "7",
+    Claim("1.17", "A transient lasts between a few hundred milliseconds and a couple of seconds.", "I",
           f"Over {LATE} after which in-order goodput fell under 90 % of the second before: time until 3 bins of 50 ms "
           "in a row are back at 90 %. The median is within 0.2 to 2.5 s and so are more than half (0.1 to 5 s too is "
           "given).", ALGORITHMS, transient_length),
