@@ -92,7 +92,8 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
 
 
 def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[str, Any]]]:
-    """(name, runs by the slug that claims use) of each condition; the first has all runs, those of claim 1.19 as well.
+    """(name, runs by the slug that claims use) of each condition; the first has all runs, those of claims 1.19 and 1.28 as
+    well.
 
     Parameters
     ----------
@@ -106,7 +107,8 @@ def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[s
         if not condition.key:
             samples.append((condition.name, dict(views)))
             continue
-        sample = {slug: views[condition.slug(slug)] for slug in condition.slugs if condition.slug(slug) in views}
+        own = (*condition.slugs, *(map(runs.ordered_slug, runs.ALGORITHMS) if condition.has_ordered else ()))
+        sample = {slug: views[condition.slug(slug)] for slug in own if condition.slug(slug) in views}
         for slug in runs.EVERY:
             control = runs.control_slug(slug)
             name = control if not condition.controls_of else f"{condition.controls_of}-{control}"

@@ -52,6 +52,8 @@ UNCHANGING = {"routing.interval": "1 d", "routing.link_interval": "1 d"}
 """The control: the hops and delays of the first instant for the whole run, so that no route changes."""
 # A fifth of a run: the queues of CUBIC and Reno overflow some times in it.
 CONTROL_DURATION = "200 s"
+ORDERED = {"cures.move_queue": "kept", "cures.hold": True}
+"""The network keeps the order at route changes, with the least wait: the oracle of the study `cures`."""
 QUICK_DURATION = "200 s"
 """Length of every run of a quick reproduction: six route updates, and some overflows of each algorithm's queue."""
 
@@ -63,6 +65,15 @@ def control_slug(slug: str) -> str:
     'cubic-unchanging'
     """
     return f"{slug}-unchanging"
+
+
+def ordered_slug(slug: str) -> str:
+    """Slug of the same run over a network that keeps the order at route changes.
+
+    >>> ordered_slug("cubic")
+    'cubic-ordered'
+    """
+    return f"{slug}-ordered"
 
 
 @dataclass(frozen=True)
@@ -88,6 +99,8 @@ class Condition:
         checked.
     is_stack : bool
         One of the three in which every claim is checked.
+    has_ordered : bool
+        Whether its three algorithms also run over a network that keeps the order (`ORDERED`).
     """
 
     key: str
@@ -98,11 +111,14 @@ class Condition:
     example: str | None = None
     controls_of: str | None = ""
     is_stack: bool = False
+    has_ordered: bool = False
 
     def runs(self) -> tuple[ExampleRun, ...]:
-        """Its runs, then their controls."""
+        """Its runs, then their controls, then those over a network that keeps the order."""
         mine = tuple(self._run(run) for run in CORE if run.slug in self.slugs)
-        return (*mine, *(self._control(run) for run in mine)) if self.controls_of == self.key else mine
+        controls = tuple(self._control(run) for run in mine) if self.controls_of == self.key else ()
+        three = tuple(map(self.slug, ALGORITHMS)) if self.has_ordered else ()
+        return (*mine, *controls, *(self._ordered(run) for run in mine if run.slug in three))
 
     def slug(self, slug: str) -> str:
         """The slug of one of its runs among all runs.
@@ -125,6 +141,10 @@ class Condition:
         keys = {**run.set, **UNCHANGING, "run.duration": CONTROL_DURATION}
         return ExampleRun(control_slug(run.slug), run.example, keys, f"{run.why}, without route changes")
 
+    @staticmethod
+    def _ordered(run: ExampleRun) -> ExampleRun:
+        return ExampleRun(ordered_slug(run.slug), run.example, {**run.set, **ORDERED}, f"{run.why}, order kept")
+
 
 EVERY = tuple(run.slug for run in CORE)
 STAGGERED = {"routing.update": "staggered", "routing.update_order": "random", "routing.update_delay": "100 ms",
@@ -132,10 +152,10 @@ STAGGERED = {"routing.update": "staggered", "routing.update_order": "random", "r
 """As the study's emulator switches routes (main.go): forward entries in the random order of a Go map, then those of the
 way back. 100 ms for each `podman exec` is ours: the paper and the code do not say how long one took."""
 
-STUDY = Condition("", "Linux", "as it comes", EVERY, is_stack=True)
+STUDY = Condition("", "Linux", "as it comes", EVERY, is_stack=True, has_ordered=True)
 CLASSIC_TCP = Condition(
     "classic", "classic TCP", "no RACK, DSACK, timestamps, F-RTO", EVERY, example=CLASSIC,
-    controls_of="classic", is_stack=True,
+    controls_of="classic", is_stack=True, has_ordered=True,
 )  # fmt: skip
 EMULATOR_LINKS = Condition(
     "emulator", "emulator's links", "links as the study's emulator made them", EVERY, example=EMULATOR,
@@ -197,9 +217,36 @@ THRESHOLD_RUNS = (
 )  # fmt: skip
 """For claim 1.19: does the threshold absorb the reordering, and is a real loss still found without a timeout?"""
 
+CAPACITY_SENDERS = ("cubic", "bbr")
+CAPACITIES_MBPS = (25, 400)
+"""Beside the study's 100 Mbit/s, a quarter and four times as much."""
+# Ten route updates. 400 Mbit/s for 300 s is as many packets as a run of 1200 s.
+CAPACITY_DURATION = "300 s"
+
+
+def capacity_slug(sender: str, capacity_mbps: int) -> str:
+    """Slug of a sender's run over links of some capacity; at 100 Mbit/s that of the study's own run.
+
+    >>> capacity_slug("bbr", 400), capacity_slug("bbr", 100)
+    ('capacity-400-bbr', 'bbr')
+    """
+    return sender if capacity_mbps == 100 else f"capacity-{capacity_mbps}-{sender}"
+
+
+CAPACITY_RUNS = tuple(
+    ExampleRun(
+        capacity_slug(sender, capacity_mbps), BASE,
+        {CC: sender, "isl.rate": f"{capacity_mbps} Mbit/s", "ground.rate": f"{capacity_mbps} Mbit/s",
+         "run.duration": CAPACITY_DURATION},
+        f"baseline, {label}, links of {capacity_mbps} Mbit/s",
+    )
+    for capacity_mbps in CAPACITIES_MBPS for sender, label in zip(CAPACITY_SENDERS, ("CUBIC", "BBR"), strict=True)
+)  # fmt: skip
+"""For claim 1.28: are more packets late where the links carry more?"""
+
 
 def all_runs(samples: int = len(CONDITIONS)) -> tuple[ExampleRun, ...]:
-    """Every run of the first `samples` conditions, and those of claim 1.19.
+    """Every run of the first `samples` conditions, and those of claims 1.19 and 1.28.
 
     Parameters
     ----------
@@ -214,4 +261,4 @@ def all_runs(samples: int = len(CONDITIONS)) -> tuple[ExampleRun, ...]:
     runs = [run for condition in CONDITIONS[:samples] for run in condition.runs()]
     # Claim 1.19 compares with CUBIC on classic TCP, whether that condition is asked for or not.
     classic = [run for run in CLASSIC_TCP.runs() if run.slug == CLASSIC_TCP.slug("cubic") and run not in runs]
-    return (*runs, *classic, *THRESHOLD_RUNS)
+    return (*runs, *classic, *THRESHOLD_RUNS, *CAPACITY_RUNS)
