@@ -92,7 +92,7 @@ def percentages_mislead(frames: Frames) -> Outcome:
     parts = {
         "late: 16.6 % and 33.3 %": bool(np.allclose(late, LATE_RATIO)),
         "3, 4 and 5: 50 % in both": bool(np.allclose(involved, INVOLVED_RATIO)),
-        # One reading takes the sequences for equal, the other for twice as bad: that is what misleads.
+        # One reading takes the sequences for equal, the other for twice as bad: a percentage misses what differs.
         "readings disagree": bool(np.isclose(involved[0], involved[1])) and not np.isclose(late[0], late[1]),
     }
     return Outcome(
@@ -161,8 +161,8 @@ CLAIMS = (
           "RD and those beyond the threshold are all that were received, for each; (b) the sum of i RD[i] is exactly 0 "
           "where no packet is beyond the threshold; (c) it is less than 0.01 packets where there are such packets. "
           "All: holds; some: partly.", ("counted",), sums_of_density, by_construction=True),
-    Claim("2.10", "Percentages mislead: (1,2,4,5,3,6) and (1,2,5,4,3,6) have 50 % out of order both, or 16.6 % and "
-          "33.3 %.", "II",
+    Claim("2.10", "A percentage does not capture all the characteristics of the disorder: (1,2,4,5,3,6) and "
+          "(1,2,5,4,3,6) have 50 % out of order both, or 16.6 % and 33.3 %.", "II",
           "The library that measures every run. (a) Late packets (RFC 4737); (b) packets that overtook one or were "
           "overtaken; (c) by (b) the sequences are equal and by (a) not. All: holds; some: partly.", (),
           percentages_mislead, by_construction=True),

@@ -104,7 +104,7 @@ def _collapse_md(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
             span[name] = float(collapsed["jitter_ms"] - well["jitter_ms"])
     parts = {
         "collapses in all": len(half) == len(lines),
-        # "Very different": by half at least, far more than the distributions' MD differ at equal jitter (0.87 to 0.74).
+        # "Quite different": by half at least, far more than the distributions' MD differ at equal jitter (0.87 to 0.74).
         "at MD 1.5 times apart": len(half) == len(lines) and max(half.values()) >= 1.5 * min(half.values()),
         # "A small range of jitter": a fifth of the 10 ms that the study covers.
         "within 2 ms": len(span) == len(lines) and max(span.values()) <= 2.0,
@@ -251,13 +251,13 @@ _THROUGHPUT = (
 _NEEDS = ("transfers", "yeah", "path", "mechanisms")
 
 CLAIMS = (
-    Claim("2.5", "TCP throughput (bic) collapses at very different MD for the three distributions, within a small "
+    Claim("2.5", "TCP throughput (bic) collapses at quite different MD for the three distributions, within a small "
           "range of jitter.", "6",
           f"{_THROUGHPUT} (a) below 50 % somewhere up to 10 ms, for each; (b) MD at the first such point differs by a "
           "factor of 1.5 or more (1.25 is given too); (c) from the last point at 90 % to the first below 50 % it is 2 "
           "ms or less, for each. All: holds; some: partly.", _NEEDS, collapse_against_displacement),
     Claim("2.6", "Against E_r the collapse is at intermediate values and easier to see; at E_r 3.8 uniform still gives "
-          "over 90 % of the undisturbed throughput, exponential under 80 %.", "7",
+          "above 90 %, exponential below 80 %.", "7",
           f"{_THROUGHPUT} (a) the first point below 50 % lies between 25 and 75 % of the largest E_r measured, for "
           "each; (b) further along that axis than along that of MD, for each; (c), (d) the two numbers at E_r 3.8, on "
           "straight lines between points. All: holds; some: partly.", _NEEDS, collapse_against_entropy),
