@@ -11,9 +11,17 @@ import pandas as pd
 import pytest
 
 from leowarp.study.claim import judged
+from leowarp.study.frederiksen2024 import effects
 from leowarp.study.frederiksen2024 import evidence as ev
 from leowarp.study.frederiksen2024.claims import CLAIMS
-from leowarp.study.frederiksen2024.runs import ALGORITHMS, BBR_SCENARIOS, SCENARIOS, control_slug
+from leowarp.study.frederiksen2024.runs import (
+    ALGORITHMS,
+    BBR_SCENARIOS,
+    CAPACITY_RUNS,
+    SCENARIOS,
+    control_slug,
+    ordered_slug,
+)
 
 MS = 1_000_000
 CAPACITY_BPS = 95.64e6
@@ -44,6 +52,9 @@ def evidence(monkeypatch):
     }
     for name, tell in told.items():
         monkeypatch.setattr(ev, name, tell)
+    monkeypatch.setattr(effects, "sending_falls_after", lambda run, instants_ns: run.sending_falls)
+    monkeypatch.setattr(effects, "isls_by_kind", lambda run: run.isls)
+    monkeypatch.setattr(effects, "in_flight_pkts", lambda run, instants_ns: run.flight_pkts)
 
 
 def change(**different):
@@ -54,7 +65,7 @@ def change(**different):
         "first_retransmission_after_ns": 1000 * MS, "last_retransmission_after_ns": 2500 * MS,
         "recovery_state_ns": 1500 * MS, "srtt_before_us": 100_000, "fell_after_ns": 1000 * MS,
         "duration_ns": 1000 * MS, "is_shorter": True, "delay_step_ns": -10 * MS, "queue_left_wait_ns": 15 * MS,
-        "queue_met_wait_ns": 0,
+        "queue_met_wait_ns": 0, "queue_left_pkts": 100,
     }  # fmt: skip
     return pd.DataFrame([row | different])
 
@@ -75,7 +86,8 @@ def made_up_run(**different):
     flow |= different.pop("flow", {})
     mine = {
         "main_flow": 0, "mean_bps": 93e6, "shortfall_ratio": 0.01, "rates_bps": np.full(1000, 95e6),
-        "falls_ratio": 0.0, "delay_steps": 60, "estimates": [(95e6, 110e6)],
+        "falls_ratio": 0.0, "sending_falls": 0, "isls": (5.0, 5.0), "flight_pkts": 500.0,
+        "delay_steps": 60, "estimates": [(95e6, 110e6)],
         "srtt_ms": np.linspace(150, 250, 101), "full_ratio": {0.9: 0.6, 0.5: 0.9}, "reordered": change(),
         "counters": {}, "growth_pkts_per_s": [20.0], "repair_ms": [100.0],
         "sockets": pd.DataFrame({
@@ -85,8 +97,8 @@ def made_up_run(**different):
         }),
         "srtt": rtt_frame(100, 90, 101, 100),
     } | different  # fmt: skip
-    # The readings at both ends are alike, and each minute has two changes, but where a test says otherwise.
-    mine = {"acked_bps": mine["rates_bps"], "changes": pd.concat([mine["reordered"]] * 2)} | mine
+    # The readings at both ends are alike, and the busiest minute has three changes, but where a test says otherwise.
+    mine = {"acked_bps": mine["rates_bps"], "changes": pd.concat([mine["reordered"]] * 3)} | mine
     metrics = SimpleNamespace(
         summary={"path_delay_min_ns": 50 * MS, "path_delay_max_ns": int((50 + delay_span_ms) * MS),
                  "path_delay_mean_ns": 51 * MS, "flows": [flow]},
@@ -100,14 +112,20 @@ def made_up_run(**different):
 
 AS_THE_STUDY_SAYS = {
     "reno": {"mean_bps": 80e6, "shortfall_ratio": 0.2, "srtt_ms": np.linspace(100, 120, 101),
-             "growth_pkts_per_s": [5.0], "srtt": rtt_frame(60, 60, 80, 58)},
-    "cubic": {"srtt_ms": np.linspace(140, 160, 101), "rates_bps": np.repeat([95e6, 20e6], [995, 5]),
+             "growth_pkts_per_s": [5.0], "srtt": rtt_frame(60, 60, 80, 58), "sending_falls": 3,
+             "rates_bps": np.repeat([95e6, 20e6], [980, 20])},
+    "bbr": {"sending_falls": 3, "rates_bps": np.repeat([95e6, 20e6], [990, 10])},
+    "cubic": {"sending_falls": 3, "isls": (5.0, 7.0),
+              "srtt_ms": np.linspace(140, 160, 101), "rates_bps": np.repeat([95e6, 20e6], [995, 5]),
               "reordered": change(last_retransmission_after_ns=1300 * MS)},
     "nine-planes": {"srtt_ms": np.linspace(180, 220, 101), "rates_bps": np.repeat([95e6, 20e6], [990, 10])},
-    "aalborg-cape-town": {"srtt_ms": np.linspace(195, 205, 101)},
+    "aalborg-cape-town": {"srtt_ms": np.linspace(195, 205, 101), "isls": (9.0, 1.0),
+                          "changes": pd.concat([change(late_pkts=5)] * 3)},
     "classic-cubic": {"flow": {"spurious_retransmissions_pkts": 1000}},
     "threshold-300-lossy": {"repair_ms": [300.0]},
     "threshold-300-thin": {"counters": {"TCPTimeouts": 5}},
+    **{run.slug: {"flight_pkts": 200.0, "changes": change(late_pkts=40)} for run in CAPACITY_RUNS[:2]},
+    **{run.slug: {"flight_pkts": 1500.0, "changes": change(late_pkts=600)} for run in CAPACITY_RUNS[2:]},
 }  # fmt: skip
 
 
@@ -120,7 +138,7 @@ def row_of(number, changes=None):
 
 
 @pytest.mark.parametrize("number", [claim.number for claim in CLAIMS])
-# Tests claims 1.1 to 1.24 of frederiksen2024.
+# Tests claims 1.1 to 1.30 of frederiksen2024.
 def test_every_claim_holds_where_all_is_as_the_study_says(number):
     row = row_of(number)
     assert row["verdict"] == "holds", row["measured"]
@@ -211,6 +229,29 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
         ("1.24", each(ALGORITHMS[1:], reordered=change(queue_left_wait_ns=5 * MS)), "partly"),
         ("1.24", each(ALGORITHMS, reordered=change(queue_left_wait_ns=5 * MS)), "does not hold"),
         ("1.24", each(ALGORITHMS, reordered=change().iloc[:0]), "cannot be told"),
+        # As slow with the order kept; a sending rate that falls as often
+        ("1.25", {ordered_slug("reno"): {"mean_bps": 80e6}}, "partly"),
+        ("1.25", {ordered_slug("bbr"): {"sending_falls": 2}}, "partly"),
+        ("1.25", each(map(ordered_slug, ALGORITHMS), mean_bps=80e6, sending_falls=3), "does not hold"),
+        ("1.25", each(ALGORITHMS, sending_falls=1), "cannot be told"),
+        ("1.26", each(ALGORITHMS, reordered=change(recovery_state_ns=0)), "partly"),
+        ("1.26", each(ALGORITHMS, reordered=change(spurious_retransmissions_pkts=20)), "partly"),
+        ("1.26", each(ALGORITHMS, reordered=change(recovery_state_ns=0, retransmissions_pkts=0,
+                                                   spurious_retransmissions_pkts=0)), "does not hold"),
+        # A packet was dropped after each: a recovery was needed
+        ("1.26", each(ALGORITHMS, reordered=change(lost_pkts=1)), "cannot be told"),
+        ("1.27", {"nine-planes": {"isls": (5.0, 8.0)}}, "partly"),
+        ("1.27", {"aalborg-cape-town": {"rates_bps": np.repeat([95e6, 20e6], [990, 10])}}, "partly"),
+        ("1.27", {"cubic": {"isls": (5.0, 4.0)}, "aalborg-cape-town": {
+            "isls": (1.0, 9.0), "rates_bps": np.repeat([95e6, 20e6], [990, 10]), "changes": change()}},
+         "does not hold"),
+        ("1.28", {"capacity-400-bbr": {"changes": change(late_pkts=150)}}, "partly"),
+        ("1.28", each([run.slug for run in CAPACITY_RUNS], flight_pkts=500.0, changes=change()), "does not hold"),
+        ("1.28", {"capacity-25-cubic": {"changes": change(is_shorter=False)}}, "cannot be told"),
+        ("1.29", {"nine-planes": {"changes": change()}}, "partly"),
+        ("1.29", each(SCENARIOS, changes=change(late_pkts=0)), "does not hold"),
+        ("1.30", {"bbr": {"mean_bps": 94e6}}, "partly"),
+        ("1.30", {"bbr": {"mean_bps": 94e6, "rates_bps": np.full(1000, 95e6)}}, "does not hold"),
         # Absorbed, and neither breaks
         ("1.19", {"threshold-300-lossy": {"repair_ms": [150.0]}, "threshold-300-thin": {"counters": {}}},
          "does not hold"),
@@ -218,7 +259,7 @@ UNDISTURBED = change(retransmissions_pkts=2, cwnd_fell_after_ns=pd.NA, first_ret
     ],
 )  # fmt: skip
 # Tests claims 1.1 to 1.10 of frederiksen2024.
-# Tests claims 1.12 to 1.24 of frederiksen2024.
+# Tests claims 1.12 to 1.30 of frederiksen2024.
 def test_a_claim_that_does_not_hold_says_why(number, changes, verdict):
     row = row_of(number, changes)
     assert row["verdict"] == verdict, row["measured"]
@@ -265,3 +306,19 @@ def test_bbr_held_by_its_window_has_four_parts(column, value, ratio):
     assert "cwnd_gain 2 times" in row["cause"]
     other = whole.assign(pacing_bps=90e6, unacked_pkts=280.0, bbr_min_rtt_us=18_000.0, bbr_bw_bps=95.7e6)
     assert row_of("1.11", {"bbr": {"sockets": other}})["verdict"] == "does not hold"
+
+
+def test_the_sending_rate_falls_where_a_bin_sends_less_than_half(monkeypatch):
+    monkeypatch.undo()
+    # 50 ms bins over 10 s, each of 100 kB but those from 5 to 5.1 s; at 8 s half is sent, which is no fall.
+    t_ns = np.arange(0, 10_000 * MS, ev.BIN_NS)
+    sent_bytes = np.full(len(t_ns), 100_000)
+    sent_bytes[t_ns == 8000 * MS] = 50_000
+    bins = pd.DataFrame({"t_ns": t_ns, "flow": 0, "direction": 0, "sent_bytes": sent_bytes})
+    silent = (bins["t_ns"] >= 5000 * MS) & (bins["t_ns"] < 5100 * MS)
+    run = SimpleNamespace(main_flow=0, tables=SimpleNamespace(bins=bins[~silent]),
+                          metrics=SimpleNamespace(end_ns=10_000 * MS))  # fmt: skip
+    assert effects.sending_falls_after(run, [4000 * MS]) == 1
+    assert effects.sending_falls_after(run, [2000 * MS, 7000 * MS]) == 0
+    # Neither has both sides
+    assert effects.sending_falls_after(run, [500 * MS, 9000 * MS]) == 0

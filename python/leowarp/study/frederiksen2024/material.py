@@ -92,7 +92,7 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
 
 
 def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[str, Any]]]:
-    """(name, runs by the slug that claims use) of each condition; the first has all runs, those of claims 1.19 and 1.28 as
+    """(name, runs by the slug that claims use) of each condition; the first has all runs, those of single claims as
     well.
 
     Parameters
