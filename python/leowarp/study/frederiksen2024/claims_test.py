@@ -316,8 +316,9 @@ def test_the_sending_rate_falls_where_a_bin_sends_less_than_half(monkeypatch):
     sent_bytes[t_ns == 8000 * MS] = 50_000
     bins = pd.DataFrame({"t_ns": t_ns, "flow": 0, "direction": 0, "sent_bytes": sent_bytes})
     silent = (bins["t_ns"] >= 5000 * MS) & (bins["t_ns"] < 5100 * MS)
-    run = SimpleNamespace(main_flow=0, tables=SimpleNamespace(bins=bins[~silent]),
-                          metrics=SimpleNamespace(end_ns=10_000 * MS))  # fmt: skip
+    run = SimpleNamespace(
+        main_flow=0, tables=SimpleNamespace(bins=bins[~silent]), metrics=SimpleNamespace(end_ns=10_000 * MS)
+    )
     assert effects.sending_falls_after(run, [4000 * MS]) == 1
     assert effects.sending_falls_after(run, [2000 * MS, 7000 * MS]) == 0
     # Neither has both sides

@@ -53,10 +53,11 @@ STEADY = synthetic.traces() | {
     ("bbr", PEAK): [replace(one, bbr_bps=np.full(len(one.bbr_bps), 260e6)) for one in synthetic.traces()["bbr", PEAK]]
 }
 FLAT = synthetic.traces() | {
-    ("cubic", preset): [replace(one, goodput_bps=np.full(len(one.t_s), 45e6))
-                        for one in synthetic.traces()["cubic", preset]]
+    ("cubic", preset): [
+        replace(one, goodput_bps=np.full(len(one.t_s), 45e6)) for one in synthetic.traces()["cubic", preset]
+    ]
     for preset in (PEAK, OFF_PEAK)
-}  # fmt: skip
+}
 ALIKE = synthetic.traces() | {("cubic", PEAK): synthetic.traces()["cubic-nosack", PEAK]}
 
 

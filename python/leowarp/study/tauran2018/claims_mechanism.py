@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from leowarp.study.claim import Claim, Outcome, Verdict, holds_if
@@ -136,7 +138,8 @@ def resequencing_makes_pairs_wait(frames: Frames) -> Outcome:
         Numbers: `<name>_difference`, median over SNRs with its interval, 0.1 is 10 more per 100 pairs;
         `<name>_ordered_ratio` and `<name>_shuffled_ratio`, a value an SNR.
     """
-    parts, lines, numbers = {}, [], {}
+    parts, lines = {}, []
+    numbers: dict[str, Any] = {}
     doubled = True
     for name in ("reno", "cubic"):
         ordered, shuffled = (

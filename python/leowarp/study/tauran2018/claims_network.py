@@ -5,6 +5,7 @@ without congestion, and gains smaller than the counts suggest."""
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pandas as pd
 
@@ -130,7 +131,8 @@ def losses_are_errors(frames: Frames) -> Outcome:
         Numbers: `<name>_<with or without>_ratio`, a median over sessions; `<name>_<with or without>_pooled_ratio`, of
         all lost packets together.
     """
-    parts, lines, numbers = {}, [], {}
+    parts, lines = {}, []
+    numbers: dict[str, Any] = {}
     for name, ordered in itertools.product(ALGORITHMS, (False, True)):
         rows: pd.DataFrame = ev.sessions(frames, name, resequencing=ordered)
         by_link = middle(rows["link_of_lost_ratio"])

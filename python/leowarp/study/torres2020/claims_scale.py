@@ -109,10 +109,8 @@ def entropy_early(frames: Frames) -> Outcome:
     parts = {
         "5 % at the small jitter": all(value >= 0.05 for value in entropy[small].values()),
         "half at the larger": all(value >= 0.5 for value in entropy[larger].values()),
-        "5 times MD's share": all(
-            entropy[small][name] >= 5 * displacement[small][name] for name in DISTRIBUTIONS
-        ),
-    }  # fmt: skip
+        "5 times MD's share": all(entropy[small][name] >= 5 * displacement[small][name] for name in DISTRIBUTIONS),
+    }
     softer = all(value >= 0.1 for value in entropy[small].values())
     return Outcome(
         holds_if(parts),

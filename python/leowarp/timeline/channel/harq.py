@@ -264,7 +264,8 @@ def outcomes(
         chunk = starts[begin : begin + CHUNK_CODEWORDS]
         parts.append(run(_Looks(power, snr_db, parameters, first_bits, chunk), known))
     sent_again, lost, sent = (np.concatenate(column) for column in zip(*parts, strict=True)) if parts else _NOTHING
-    # 10, 30, 50 or 70 ms by default (the study has the first and the last); a lost codeword has the delay after which it is given up.
+    # 10, 30, 50 or 70 ms by default (the study has the first and the last); a lost codeword has the delay after which
+    # it is given up.
     delay = parameters.first_delay_ns + parameters.retransmission_delay_ns * sent_again.astype(np.int64)
     return Outcomes(sent_again, delay, lost, sent, first_bits)
 
