@@ -128,6 +128,7 @@ CLAIM_FRAMES = {
     "beside": ("beside",),
     "off-peak": ("main",),
     "clean": ("clean",),
+    "losses": ("losses",),
     "aware": ("cures", "proposals"),
     "bbr3": ("bbr3", "bbr3-beside"),
     "conditions": ("conditions",),
