@@ -334,7 +334,7 @@ def test_algorithms_that_collapse_near_each_other_are_not_told_apart(undisturbed
 
     row = outcome("2.12", synthetic.frames(all_at_once))
     assert row["verdict"] == "partly"
-    assert row["numbers"]["apart_ratio"]["jitter_ms"] < 0.1
+    assert row["numbers"]["apart_ratio"]["jitter_ms"] < 0.2
     assert row["numbers"]["apart_ratio"]["entropy_nats"] < 0.25
 
     # From 4 to 9 ms: farther apart in jitter than in E_r
@@ -344,7 +344,11 @@ def test_algorithms_that_collapse_near_each_other_are_not_told_apart(undisturbed
     assert outcome("2.12", synthetic.frames(far_apart))["verdict"] == "does not hold"
     row = outcome("2.12", undisturbed)
     assert row["verdict"] == "cannot be told"
-    assert "below 90 %: none" in row["measured"]
+    assert "below 50 %: none" in row["measured"]
+    together = synthetic.frames(
+        lambda distribution, algorithm, profile, jitter_ms: synthetic.collapse_at(1.2)(jitter_ms)
+    )
+    assert outcome("2.12", together)["verdict"] == "cannot be told"
 
 
 # Tests claim 2.13 of torres2020.
@@ -403,7 +407,7 @@ def test_entropy_that_grows_as_displacements_do_is_not_significant_early(as_the_
     probes = as_the_study_says["probes"]
     row = outcome("2.15", as_the_study_says | {"probes": probes.assign(entropy_nats=probes["jitter_ns"] / 1e6)})
     assert row["verdict"] == "does not hold"
-    late = probes.assign(entropy_nats=probes["entropy_nats"] * (1 + (probes["jitter_ns"] > 5_000_000)))
+    late = probes.assign(entropy_nats=probes["entropy_nats"] * (1 + (probes["jitter_ns"] > 5_000_000) / 2))
     row = outcome("2.15", as_the_study_says | {"probes": late})
     assert row["verdict"] == "partly"
     assert row["cause"] == "not so: half at the larger"
