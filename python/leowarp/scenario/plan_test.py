@@ -241,6 +241,7 @@ def free(sections: dict[str, type]) -> dict[str, Key]:
         "isl.ecn", "isl.queue_discipline", "ground.ecn", "ground.queue_discipline", "tcp.delayed_ack_timer",
         "tcp.recovery", "tcp.reordering", "tcp.max_reordering", "tcp.loss_detection",
         "isl.across_shells", "isl.background", "ground.background",
+        "routing.update", "routing.update_order", "routing.update_delay", "routing.update_spread",
     )  # fmt: skip
     return {
         f"{name}.{key}": declared
@@ -304,7 +305,8 @@ def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
     written = ""
     cured = GOOD + '[cures]\nhold = true\nresequence = "flow"\n'
     told = GOOD + "[cures]\nend_marker = true\nnotify = true\n"
-    for text in (GOOD, cured, told, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, MOBILE, SHELLS):
+    staggered = GOOD + '[routing]\nupdate = "staggered"\n'
+    for text in (GOOD, cured, told, staggered, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, MOBILE, SHELLS):
         written += resolve(load(write(tmp_path, text))).to_toml()
     # Of [traffic] a plan has the flows.
     tables = [section for name, section in TABLES.items() if name != "traffic"]
