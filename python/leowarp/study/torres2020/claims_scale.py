@@ -225,7 +225,8 @@ CLAIMS = (
           "largest E_r, MD and jitter measured. From the first to the last algorithm it is (a) 25 % or more of the "
           "E_r axis; (b) 20 % or less of the jitter axis; (c) twice as much of the E_r axis as of the MD axis or "
           "more. All: holds; some: partly; fewer than two algorithms with such a point, or all at the same: cannot be "
-          "told. (It was 90 % until a first look at few jitters: without RACK all are below it at 0.075 ms.)",
+          "told. (Until a first look at few jitters the point was 90 %, below which all are at 0.075 ms without RACK, "
+          "and the share in (b) was 10 %.)",
           NEEDS, entropy_separates),
     Claim("2.13", "Both MD and E_r can be used to compare the performance of protocols sensitive to reordering; with "
           "one distribution the largest E_r until the performance collapses is clearly detected.", "V",
