@@ -22,10 +22,10 @@ BUILT = {"quic-aioquic", "quic-quic-go", "quic-quinn"}
 # Long enough for a change of the route, without which the in-flight rules would all give the same.
 LONGER = {"run.duration": "40 s"}
 MORE = {
-    "madrid-tokyo bbr": ("madrid-tokyo", {**LONGER, "flows.0.congestion_control": "bbr"}),
-    "madrid-tokyo reno": ("madrid-tokyo", {**LONGER, "flows.0.congestion_control": "reno"}),
-    "madrid-tokyo source": ("madrid-tokyo", {**LONGER, "routing.in_flight": "source"}),
-    "madrid-tokyo drop": ("madrid-tokyo", {**LONGER, "routing.in_flight": "drop"}),
+    "two-changes bbr": ("two-changes", {**LONGER, "flows.0.congestion_control": "bbr"}),
+    "two-changes reno": ("two-changes", {**LONGER, "flows.0.congestion_control": "reno"}),
+    "two-changes source": ("two-changes", {**LONGER, "routing.in_flight": "source"}),
+    "two-changes drop": ("two-changes", {**LONGER, "routing.in_flight": "drop"}),
     "madrid-tokyo netem": ("madrid-tokyo", {"run.duration": "5 s", "network.link_model": "netem"}),
     "chain fq_codel": ("chain", {"run.duration": "5 s", "chain.queue_discipline": "fq_codel"}),
 }
@@ -39,7 +39,7 @@ Case = tuple[Any, dict[str, Any]]
 
 
 def examples() -> dict[str, Case]:
-    """Every example that needs no program built first, for 5 s, and Madrid to Tokyo in other ways, by a name."""
+    """Every example that needs no program built first, for 5 s, and some in other ways, by a name."""
     names = sorted({path.stem for path in EXAMPLES.glob("*.toml")} - BUILT)
     shorter: dict[str, dict[str, Any]] = {name: {} if name in WHOLE else {"run.duration": "5 s"} for name in names}
     # Arrivals end within the run.

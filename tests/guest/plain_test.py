@@ -12,7 +12,7 @@ pytestmark = pytest.mark.guest
 TOOLS = Path(__file__).parents[2] / "tools"
 # One for each kind of medium, of flow and of link; tables of all kinds are among their traces
 CASES = (
-    "madrid-tokyo", "madrid-tokyo drop", "madrid-tokyo netem", "chain", "city-traffic", "iperf3", "jittered-transfer",
+    "madrid-tokyo", "two-changes drop", "madrid-tokyo netem", "chain", "city-traffic", "iperf3", "jittered-transfer",
     "measured-path", "mild-reno", "mobile-tcp", "starlink",
 )  # fmt: skip
 SHORT_NS = 1_500_000_000

@@ -17,7 +17,7 @@ from leowarp.guest.kernel import kernel
 
 pytestmark = pytest.mark.guest
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "madrid-tokyo.toml"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "two-changes.toml"
 # Long enough for the route change at 30 s with its late packets, retransmissions and DSACKs
 DURATION = "40 s"
 

@@ -13,7 +13,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 RUNS = {
     # A route change that reorders, and a flow that lives through it
-    "madrid-tokyo": {"run.duration": "40 s", "flows.0.congestion_control": "reno"},
+    "two-changes": {"run.duration": "40 s", "flows.0.congestion_control": "reno"},
     # Reconfigurations, and lost replies
     "starlink-ping": {"run.duration": "50 s", "flows.0.name": "ping"},
     # Probes that overtake each other
@@ -60,7 +60,7 @@ def test_every_declared_scalar_is_known_of_some_run(tmp_path):
     own.write_text(TWO_TRANSFERS)
     opposite.write_text(OPPOSITE)
     held = tmp_path / "held.toml"
-    held.write_text(f'name = "held"\nextends = "{EXAMPLES / "madrid-tokyo.toml"}"\n{HELD}')
+    held.write_text(f'name = "held"\nextends = "{EXAMPLES / "two-changes.toml"}"\n{HELD}')
     todo = [(EXAMPLES / f"{name}.toml", changes) for name, changes in RUNS.items()]
     todo += [(own, {}), (opposite, {}), (held, {})]
     todo += [(EXAMPLES / "one-change.toml", cures) for cures in OTHER_CURES]
