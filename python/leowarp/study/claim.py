@@ -142,3 +142,13 @@ def holds_if(parts: Mapping[str, bool]) -> Verdict:
     if passed == len(parts):
         return "holds"
     return "partly" if passed else "does not hold"
+
+
+def not_so(parts: Mapping[str, bool]) -> str:
+    """Parts of a claim that do not hold, for its cause; empty if all do.
+
+    >>> not_so({"late": False, "lost": True, "long": False}), not_so({"late": True})
+    ('not so: late, long', '')
+    """
+    failed = [name for name, good in parts.items() if not good]
+    return f"not so: {', '.join(failed)}" if failed else ""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from leowarp.study.claim import Claim, Outcome, Verdict, holds_if
+from leowarp.study.claim import Claim, Outcome, Verdict, holds_if, not_so
 from leowarp.study.cures import evidence as ev
 from leowarp.study.cures.evidence import Frames
 from leowarp.study.cures.variants import BOTH, BY_NAME, FROZEN, LEAD_MS, MANAGED, NONE, QUEUES, SHORT, TCP_LABELS, TCPS
@@ -69,7 +69,7 @@ def schedule_keeps_the_window(frames: Frames) -> Outcome:
         + ev.listed({TCP_LABELS[tcp]: value.text(100, 2) + " %" for tcp, value in lost.items()})
         + f"; spurious retransmissions of both CUBICs {left:.0f}, without the schedule {without:.0f}",
         {"lost_ratio": {tcp: value.numbers() for tcp, value in lost.items()}, "spurious_ratio": left / without},
-        ev.not_so(parts),
+        not_so(parts),
     )
 
 
@@ -90,7 +90,7 @@ def emptied_queue_is_not_overtaken(frames: Frames) -> Outcome:
         f"late packets of BBR over all changes {late['emptied']:.0f}, of plain BBR {late[NONE]:.0f}; it brings "
         f"{lost.text(100, 1)} % of 5 s less",
         {"late_pkts": late, "lost_ratio": lost.numbers()},
-        ev.not_so(parts),
+        not_so(parts),
     )
 
 
@@ -122,7 +122,7 @@ def short_queue_bounds_late(frames: Frames) -> Outcome:
         verdict,
         ev.listed(texts) + f"; queue of 500: median {without.text(1, 0)}",
         numbers,
-        ev.not_so(parts),
+        not_so(parts),
     )
 
 
@@ -147,7 +147,7 @@ def managed_queues_leave_little(frames: Frames) -> Outcome:
         "cannot be told" if not parts else holds_if(parts),
         "of a queue of 500 packets: " + ev.listed(texts),
         {"late_ratio": ratios["late_pkts"], "spurious_ratio": ratios["spurious_pkts"]},
-        ev.not_so(parts),
+        not_so(parts),
     )
 
 
@@ -177,7 +177,7 @@ def short_queues_cost(frames: Frames) -> Outcome:
         "cannot be told" if not parts else holds_if(parts),
         "kept: " + ev.listed({name: f"{value.text(100, 1)} %" for name, value in kept.items()}),
         {"kept_ratio": {name: value.numbers() for name, value in kept.items()}},
-        ev.not_so(parts),
+        not_so(parts),
     )
 
 
@@ -198,7 +198,7 @@ def flow_queues_spare_the_call(frames: Frames) -> Outcome:
         "cannot be told" if not parts else holds_if(parts),
         "added, ms: " + ev.listed({name: value.text(1e-6, 1) for name, value in added.items()}),
         {"added_ns": {name: value.numbers() for name, value in added.items()}},
-        ev.not_so(parts),
+        not_so(parts),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from leowarp.study.claim import Claim, Outcome, holds_if
+from leowarp.study.claim import Claim, Outcome, holds_if, not_so
 from leowarp.study.cures import changes as route_changes
 from leowarp.study.cures import evidence as ev
 from leowarp.study.cures.changes import DIRECTIONS, LONGER
@@ -38,7 +38,7 @@ def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
         f"hold alone {hold.text(1e-6)} ms, at most {most['hold'] / 1e6:.1f}; both {both.text(1e-6, 2)} ms, at most "
         f"{most[BOTH] / 1e6:.2f}; a full queue is {ev.QUEUE_LIMIT_NS / 1e6:.1f} ms",
         {"hold_ns": hold.numbers(), "both_ns": both.numbers(), "hold_max_ns": most["hold"], "both_max_ns": most[BOTH]},
-        ev.not_so(parts),
+        not_so(parts),
     )
 
 
@@ -105,7 +105,7 @@ def duplicates_cost(frames: Frames) -> Outcome:
         f"bytes a change: {spent['duplicate'] / runs:.0f} with duplicates, {others / runs:.0f} with all others "
         f"together; packets dropped more than without a cure: {drops.text(1, 0)}",
         {"signalling_bytes": spent, "drops_more_pkts": drops.numbers()},
-        ev.not_so(parts),
+        not_so(parts),
     )
 
 
@@ -133,7 +133,7 @@ def staying_is_cheap(frames: Frames) -> Outcome:
         holds_if(parts),
         "in an hour: " + "; ".join(f"{pair} {text}" for pair, text in texts.items()),
         {"avoided_ratio": avoided, "delay_more_ms": more},
-        ev.not_so(parts),
+        not_so(parts),
     )
 
 

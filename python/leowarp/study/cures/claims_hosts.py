@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from leowarp.study.claim import Claim, Outcome, Verdict, holds_if
+from leowarp.study.claim import Claim, Outcome, Verdict, holds_if, not_so
 from leowarp.study.cures import evidence as ev
 from leowarp.study.cures import scalar
 from leowarp.study.cures.changes import LONGER
@@ -133,7 +133,7 @@ def hosts_cost_nothing(frames: Frames) -> Outcome:
         f"{sum(parts.values())} of {len(parts)} keep 95 %; the least: "
         + ev.listed({name: f"{value.text(100, 1)} %" for name, value in worst}),
         {"kept_ratio": {name: value.numbers() for name, value in kept.items()}},
-        ev.not_so(parts),
+        not_so(parts),
     )
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from leowarp.study.claim import Claim, Outcome, Verdict, holds_if
+from leowarp.study.claim import Claim, Outcome, Verdict, holds_if, not_so
 from leowarp.study.cures import evidence as ev
 from leowarp.study.cures.changes import LONGER, SHORTER
 from leowarp.study.cures.evidence import Frames
@@ -29,7 +29,7 @@ def queue_makes_late(frames: Frames) -> Outcome:
     half = {tcp: value for tcp, value in half.items() if value == value}
     parts = {f"{tcp}, saturated": value.median >= HUNDREDS_PKTS for tcp, value in full.items() if value.known}
     parts |= {f"{tcp}, 50 %": value == 0 for tcp, value in half.items()}
-    failed = ev.not_so(parts)
+    failed = not_so(parts)
     return Outcome(
         holds_if(parts),
         f"median late packets at saturation: "

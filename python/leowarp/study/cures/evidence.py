@@ -125,16 +125,6 @@ def sums_by_tcp(frames: Frames, variant: str, column: str) -> dict[str, float]:
     return {name: value for name, value in sums.items() if value == value}
 
 
-def not_so(parts: Mapping[str, bool]) -> str:
-    """Parts of a claim that do not hold, for its cause; empty if all do.
-
-    >>> not_so({"late": False, "lost": True, "long": False}), not_so({"late": True})
-    ('not so: late, long', '')
-    """
-    failed = [name for name, good in parts.items() if not good]
-    return f"not so: {', '.join(failed)}" if failed else ""
-
-
 def present(frames: Frames, names: Sequence[str], load: str = SATURATED) -> list[str]:
     """Those of these variants that have runs at a load, in this order."""
     frame: pd.DataFrame = frames["around"]

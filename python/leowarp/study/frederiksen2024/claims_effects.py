@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp.study.claim import Claim, Outcome, Sample, holds_if
+from leowarp.study.claim import Claim, Outcome, Sample, holds_if, not_so
 from leowarp.study.frederiksen2024 import effects
 from leowarp.study.frederiksen2024 import evidence as ev
 from leowarp.study.frederiksen2024.evidence import NAMES
@@ -81,7 +81,7 @@ def order_is_what_is_missed(sample: Sample) -> Outcome:
     if not all(parts.values()):
         left = {slug: float(sample[ordered_slug(slug)].changes["late_pkts"].fillna(0).sum()) for slug in ALGORITHMS}
         cause = (
-            f"not so: {', '.join(name for name, held in parts.items() if not held)}; late packets after changes with "
+            f"{not_so(parts)}; late packets after changes with "
             f"the order kept {each(left, '', 0)}; {dips_text(sample, ALGORITHMS, 0.5)}; without the cure "
             f"{sender_texts(sample, ALGORITHMS)}"
         )
@@ -156,8 +156,7 @@ def stable_within_planes(sample: Sample) -> Outcome:
     within, between = ({slug: kinds[slug][place] for slug in SCENARIOS} for place in (0, 1))
     low, late = {}, {}
     for slug in SCENARIOS:
-        rate = ev.rates_bps(sample[slug])
-        low[slug] = ev.share(rate < 0.5 * ev.median(rate))
+        low[slug] = ev.dips_ratio(sample[slug], 0.5)
         late[slug] = float(sample[slug].changes["late_pkts"].astype("Float64").fillna(0).mean())
     base, nine, cape = SCENARIOS
     parts = {
@@ -172,10 +171,7 @@ def stable_within_planes(sample: Sample) -> Outcome:
         + ", ".join(f"{NAMES[slug]} {within[slug]:.1f} and {between[slug]:.1f}" for slug in SCENARIOS)
         + f"; bins below 50 % of the median {percent(low)}; late packets per change {each(late, '', 0)}",
         {"within_planes": within, "between_planes": between, "low_ratio": low, "late_per_change_pkts": late},
-        ""
-        if all(parts.values())
-        else f"not so: {', '.join(name for name, held in parts.items() if not held)}; "
-        f"{dips_text(sample, SCENARIOS, 0.5)}; {changes_text(sample)}",
+        "" if all(parts.values()) else f"{not_so(parts)}; {dips_text(sample, SCENARIOS, 0.5)}; {changes_text(sample)}",
     )
 
 
@@ -269,9 +265,8 @@ def cubic_performs_best(sample: Sample) -> Outcome:
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in ALGORITHMS}
     below: dict[float, dict[str, float]] = {0.5: {}, 0.9: {}}
     for slug in ALGORITHMS:
-        rate = ev.rates_bps(sample[slug])
         for limit, shares in below.items():
-            shares[slug] = ev.share(rate < limit * ev.median(rate))
+            shares[slug] = ev.dips_ratio(sample[slug], limit)
     parts = {
         "highest mean": mean["cubic"] == max(mean.values()),
         "fewest low bins": below[0.5]["cubic"] == min(below[0.5].values()),

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from leowarp.study.claim import Claim, Outcome, Sample, Verdict, holds_if
 from leowarp.study.frederiksen2024 import evidence as ev
 from leowarp.study.frederiksen2024.runs import BBR_SCENARIOS, SCENARIOS, control_slug
@@ -229,12 +227,7 @@ def _dips(sample: Sample, share: float, reading: str) -> dict[str, float]:
     dict of str to float
         Of the median of the same run: a run that is slow throughout has no dips.
     """
-    shares = {}
-    for slug in SCENARIOS:
-        if slug in sample:
-            rate = ev.rates_bps(sample[slug], reading)
-            shares[slug] = ev.share(rate < share * np.median(rate))
-    return shares
+    return {slug: ev.dips_ratio(sample[slug], share, reading) for slug in SCENARIOS if slug in sample}
 
 
 CLAIMS = (

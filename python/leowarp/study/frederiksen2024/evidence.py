@@ -338,6 +338,12 @@ def dips_text(run: RunView, share_of_median: float) -> str:
     )
 
 
+def dips_ratio(run: RunView, share_of_median: float, series: str = "in_order") -> float:
+    """Share of the 50 ms bins of goodput (`rates_bps`) that are below a share of their median."""
+    rate = rates_bps(run, series)
+    return share(rate < share_of_median * median(rate))
+
+
 def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]:
     """Growth of the window over the 5 s after its lowest sample in the 2 s after each change of `disturbed`.
 

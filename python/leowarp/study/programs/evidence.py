@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from leowarp.study import claim
 from leowarp.study.claim import Outcome, holds_if
 from leowarp.study.programs.runs import MOVING
 from leowarp.study.programs.senders import BY_NAME, SENDERS
@@ -56,8 +57,7 @@ def listed(values: Mapping[str, float], scale: float = 1.0, digits: int = 0, uni
 
 def not_so(parts: Mapping[str, bool]) -> str:
     """Parts of a claim that do not hold, by sender; empty if all do."""
-    failed = [BY_NAME[name].label if name in BY_NAME else name for name, good in parts.items() if not good]
-    return f"not so: {', '.join(failed)}" if failed else ""
+    return claim.not_so({BY_NAME[name].label if name in BY_NAME else name: good for name, good in parts.items()})
 
 
 def outcome(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leowarp.study.claim import Claim, Outcome, holds_if
+from leowarp.study.claim import Claim, Outcome, holds_if, not_so
 from leowarp.study.statistics import Middle, middle
 from leowarp.study.tauran2018 import evidence as ev
 from leowarp.study.tauran2018 import window_growth as growth
@@ -273,7 +273,7 @@ def retransmissions(frames: Frames) -> Outcome:
     cause = ""
     if not all(parts.values()):
         texts = (ev.what_it_did(frames, name, resequencing=False) for name in curves)
-        cause = f"not so: {_failed(parts)}. {'. '.join(texts)}"
+        cause = f"{not_so(parts)}. {'. '.join(texts)}"
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
@@ -345,11 +345,11 @@ def timeouts_rise(frames: Frames) -> Outcome:
     strong = all(value.median <= -0.05 for (_, column), value in changes.items() if column == "rto_us")
     cause = ""
     if not all(parts.values()) and "traces" not in frames:
-        cause = f"not so: {_failed(parts)}. {ev.what_it_did(timed, 'cubic', resequencing=True)}"
+        cause = f"{not_so(parts)}. {ev.what_it_did(timed, 'cubic', resequencing=True)}"
     elif not all(parts.values()):
         names = ("reno", "cubic")
         cause = (
-            f"not so: {_failed(parts)}. Linux takes the RTT of the oldest segment that an ACK acknowledges "
+            f"{not_so(parts)}. Linux takes the RTT of the oldest segment that an ACK acknowledges "
             "(tcp_clean_rtx_queue), which includes the time for which the ACK was delayed: "
             f"{'; '.join(ev.held_back_text(frames, name) for name in names)}. Its RTO is SRTT and four times the "
             "variation, but never less than SRTT and 200 ms (tcp_rto_min): "
@@ -369,17 +369,12 @@ def _near_both(curve: list[Middle], factor: float) -> bool:
     )
 
 
-def _failed(parts: dict[str, bool]) -> str:
-    """What of a claim does not hold, for its cause."""
-    return ", ".join(what for what, held in parts.items() if not held)
-
-
 def _cause(frames: Frames, parts: dict[str, bool], name: str, *, resequencing: bool) -> str:
     """Why a claim does not hold whole: which parts, and what the sessions did in counts; empty if it holds."""
     if all(parts.values()):
         return ""
-    named = ", ".join(SIGNS.get(what, what) for what, held in parts.items() if not held)
-    return f"not so: {named}. {ev.what_it_did(frames, name, resequencing=resequencing)}"
+    named = not_so({SIGNS.get(what, what): held for what, held in parts.items()})
+    return f"{named}. {ev.what_it_did(frames, name, resequencing=resequencing)}"
 
 
 def _traces(frames: Frames, name: str, delayed: str) -> list[ev.Trace]:

@@ -7,7 +7,7 @@ import itertools
 
 import pandas as pd
 
-from leowarp.study.claim import Claim, Outcome, holds_if
+from leowarp.study.claim import Claim, Outcome, holds_if, not_so
 from leowarp.study.statistics import Middle, middle
 from leowarp.study.tauran2018 import evidence as ev
 from leowarp.study.tauran2018.evidence import Frames
@@ -151,8 +151,7 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
     )
     cause = ""
     if not all(parts.values()):
-        failed = ", ".join(what for what, held in parts.items() if not held)
-        cause = f"not so: {failed}. {ev.what_it_did(frames, 'reno', resequencing=False)}"
+        cause = f"{not_so(parts)}. {ev.what_it_did(frames, 'reno', resequencing=False)}"
     return Outcome(holds_if(parts), text, numbers, cause)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp.study.claim import Claim, Outcome, holds_if
+from leowarp.study.claim import Claim, Outcome, holds_if, not_so
 from leowarp.study.statistics import middle
 from leowarp.study.tauran2018 import evidence as ev
 from leowarp.study.tauran2018.claims_delayed import SIGNS
@@ -83,8 +83,7 @@ def late_packets_are_taken_for_lost(frames: Frames) -> Outcome:
     )
     cause = ""
     if not all(parts.values()):
-        failed = ", ".join(what for what, held in parts.items() if not held)
-        cause = f"not so: {failed}. " + ". ".join(
+        cause = f"{not_so(parts)}. " + ". ".join(
             ev.what_it_did(frames, name, resequencing=False) for name in ("reno", "cubic")
         )
     return Outcome(holds_if(parts), text, numbers, cause)
@@ -116,8 +115,7 @@ def something_counteracts(frames: Frames) -> Outcome:
     numbers |= {f"{name}_change": change.numbers() for name, change in gain.items()}
     cause = ""
     if not all(parts.values()):
-        failed = ", ".join(what for what, held in parts.items() if not held)
-        cause = f"not so: {failed}. {ev.what_it_did(frames, 'cubic', resequencing=False)}"
+        cause = f"{not_so(parts)}. {ev.what_it_did(frames, 'cubic', resequencing=False)}"
     return Outcome(holds_if(parts), text, numbers, cause)
 
 
@@ -152,7 +150,7 @@ def losses_are_errors(frames: Frames) -> Outcome:
             for name, ordered in itertools.product(ALGORITHMS, (False, True))
             if f"{ev.label(name)} {'with' if ordered else 'without'}" in failed
         )
-        cause = f"not so: {', '.join(failed)}. {'. '.join(texts)}"
+        cause = f"{not_so(parts)}. {'. '.join(texts)}"
     return Outcome(holds_if(parts), text, numbers, cause)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from leowarp import reordering
-from leowarp.study.claim import Claim, Outcome, holds_if
+from leowarp.study.claim import Claim, Outcome, holds_if, not_so
 from leowarp.study.torres2020 import evidence as ev
 from leowarp.study.torres2020.evidence import Frames
 from leowarp.study.torres2020.runs import BEYOND_US, SHAPE_US
@@ -60,7 +60,7 @@ def sums_of_density(frames: Frames) -> Outcome:
             + "; ".join(f"{key}: {beyond_ratio[key]:.1%} beyond, sum i RD[i] = {mean_pkts[key]:+.3f}" for key in beyond)
         )
     elif not all(parts.values()):
-        cause = f"not so: {', '.join(what for what, held in parts.items() if not held)}; the library counts otherwise"
+        cause = f"{not_so(parts)}; the library counts otherwise"
     return Outcome(
         holds_if(parts),
         "packets in RD and beyond the threshold over those received: "
@@ -103,7 +103,7 @@ def percentages_mislead(frames: Frames) -> Outcome:
         {"late_ratio": late, "involved_ratio": involved, "displaced_ratio": displaced,
          "mean_displacement_pkts": [rd.mean_displacement_pkts for rd in densities],
          "entropy_nats": [rd.entropy_nats for rd in densities]},
-        "" if all(parts.values()) else f"not so: {', '.join(what for what, held in parts.items() if not held)}",
+        not_so(parts),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.study.claim import Claim, Outcome, holds_if
+from leowarp.study.claim import Claim, Outcome, holds_if, not_so
 from leowarp.study.torres2020 import evidence as ev
 from leowarp.study.torres2020.claims_throughput import COLLAPSED, FIGURE_8, NEEDS, THROUGHPUT, WELL, Lines, as_measured
 from leowarp.study.torres2020.evidence import NAMES, Frames
@@ -120,7 +120,7 @@ def entropy_early(frames: Frames) -> Outcome:
         )
         + f" ({', '.join(DISTRIBUTIONS)}); 10 % at {small}: {'yes' if softer else 'no'}",
         {"entropy_ratio": entropy, "displacement_ratio": displacement},
-        "" if all(parts.values()) else f"not so: {', '.join(name for name, held in parts.items() if not held)}",
+        not_so(parts),
     )
 
 
