@@ -188,6 +188,17 @@ def test_a_cut_without_a_loss_is_a_mark_and_one_that_the_next_follows_never_grew
         pd.DataFrame({"t_ns": [], "cause": []}, dtype="int64"), np.zeros(0, "int64"))).empty  # fmt: skip
 
 
+def test_a_threshold_that_is_put_back_while_the_window_stays_is_no_cut():
+    # As cubic_handover repairs a loss: 753 while it lasts, then the threshold of long ago.
+    t_ns = np.arange(0, 2 * S, 20 * MS)
+    cwnd = np.linspace(740.0, 760.0, len(t_ns))
+    ssthresh = np.where(np.abs(t_ns - 1 * S) < 30 * MS, cwnd, 679.0)
+    lost = losses(pd.DataFrame({"t_ns": [960 * MS], "cause": [2]}), np.zeros(0, "int64"))
+    assert cuts(t_ns, cwnd, np.where(ssthresh == 679.0, 600.0, ssthresh), lost).empty
+    falls = np.where(t_ns > 1100 * MS, 600.0, cwnd)
+    assert len(cuts(t_ns, falls, np.where(ssthresh == 679.0, 600.0, ssthresh), lost)) == 1
+
+
 def test_handovers_are_seen_by_their_rise_their_losses_and_the_time_without_a_reply():
     pings = synthetic.pings(1, 10 * MS, loses=range(0))
     found = pg.handovers(pings)

@@ -312,7 +312,9 @@ def cuts(t_ns: np.ndarray, cwnd_pkts: np.ndarray, ssthresh_pkts: np.ndarray, los
 
     A cut is a sample at which the slow-start threshold differs from the one before and is below `CUT_RATIO` of the
     largest window of the last two samples: every loss-based algorithm sets it when it takes a packet for lost, and at
-    no other time but the end of slow start. Cuts closer together than two samples count as one.
+    no other time but the end of slow start. The window must also fall below that within `CUT_WITHIN_NS`:
+    `cubic_handover` keeps its window through a recovery and then puts an old threshold back. Cuts closer together than
+    two samples count as one.
 
     Parameters
     ----------
@@ -330,6 +332,9 @@ def cuts(t_ns: np.ndarray, cwnd_pkts: np.ndarray, ssthresh_pkts: np.ndarray, los
         now, was = ssthresh_pkts[place], ssthresh_pkts[place - 1]
         # BBR's threshold stays where it is (bbr_ssthresh in tcp_bbr.c), so its sessions have no cuts.
         if np.isnan(now) or now == was or now >= CUT_RATIO * before:
+            continue
+        until = int(np.searchsorted(t_ns, t_ns[place] + CUT_WITHIN_NS, side="right"))
+        if np.nanmin(cwnd_pkts[place:until]) >= CUT_RATIO * before:
             continue
         # Since the cut before: a loss is counted for the first cut after it and for no other.
         since_ns = max(previous_ns, int(t_ns[place]) - CUT_WITHIN_NS)
