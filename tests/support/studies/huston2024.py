@@ -176,8 +176,8 @@ def trace(variant: str, preset: str, seed: int, *, slots_bps: tuple[float, ...] 
         drops = pd.concat([drops, alone]).sort_values("t_ns", ignore_index=True)
     cwnd, ssthresh = window_pkts(sampled_ns / S, cut_s)
     lost = losses(drops, changes_ns)
-    found = cuts(sampled_ns, cwnd, ssthresh, lost)
     calm = np.zeros(len(sampled_ns))
+    found = cuts(sampled_ns, cwnd, ssthresh, calm, lost)
     return Trace(
         seed=seed, end_s=60.0, reconfigurations_s=changes_ns / S, t_s=t_s, goodput_bps=goodput_bps,
         capacity_bps=np.full(len(t_s), PATH_BPS), cwnd_t_s=sampled_ns / S, cwnd_pkts=cwnd,

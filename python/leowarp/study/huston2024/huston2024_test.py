@@ -23,7 +23,7 @@ from leowarp.study.huston2024 import figures, groups, material, questions, resul
 from leowarp.study.huston2024 import pings as pg
 from leowarp.study.huston2024.groups import OFF_PEAK, PEAK
 from leowarp.study.huston2024.rules import Rules
-from leowarp.study.huston2024.traces import cuts, losses
+from leowarp.study.huston2024.traces import RECOVERING, cuts, losses
 from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.expand import expand
 from support.studies import huston2024 as synthetic
@@ -181,22 +181,28 @@ def test_a_cut_is_put_down_to_the_first_loss_before_it_and_grows_back():
 def test_a_cut_without_a_loss_is_a_mark_and_one_that_the_next_follows_never_grew_back():
     t_ns = np.arange(0, 10 * S, 50 * MS)
     cwnd, ssthresh = synthetic.window_pkts(t_ns / S, [4.0, 5.0])
-    found = cuts(t_ns, cwnd, ssthresh, losses(pd.DataFrame({"t_ns": [4 * S], "cause": [1]}), np.zeros(0, "int64")))
+    lost = losses(pd.DataFrame({"t_ns": [4 * S], "cause": [1]}), np.zeros(0, "int64"))
+    found = cuts(t_ns, cwnd, ssthresh, np.full(len(t_ns), RECOVERING), lost)
     assert found["kind"].tolist() == ["queue", "none"]
     assert np.isnan(found["grown_after_s"].iloc[0])
-    assert cuts(t_ns, np.full(len(t_ns), 10.0), np.full(len(t_ns), 2.0**31), losses(
+    assert cuts(t_ns, np.full(len(t_ns), 10.0), np.full(len(t_ns), 2.0**31), np.zeros(len(t_ns)), losses(
         pd.DataFrame({"t_ns": [], "cause": []}, dtype="int64"), np.zeros(0, "int64"))).empty  # fmt: skip
 
 
 def test_a_threshold_that_is_put_back_while_the_window_stays_is_no_cut():
-    # As cubic_handover repairs a loss: 753 while it lasts, then the threshold of long ago.
+    # As cubic_handover repairs a loss: as much as the window while it lasts, then the threshold of long ago.
     t_ns = np.arange(0, 2 * S, 20 * MS)
     cwnd = np.linspace(740.0, 760.0, len(t_ns))
-    ssthresh = np.where(np.abs(t_ns - 1 * S) < 30 * MS, cwnd, 679.0)
+    ssthresh = np.where(np.abs(t_ns - 1 * S) < 30 * MS, cwnd, 600.0)
+    state = np.where(np.abs(t_ns - 1 * S) < 30 * MS, RECOVERING, 0)
     lost = losses(pd.DataFrame({"t_ns": [960 * MS], "cause": [2]}), np.zeros(0, "int64"))
-    assert cuts(t_ns, cwnd, np.where(ssthresh == 679.0, 600.0, ssthresh), lost).empty
-    falls = np.where(t_ns > 1100 * MS, 600.0, cwnd)
-    assert len(cuts(t_ns, falls, np.where(ssthresh == 679.0, 600.0, ssthresh), lost)) == 1
+    assert cuts(t_ns, cwnd, ssthresh, state, lost).empty
+    # A window that a mark reduces afterwards falls by the mark's threshold, and not by the loss.
+    later = t_ns > 1200 * MS
+    marked = cuts(t_ns, np.where(later, 520.0, cwnd), np.where(later, 520.0, ssthresh), np.where(later, 2, state), lost)
+    assert marked["t_s"].tolist() == pytest.approx([1.22])
+    assert marked["kind"].tolist() == ["none"]
+    assert cuts(t_ns, np.where(t_ns > 1 * S, 600.0, cwnd), ssthresh, state, lost)["kind"].tolist() == ["isolated"]
 
 
 def test_handovers_are_seen_by_their_rise_their_losses_and_the_time_without_a_reply():

@@ -40,8 +40,8 @@ NO_LOSS = "none"
 OPEN_ENDED = "not at all"
 """How slow start ended of a session that never left it."""
 
-RECOVERING, LOSS_STATE = 3, 4
-"""The kernel's `TCP_CA_Recovery` and `TCP_CA_Loss`."""
+REDUCING, RECOVERING, LOSS_STATE = 2, 3, 4
+"""The kernel's `TCP_CA_CWR`, `TCP_CA_Recovery` and `TCP_CA_Loss`."""
 
 _NO_THRESHOLD = 2**30
 """The kernel's `TCP_INFINITE_SSTHRESH` is the largest int."""
@@ -174,7 +174,7 @@ def trace_of(
     when_ns = samples["t_ns"].to_numpy(dtype="int64")
     # As float64 with nan: a sample before the connection is made has no window.
     window, threshold, state = (floats(samples[name]) for name in ("cwnd_pkts", "ssthresh_pkts", "ca_state"))
-    window_cuts = cuts(when_ns, window, threshold, lost)
+    window_cuts = cuts(when_ns, window, threshold, state, lost)
     known = state[~np.isnan(state)]
     return Trace(
         seed=int(plan.run.seed if seed is None else seed),
@@ -307,18 +307,21 @@ def losses(drops: pd.DataFrame, changes_ns: np.ndarray) -> pd.DataFrame:
     return frame.sort_values("t_s", kind="stable").reset_index(drop=True)
 
 
-def cuts(t_ns: np.ndarray, cwnd_pkts: np.ndarray, ssthresh_pkts: np.ndarray, lost: pd.DataFrame) -> pd.DataFrame:
+def cuts(
+    t_ns: np.ndarray, cwnd_pkts: np.ndarray, ssthresh_pkts: np.ndarray, state: np.ndarray, lost: pd.DataFrame
+) -> pd.DataFrame:
     """Each time the sender cut its window, see `Trace.cuts`.
 
     A cut is a sample at which the slow-start threshold differs from the one before and is below `CUT_RATIO` of the
     largest window of the last two samples: every loss-based algorithm sets it when it takes a packet for lost, and at
-    no other time but the end of slow start. The window must also fall below that within `CUT_WITHIN_NS`:
-    `cubic_handover` keeps its window through a recovery and then puts an old threshold back. Cuts closer together than
-    two samples count as one.
+    no other time but the end of slow start. The window must also fall below that within `CUT_WITHIN_NS`, while that
+    threshold stands: `cubic_handover` keeps its window through a recovery and then puts an old threshold back. Cuts
+    closer together than two samples count as one. One in the state `REDUCING` answers a mark, whatever was lost.
 
     Parameters
     ----------
-    t_ns, cwnd_pkts, ssthresh_pkts : arrays of shape (samples,)
+    t_ns, cwnd_pkts, ssthresh_pkts, state : arrays of shape (samples,)
+        `state` is `ca_state` by number.
     lost : DataFrame
         As `losses`.
     """
@@ -334,12 +337,13 @@ def cuts(t_ns: np.ndarray, cwnd_pkts: np.ndarray, ssthresh_pkts: np.ndarray, los
         if np.isnan(now) or now == was or now >= CUT_RATIO * before:
             continue
         until = int(np.searchsorted(t_ns, t_ns[place] + CUT_WITHIN_NS, side="right"))
+        until = place + int(next(iter(np.flatnonzero(ssthresh_pkts[place:until] != now)), until - place))
         if np.nanmin(cwnd_pkts[place:until]) >= CUT_RATIO * before:
             continue
         # Since the cut before: a loss is counted for the first cut after it and for no other.
         since_ns = max(previous_ns, int(t_ns[place]) - CUT_WITHIN_NS)
         inside = np.flatnonzero((lost_ns > since_ns) & (lost_ns <= t_ns[place]))
-        kind = str(kinds[inside[0]]) if len(inside) else NO_LOSS
+        kind = str(kinds[inside[0]]) if len(inside) and state[place] != REDUCING else NO_LOSS
         rows.append({"place": place, "t_s": t_ns[place] / 1e9, "kind": kind, "lost_pkts": len(inside),
                      "before_pkts": before, "after_pkts": float(now)})  # fmt: skip
         previous_ns = int(t_ns[place])
