@@ -11,11 +11,12 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from leowarp.trace.schema import RECORDED, Column
+from leowarp.trace.schema import RECORDED
+from leowarp.trace.schema.columns import Column
 
 HEAD = """\
 // SPDX-License-Identifier: Apache-2.0
-//! The columns of each table. Made from python/leowarp/trace/schema.py by `make docs`; do not edit.
+//! The columns of each table. Made from python/leowarp/trace/schema/ by `make docs`; do not edit.
 //!
 //! Where a text says "null", the record holds the missing value of the column's type.
 

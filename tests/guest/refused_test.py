@@ -15,7 +15,7 @@ import pytest
 
 from leowarp import media
 from leowarp.crosscheck import crosscheck
-from leowarp.trace.schema import REFUSALS
+from leowarp.trace.schema.cures import REFUSALS
 from support.route_changes import AT_NS, AT_THE_STATION, late_pkts, made, received
 
 pytestmark = pytest.mark.guest

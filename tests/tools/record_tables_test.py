@@ -9,7 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from leowarp.trace.schema import RECORDED, Column, Kind, TableSchema
+from leowarp.trace.schema import RECORDED
+from leowarp.trace.schema.columns import Column, Kind, TableSchema
 
 ROOT = Path(__file__).parents[2]
 

@@ -29,7 +29,8 @@ from leowarp.metrics import (
 from leowarp.routes.schema import ROUTES, ROUTES_DOC
 from leowarp.timeline.schema import EVENTS, TIMELINE, TIMELINE_DOC
 from leowarp.trace import TABLES
-from leowarp.trace.schema import COMPUTED, Column
+from leowarp.trace.schema import COMPUTED
+from leowarp.trace.schema.columns import Column
 
 
 def reference_page() -> str:

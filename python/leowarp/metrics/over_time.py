@@ -20,7 +20,7 @@ from leowarp.metrics.tables import floats
 from leowarp.spelling import nearest
 from leowarp.trace import TABLES
 from leowarp.trace.bbr import BBR_CONTROLS, BBR_GAINS, bbr_modes
-from leowarp.trace.schema import BBR_MODES
+from leowarp.trace.schema.hosts import BBR_MODES
 
 QUEUE_GRID_NS = 10_000_000
 """Instants at which the queues of a path are added up."""

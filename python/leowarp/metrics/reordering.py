@@ -20,7 +20,7 @@ from leowarp.metrics.channels import Pair
 from leowarp.metrics.series import optional
 from leowarp.metrics.tables import Tables, floats, integers, typed_frame
 from leowarp.spelling import one_of
-from leowarp.trace import schema
+from leowarp.trace.schema import reordering as schema
 
 SCOPES = tuple(schema.SCOPES.values())
 """What a sequence is measured over, by its number in the tables `reordering` and `densities`."""

@@ -30,7 +30,7 @@ from leowarp.routes.schema import ROUTES
 from leowarp.timeline.schema import TIMELINE
 from leowarp.trace import TABLES, check_types
 from leowarp.trace.frames import data_frame
-from leowarp.trace.schema import CAUSES as CAUSES
+from leowarp.trace.schema.packets import CAUSES as CAUSES
 
 # Numbers and words of the records that the guest writes (design/interfaces.md, section 6).
 DATA, ACK = 0, 1

@@ -12,7 +12,8 @@ from leowarp.trace.captures import packets_from_captures
 from leowarp.trace.convert import TRACE_TABLES, check_types, convert, read, read_output
 from leowarp.trace.manifest import Stopwatch, is_of_this_version, maker, maker_of, relisted, write_manifest
 from leowarp.trace.records import open_records, read_records, write_parquet
-from leowarp.trace.schema import RECORDED, TABLES, Column, TableSchema
+from leowarp.trace.schema import RECORDED, TABLES
+from leowarp.trace.schema.columns import Column, TableSchema
 from leowarp.trace.words import read_in_words
 
 __all__ = [

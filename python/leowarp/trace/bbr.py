@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from leowarp.metadata import decode_metadata
-from leowarp.trace.schema import BBR_MODE
+from leowarp.trace.schema.hosts import BBR_MODE
 
 # bbr_handover has the same gains. A custom module may mean something else by them.
 BBR_CONTROLS = ("bbr", "bbr_handover")
@@ -33,7 +33,7 @@ _MODES_BY_GAINS = {
 
 
 def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
-    """The mode by the gains of each sample, a key of `schema.BBR_MODES`.
+    """The mode by the gains of each sample, a key of `hosts.BBR_MODES`.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
 
 
 def with_bbr_mode(sockets: pa.Table) -> pa.Table:
-    """The table `sockets` with the column `schema.BBR_MODE` at its end, as numbers.
+    """The table `sockets` with the column `hosts.BBR_MODE` at its end, as numbers.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from leowarp.metadata import encode_metadata
 from leowarp.trace.bbr import bbr_modes, with_bbr_mode
-from leowarp.trace.schema import BBR_MODES
+from leowarp.trace.schema.hosts import BBR_MODES
 
 # bbr_high_gain 739, bbr_drain_gain 88, BBR_UNIT 256: net/ipv4/tcp_bbr.c of Linux 6.12, of which `sockets` has 256ths
 HIGH, DRAIN = 739 / 256, 88 / 256

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from leowarp.errors import TraceError
 from leowarp.trace.pcap import Segment, segments
-from leowarp.trace.schema import PACKETS
+from leowarp.trace.schema.packets import PACKETS
 
 SYN, ACK = 0x02, 0x10
 

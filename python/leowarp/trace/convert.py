@@ -18,7 +18,8 @@ from leowarp.metadata import DAMAGED
 from leowarp.spelling import one_of
 from leowarp.trace.measures import read_measures, write_measures
 from leowarp.trace.records import RecordFile, open_records, read_records, write_parquet
-from leowarp.trace.schema import MEASURES, RECORDED, TABLES
+from leowarp.trace.schema import RECORDED, TABLES
+from leowarp.trace.schema.measures import MEASURES
 
 TRACE_TABLES = tuple(TABLES)
 CAPTURES = ("source.pcapng", "destination.pcapng")

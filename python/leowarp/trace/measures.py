@@ -21,7 +21,7 @@ from leowarp import plainfiles
 from leowarp.errors import TraceError
 from leowarp.trace import iperf3
 from leowarp.trace.records import ROW_GROUP_ROWS, writer_options
-from leowarp.trace.schema import MEASURES, ROLES
+from leowarp.trace.schema.measures import MEASURES, ROLES
 
 FILE = "measures.jsonl"
 MOST_BYTES = 64 << 20

@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from leowarp.errors import TraceError
-from leowarp.trace.schema import RECORDED, Column, Kind, TableSchema
+from leowarp.trace.schema import RECORDED
+from leowarp.trace.schema.columns import Column, Kind, TableSchema
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from leowarp.metadata import decode_metadata
 from leowarp.spelling import one_of
 from leowarp.trace.bbr import BBR_GAINS, with_bbr_mode
 from leowarp.trace.convert import read
-from leowarp.trace.schema import COMPUTED, TABLES, Column
+from leowarp.trace.schema import COMPUTED, TABLES
+from leowarp.trace.schema.columns import Column
 
 
 def read_in_words(

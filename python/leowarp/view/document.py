@@ -9,7 +9,7 @@ from typing import Any
 from leowarp.flownames import FlowKey, plain_name
 from leowarp.metrics.goodput import life
 from leowarp.printable import one_line
-from leowarp.trace.schema import BBR_MODES
+from leowarp.trace.schema.hosts import BBR_MODES
 from leowarp.view.container import Arrays
 from leowarp.view.load import load_of
 from leowarp.view.packets import BUDGET_BYTES, packets_of

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The columns of each table. Made from python/leowarp/trace/schema.py by `make docs`; do not edit.
+//! The columns of each table. Made from python/leowarp/trace/schema/ by `make docs`; do not edit.
 //!
 //! Where a text says "null", the record holds the missing value of the column's type.
 

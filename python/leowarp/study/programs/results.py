@@ -26,7 +26,7 @@ from leowarp.study.programs.runs import (
     parts_of,
 )
 from leowarp.study.programs.senders import KERNEL
-from leowarp.trace.schema import DIRECTIONS
+from leowarp.trace.schema.packets import DIRECTIONS
 
 DATA = DIRECTIONS[0]
 """Packets that go from source to destination."""

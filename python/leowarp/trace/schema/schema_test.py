@@ -10,7 +10,7 @@ import pytest
 
 from leowarp.trace import RECORDED
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.mark.slow

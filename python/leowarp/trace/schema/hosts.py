@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the kernel of each host says itself: TCP_INFO of sockets, and its counters."""
+
+import pyarrow as pa
+
+from leowarp.trace.schema.columns import (
+    BOOL,
+    BYTES,
+    F64,
+    FLOW,
+    NAME,
+    PKTS,
+    T_NS,
+    U8,
+    U16,
+    U32,
+    U64,
+    Column,
+    Kind,
+    TableSchema,
+    host,
+    key,
+)
+
+CA_STATES = {0: "Open", 1: "Disorder", 2: "CWR", 3: "Recovery", 4: "Loss"}
+"""Of the sender's congestion control, as the kernel calls them (`enum tcp_ca_state` of linux/tcp.h)."""
+
+TCP_STATES = {
+    1: "ESTABLISHED", 2: "SYN_SENT", 3: "SYN_RECV", 4: "FIN_WAIT1", 5: "FIN_WAIT2", 6: "TIME_WAIT", 7: "CLOSE",
+    8: "CLOSE_WAIT", 9: "LAST_ACK", 10: "LISTEN", 11: "CLOSING", 12: "NEW_SYN_RECV",
+}  # fmt: skip
+"""Of a socket (linux/tcp_states.h)."""
+
+SOCKETS = TableSchema(
+    "sockets",
+    "Socket",
+    "TCP_INFO of each flow's sender, and what its receiver has read, at every `observe.sockets`.",
+    (
+        T_NS,
+        FLOW,
+        Column(
+            "state",
+            U8,
+            "",
+            "TCP state of the sender (1 established, 2 SYN sent, ... as in linux/tcp_states.h)",
+            words=TCP_STATES,
+        ),
+        Column("ca_state", U8, "", "0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss", words=CA_STATES),
+        Column("cwnd_pkts", U32, PKTS, "congestion window"),
+        Column("ssthresh_pkts", U32, PKTS, "slow start threshold; null: none was set yet (the kernel's infinity)"),
+        Column("srtt_us", U32, "us", "smoothed round-trip time"),
+        Column("rttvar_us", U32, "us", "round-trip time variation"),
+        Column(
+            "min_rtt_us", U32, "us", "smallest round-trip time in the kernel's window; null before the first sample"
+        ),
+        Column("rto_us", U32, "us", "retransmission timeout"),
+        Column("pacing_bps", U64, "bit/s", "pacing rate; null: not limited"),
+        Column("delivery_rate_bps", U64, "bit/s", "most recent delivery rate sample of the kernel"),
+        Column("delivery_rate_app_limited", BOOL, "", "whether that sample was limited by the application"),
+        Column("bytes_acked", U64, BYTES, "bytes cumulatively acknowledged"),
+        Column("bytes_sent", U64, BYTES, "payload bytes sent, retransmissions included"),
+        Column("bytes_retrans", U64, BYTES, "payload bytes retransmitted"),
+        Column("bytes_received", U64, BYTES, "bytes received in order at the receiver's socket"),
+        Column("segs_out_pkts", U32, PKTS, "segments sent, retransmissions included"),
+        Column("retrans_pkts", U32, PKTS, "segments retransmitted so far (tcpi_total_retrans)"),
+        Column("lost_pkts", U32, PKTS, "segments that the sender now holds for lost"),
+        Column("sacked_pkts", U32, PKTS, "segments now selectively acknowledged"),
+        Column("unacked_pkts", U32, PKTS, "segments now sent and not acknowledged"),
+        Column("dsack_pkts", U32, PKTS, "duplicate SACKs received so far"),
+        Column("reordering_pkts", U32, PKTS, "the sender's reordering metric (starts at net.ipv4.tcp_reordering)"),
+        Column("reord_seen", U32, "", "reordering events that the sender has seen so far"),
+        Column("delivered_pkts", U32, PKTS, "segments delivered so far, as the sender's SACK scoreboard knows"),
+        Column("delivered_ce_pkts", U32, PKTS, "of those, acknowledged with ECE"),
+        Column("rcv_ooopack_pkts", U32, PKTS, "segments that arrived out of order at the receiver so far"),
+        Column("snd_mss_bytes", U32, BYTES, "sender's maximum segment size"),
+        Column("busy_us", U64, "us", "time with data to send or in flight"),
+        Column("rwnd_limited_us", U64, "us", "of that, limited by the receiver's window"),
+        Column("sndbuf_limited_us", U64, "us", "of that, limited by the send buffer"),
+        Column("notsent_bytes", U32, BYTES, "bytes in the send buffer not sent yet"),
+        Column("bbr_bw_bps", U64, "bit/s", "BBR's bottleneck estimate; null for other congestion controls"),
+        Column("bbr_min_rtt_us", U32, "us", "BBR's minimum round-trip time; null for others"),
+        Column("bbr_pacing_gain", F64, "", "BBR's pacing gain; null for others"),
+        Column("bbr_cwnd_gain", F64, "", "BBR's window gain; null for others"),
+        Column("retrans_out_pkts", U32, PKTS, "retransmitted segments now in flight"),
+        Column("backoff", U8, "", "doublings of the retransmission timeout now in force"),
+        Column("snd_wnd_bytes", U32, BYTES, "the receiver's window as last advertised"),
+        Column("rto_pkts", U16, "", "retransmission timeouts so far, those of the handshake included"),
+        Column("rcv_rtt_us", U32, "us", "the receiver's own estimate of the round-trip time"),
+        Column("rcv_space_bytes", U32, BYTES, "the receiver's window autotuning estimate"),
+    ),
+)
+
+BBR_MODES = {0: "STARTUP", 1: "DRAIN", 2: "PROBE_BW", 3: "PROBE_RTT"}
+"""As `enum bbr_mode` of net/ipv4/tcp_bbr.c numbers and names them, without BBR_."""
+
+BBR_MODE = Column(
+    "bbr_mode",
+    Kind(pa.uint8(), ""),
+    "",
+    "BBR's mode by its two gains; null for other congestion controls and modules of your own; computed as the table is "
+    "read, in no file",
+    words=BBR_MODES,
+)
+
+# Only where one changed: all of them at every sample would be repetition for the most part.
+COUNTERS = TableSchema(
+    "counters",
+    "Counter",
+    "The kernel's own counters (/proc/net/snmp, /proc/net/netstat) of each host, whenever one changed.",
+    (
+        T_NS,
+        host("host", "number of the host; the table's metadata `hosts` names them"),
+        key("counter", NAME, "", "the kernel's name of the counter, e.g. TcpExtTCPDSACKRecv"),
+        Column("value", U64, "", "value of the counter since the run's start"),
+    ),
+)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queues of links, and what went over each."""
+
+from leowarp.trace.schema.columns import BYTES, I64, LINK_DIRECTION, NS, PKTS, T_NS, U32, U64, Column, TableSchema
+
+# Only where something changed: most links of a constellation carry nothing for most of a run.
+LINKS = TableSchema(
+    "links",
+    "Queue",
+    "Queue of each direction of a link at every `observe.queues`, only where something changed.",
+    (
+        T_NS,
+        LINK_DIRECTION,
+        Column("queue_pkts", U32, PKTS, "packets waiting"),
+        Column("queue_bytes", U64, BYTES, "bytes waiting, as the kernel counts them"),
+        Column("queue_max_pkts", U32, PKTS, "most packets waiting at once since the sample before; null: netem"),
+    ),
+)
+
+
+def _counted(stem: str, what: str) -> tuple[Column, Column]:
+    """Two columns of one thing that is counted, in packets and in bytes."""
+    return (
+        Column(f"{stem}_pkts", U64, PKTS, f"packets {what}"),
+        Column(f"{stem}_bytes", U64, BYTES, f"bytes {what}, as the kernel counts them"),
+    )
+
+
+# Their sums are checked in every run: offered = delivered + dropped + held, in packets and bytes
+# (docs/concepts/truth.md).
+LINKTOTALS = TableSchema(
+    "linktotals",
+    "LinkTotal",
+    "Balance of each direction of a link at the end: offered = delivered + dropped by cause + held.",
+    (
+        LINK_DIRECTION,
+        *_counted("offered", "offered"),
+        *_counted("delivered", "delivered"),
+        *_counted("dropped_queue", "dropped by a full queue"),
+        *_counted("dropped_loss", "dropped by the link's loss ratio"),
+        *_counted("dropped_down", "dropped as the link went down"),
+        *_counted("held", "in the queue or flying at the end"),
+        Column("queue_max_pkts", U32, PKTS, "most packets that ever waited at once; null: netem"),
+        Column("busy_ns", U64, NS, "time spent transmitting; null: netem"),
+        Column(
+            "run_queue_max_pkts", U32, PKTS,
+            "most packets that waited at once until the run's end (`queue_max_pkts` goes on while the links drain); "
+            "null: netem",
+        ),
+        Column("run_queue_max_pkts_at_ns", I64, NS, "when so many first waited; null: none ever did, netem"),
+        Column(
+            "run_queue_max_bytes", U64, BYTES,
+            "most bytes that waited at once until the run's end, the link's overhead included; null: netem",
+        ),
+        Column("run_queue_max_bytes_at_ns", I64, NS, "when so many first waited; null: none ever did, netem"),
+    ),
+)  # fmt: skip
