@@ -17,11 +17,12 @@ from leowarp.metrics.probes import NEAR_NS
 from leowarp.metrics.round_trips import BIN_NS
 from leowarp.metrics.series import bin_edges, rate_in_bins, step_at
 from leowarp.metrics.tables import CAUSES, DATA, Tables, floats, truths, typed_frame
+from leowarp.trace.schema.hosts import CA_LOSS, CA_RECOVERY
 
 _QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
-RECOVERY_STATES = (3, 4)
-"""tcpi_ca_state TCP_CA_Recovery and TCP_CA_Loss (include/uapi/linux/tcp.h)."""
+RECOVERY_STATES = (CA_RECOVERY, CA_LOSS)
+"""`ca_state` of a sender that repairs losses."""
 
 
 @dataclass(frozen=True)

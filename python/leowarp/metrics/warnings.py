@@ -18,15 +18,13 @@ from leowarp.metrics.changes import path_changes
 from leowarp.metrics.channels import Pair
 from leowarp.metrics.conservation import late_outside_changes, uncounted_directions
 from leowarp.metrics.tables import Tables, floats
+from leowarp.trace.schema.hosts import CA_OPEN
 
 LATE_WITHIN_NS = 2_000_000_000
 """A packet may be late only this long after a route change: 500 packets at 100 Mbit/s are 60 ms a hop."""
 
 SYNS = 2
 """One SYN may still be on its way when the run ends; the second is sent after 1 s without an answer (RFC 6298, 2.1)."""
-
-OPEN = 0
-"""`ca_state` of a sender that knows of no loss: TCP_CA_Open (include/uapi/linux/tcp.h)."""
 
 # Both, since slow start is held for a while by a window that grows behind it: 0.6 to 0.8 s with packets of 1,115 bytes
 # over 180 ms, which is no fault. With packets of 800 bytes and a window that did not grow it was for good: 2.9 of
@@ -135,7 +133,7 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
     if not len(samples) or (flow.get("capacity_used_ratio") or 0.0) >= FULL_RATIO:
         return None
     # In loss recovery the window is full of what has arrived behind a hole, and that is the path's doing.
-    is_open = samples["ca_state"].to_numpy() == OPEN
+    is_open = samples["ca_state"].to_numpy() == CA_OPEN
     grown_us = np.diff(floats(samples["rwnd_limited_us"]))
     # tcpi_rwnd_limited is cumulative: what it grew between two samples, both of which know of no loss.
     held_us = np.nansum(grown_us[is_open[1:] & is_open[:-1]])

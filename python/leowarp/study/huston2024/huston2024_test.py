@@ -23,9 +23,10 @@ from leowarp.study.huston2024 import figures, groups, material, questions, resul
 from leowarp.study.huston2024 import pings as pg
 from leowarp.study.huston2024.groups import OFF_PEAK, PEAK
 from leowarp.study.huston2024.rules import Rules
-from leowarp.study.huston2024.traces import RECOVERING, cuts, losses
+from leowarp.study.huston2024.traces import cuts, losses
 from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.expand import expand
+from leowarp.trace.schema.hosts import CA_CWR, CA_LOSS, CA_RECOVERY
 from support.studies import huston2024 as synthetic
 
 S, MS = 1_000_000_000, 1_000_000
@@ -182,7 +183,7 @@ def test_a_cut_without_a_loss_is_a_mark_and_one_that_the_next_follows_never_grew
     t_ns = np.arange(0, 10 * S, 50 * MS)
     cwnd, ssthresh = synthetic.window_pkts(t_ns / S, [4.0, 5.0])
     lost = losses(pd.DataFrame({"t_ns": [4 * S], "cause": [1]}), np.zeros(0, "int64"))
-    found = cuts(t_ns, cwnd, ssthresh, np.full(len(t_ns), RECOVERING), lost)
+    found = cuts(t_ns, cwnd, ssthresh, np.full(len(t_ns), CA_RECOVERY), lost)
     assert found["kind"].tolist() == ["queue", "none"]
     assert np.isnan(found["grown_after_s"].iloc[0])
     assert cuts(t_ns, np.full(len(t_ns), 10.0), np.full(len(t_ns), 2.0**31), np.zeros(len(t_ns)), losses(
@@ -194,14 +195,16 @@ def test_a_threshold_that_is_put_back_while_the_window_stays_is_no_cut():
     t_ns = np.arange(0, 2 * S, 20 * MS)
     cwnd = np.linspace(740.0, 760.0, len(t_ns))
     ssthresh = np.where(np.abs(t_ns - 1 * S) < 30 * MS, cwnd, 600.0)
-    state = np.where(np.abs(t_ns - 1 * S) < 30 * MS, RECOVERING, 0)
+    state = np.where(np.abs(t_ns - 1 * S) < 30 * MS, CA_RECOVERY, 0)
     lost = losses(pd.DataFrame({"t_ns": [960 * MS], "cause": [2]}), np.zeros(0, "int64"))
     assert cuts(t_ns, cwnd, ssthresh, state, lost).empty
     # A window that a mark reduces afterwards falls by the mark's threshold, and not by the loss.
     later = t_ns > 1200 * MS
-    marked = cuts(t_ns, np.where(later, 520.0, cwnd), np.where(later, 520.0, ssthresh), np.where(later, 2, state), lost)
+    window, threshold = np.where(later, 520.0, cwnd), np.where(later, 520.0, ssthresh)
+    marked = cuts(t_ns, window, threshold, np.where(later, CA_CWR, state), lost)
     assert marked["t_s"].tolist() == pytest.approx([1.22])
     assert marked["kind"].tolist() == ["none"]
+    assert marked["lost_pkts"].tolist() == [0]
     assert cuts(t_ns, np.where(t_ns > 1 * S, 600.0, cwnd), ssthresh, state, lost)["kind"].tolist() == ["isolated"]
 
 
@@ -301,7 +304,7 @@ def test_growth_after_a_timeout_is_by_the_round_trip_until_the_next_cut():
     # 5 % every 40 ms from 0.4 s on, when the repair ends, to a cut at 1.4 s.
     t_ns = np.arange(0, 2 * S, 20_000_000)
     window = 10 * 1.05 ** ((t_ns - 0.4 * S) / (0.04 * S))
-    state = np.where((t_ns >= 0.1 * S) & (t_ns < 0.4 * S), traces.LOSS_STATE, 0)
+    state = np.where((t_ns >= 0.1 * S) & (t_ns < 0.4 * S), CA_LOSS, 0)
     (row,) = traces.after_timeouts(t_ns, state, window, np.full(len(t_ns), 4e4), np.array([1.4])).to_dict("records")
     assert row["growth_ratio"] == pytest.approx(0.05)
     assert (row["t_s"], row["until_s"]) == (0.4, 1.38)

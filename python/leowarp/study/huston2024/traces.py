@@ -13,6 +13,7 @@ import pandas as pd
 from leowarp.metrics import DATA, NEAR_NS, goodput, near
 from leowarp.metrics.tables import Tables, floats
 from leowarp.report import RunView
+from leowarp.trace.schema.hosts import CA_CWR, CA_LOSS, CA_RECOVERY
 
 HANDOVER_NS = NEAR_NS
 """A loss that a link inflicts within this (1 s) before or after a reconfiguration is the handover's."""
@@ -39,9 +40,6 @@ NO_LOSS = "none"
 
 OPEN_ENDED = "not at all"
 """How slow start ended of a session that never left it."""
-
-REDUCING, RECOVERING, LOSS_STATE = 2, 3, 4
-"""The kernel's `TCP_CA_CWR`, `TCP_CA_Recovery` and `TCP_CA_Loss`."""
 
 _NO_THRESHOLD = 2**30
 """The kernel's `TCP_INFINITE_SSTHRESH` is the largest int."""
@@ -190,7 +188,7 @@ def trace_of(
         cuts=window_cuts,
         slow_start=slow_start(when_ns, threshold, _hystart(run.tables, plan.flows[flow].source), lost),
         timeouts=after_timeouts(when_ns, state, window, floats(samples["srtt_us"]), window_cuts["t_s"].to_numpy()),
-        repairing_ratio=float((known >= RECOVERING).mean()) if len(known) else math.nan,
+        repairing_ratio=float((known >= CA_RECOVERY).mean()) if len(known) else math.nan,
     )
 
 
@@ -240,7 +238,7 @@ def after_timeouts(
         Seconds of the cuts (`cuts`), ascending.
     """
     # TCP_CA_Loss is entered by a timeout alone (tcp_enter_loss).
-    in_loss = ca_state == LOSS_STATE
+    in_loss = ca_state == CA_LOSS
     ends = np.flatnonzero(in_loss[:-1] & ~in_loss[1:]) + 1
     rows = []
     for place in ends.tolist():
@@ -316,7 +314,7 @@ def cuts(
     largest window of the last two samples: every loss-based algorithm sets it when it takes a packet for lost, and at
     no other time but the end of slow start. The window must also fall below that within `CUT_WITHIN_NS`, while that
     threshold stands: `cubic_handover` keeps its window through a recovery and then puts an old threshold back. Cuts
-    closer together than two samples count as one. One in the state `REDUCING` answers a mark, whatever was lost.
+    closer together than two samples count as one. One in the state `CA_CWR` answers a mark, and no loss.
 
     Parameters
     ----------
@@ -336,14 +334,15 @@ def cuts(
         # BBR's threshold stays where it is (bbr_ssthresh in tcp_bbr.c), so its sessions have no cuts.
         if np.isnan(now) or now == was or now >= CUT_RATIO * before:
             continue
-        until = int(np.searchsorted(t_ns, t_ns[place] + CUT_WITHIN_NS, side="right"))
-        until = place + int(next(iter(np.flatnonzero(ssthresh_pkts[place:until] != now)), until - place))
-        if np.nanmin(cwnd_pkts[place:until]) >= CUT_RATIO * before:
+        # As long as this threshold stands: a window that falls by the next one was cut there.
+        near = slice(place, int(np.searchsorted(t_ns, t_ns[place] + CUT_WITHIN_NS, side="right")))
+        stands = np.logical_and.accumulate(ssthresh_pkts[near] == now)
+        if np.nanmin(cwnd_pkts[near][stands]) >= CUT_RATIO * before:
             continue
         # Since the cut before: a loss is counted for the first cut after it and for no other.
         since_ns = max(previous_ns, int(t_ns[place]) - CUT_WITHIN_NS)
-        inside = np.flatnonzero((lost_ns > since_ns) & (lost_ns <= t_ns[place]))
-        kind = str(kinds[inside[0]]) if len(inside) and state[place] != REDUCING else NO_LOSS
+        inside = np.flatnonzero((lost_ns > since_ns) & (lost_ns <= t_ns[place]) & (state[place] != CA_CWR))
+        kind = str(kinds[inside[0]]) if len(inside) else NO_LOSS
         rows.append({"place": place, "t_s": t_ns[place] / 1e9, "kind": kind, "lost_pkts": len(inside),
                      "before_pkts": before, "after_pkts": float(now)})  # fmt: skip
         previous_ns = int(t_ns[place])

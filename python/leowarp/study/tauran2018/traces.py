@@ -10,6 +10,7 @@ import pandas as pd
 
 from leowarp.metrics import goodput
 from leowarp.metrics.acknowledgements import ack_waits
+from leowarp.metrics.recovery import RECOVERY_STATES
 from leowarp.metrics.tables import floats
 from leowarp.report import RunView
 
@@ -18,9 +19,6 @@ RTO_MIN_US = 200_000
 
 FLOOR_SLACK_US = 5_000
 """SRTT and RTO are rounded to ticks of the kernel's clock."""
-
-SENDING_AGAIN = (3, 4)
-"""tcpi_ca_state TCP_CA_Recovery and TCP_CA_Loss (include/uapi/linux/tcp.h)."""
 
 PAIR = 2
 """Segments that an ACK of a delayed pair answers."""
@@ -70,7 +68,7 @@ class Trace:
         """Share of the samples in slow start or in recovery, after a timeout or without one."""
         # A window below its threshold is in slow start; of no threshold yet, any window is.
         slow_start = ~(self.cwnd_pkts >= self.ssthresh_pkts)
-        return float((slow_start | np.isin(self.ca_state, SENDING_AGAIN)).mean()) if len(self.t_s) else float("nan")
+        return float((slow_start | np.isin(self.ca_state, RECOVERY_STATES)).mean()) if len(self.t_s) else float("nan")
 
     @property
     def acks_per_segment_ratio(self) -> float:

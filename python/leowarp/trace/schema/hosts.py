@@ -22,8 +22,10 @@ from leowarp.trace.schema.columns import (
     key,
 )
 
-CA_STATES = {0: "Open", 1: "Disorder", 2: "CWR", 3: "Recovery", 4: "Loss"}
-"""Of the sender's congestion control, as the kernel calls them (`enum tcp_ca_state` of linux/tcp.h)."""
+CA_OPEN, CA_DISORDER, CA_CWR, CA_RECOVERY, CA_LOSS = range(5)
+"""States of the sender's congestion control (`enum tcp_ca_state` of include/uapi/linux/tcp.h)."""
+CA_STATES = {CA_OPEN: "Open", CA_DISORDER: "Disorder", CA_CWR: "CWR", CA_RECOVERY: "Recovery", CA_LOSS: "Loss"}
+"""The kernel's words for them."""
 
 TCP_STATES = {
     1: "ESTABLISHED", 2: "SYN_SENT", 3: "SYN_RECV", 4: "FIN_WAIT1", 5: "FIN_WAIT2", 6: "TIME_WAIT", 7: "CLOSE",
