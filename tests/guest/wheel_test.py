@@ -30,7 +30,9 @@ def wheel() -> Iterator[Path]:
     """The wheel, in a directory that every user may read (pytest's own are private)."""
     with tempfile.TemporaryDirectory(prefix="leowarp-wheel-") as scratch:
         os.chmod(scratch, 0o755)
-        subprocess.run([sys.executable, ROOT / "tools" / "wheel.py", scratch], check=True, capture_output=True)
+        command = [sys.executable, ROOT / "tools" / "wheel.py", scratch]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
         (wheel,) = Path(scratch).glob("*.whl")
         yield wheel
 
