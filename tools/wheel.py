@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds dist/leowarp-*.whl: the package, the agent, the guest kernel, and what the GPL asks for beside a kernel.
 
-`python tools/wheel.py [DIRECTORY]`; the directory is dist/ if not given. One build at a time fills build/guest: a second
-one of the same checkout waits for it.
+`python tools/wheel.py [DIRECTORY]`; the directory is dist/ if not given. One build at a time fills build/guest: a
+second one of the same checkout waits for it.
 """
 
 import json
