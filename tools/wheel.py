@@ -43,7 +43,7 @@ def build(target: Path) -> None:
     # Anew: hatchling packs whatever lies there.
     if BUILD.exists():
         shutil.rmtree(BUILD)
-    BUILD.mkdir(parents=True)
+    BUILD.mkdir()
     for entry, names in ((image.kernel.parent, KERNEL_PARTS), (image.agent.parent, AGENT_PARTS)):
         for name in names:
             shutil.copy(entry / name, BUILD / name)

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from leowarp.metrics import DATA, NEAR_NS, goodput, near
+from leowarp.metrics.recovery import RECOVERY_STATES
 from leowarp.metrics.tables import Tables, floats
 from leowarp.report import RunView
-from leowarp.trace.schema.hosts import CA_CWR, CA_LOSS, CA_RECOVERY
+from leowarp.trace.schema.hosts import CA_CWR, CA_LOSS
 
 HANDOVER_NS = NEAR_NS
 """A loss that a link inflicts within this (1 s) before or after a reconfiguration is the handover's."""
@@ -188,7 +189,7 @@ def trace_of(
         cuts=window_cuts,
         slow_start=slow_start(when_ns, threshold, _hystart(run.tables, plan.flows[flow].source), lost),
         timeouts=after_timeouts(when_ns, state, window, floats(samples["srtt_us"]), window_cuts["t_s"].to_numpy()),
-        repairing_ratio=float((known >= CA_RECOVERY).mean()) if len(known) else math.nan,
+        repairing_ratio=float(np.isin(known, RECOVERY_STATES).mean()) if len(known) else math.nan,
     )
 
 
@@ -335,9 +336,9 @@ def cuts(
         if np.isnan(now) or now == was or now >= CUT_RATIO * before:
             continue
         # As long as this threshold stands: a window that falls by the next one was cut there.
-        near = slice(place, int(np.searchsorted(t_ns, t_ns[place] + CUT_WITHIN_NS, side="right")))
-        stands = np.logical_and.accumulate(ssthresh_pkts[near] == now)
-        if np.nanmin(cwnd_pkts[near][stands]) >= CUT_RATIO * before:
+        soon = slice(place, int(np.searchsorted(t_ns, t_ns[place] + CUT_WITHIN_NS, side="right")))
+        stands = np.logical_and.accumulate(ssthresh_pkts[soon] == now)
+        if np.nanmin(cwnd_pkts[soon][stands]) >= CUT_RATIO * before:
             continue
         # Since the cut before: a loss is counted for the first cut after it and for no other.
         since_ns = max(previous_ns, int(t_ns[place]) - CUT_WITHIN_NS)
