@@ -100,7 +100,7 @@ class TableSchema:
 
     @property
     def names(self) -> list[str]:
-        """Of its columns, in order."""
+        """The names of its columns, in order."""
         return [column.name for column in self.columns]
 
     def arrow(self, metadata: dict[str, object] | None = None) -> pa.Schema:

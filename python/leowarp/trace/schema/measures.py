@@ -8,7 +8,7 @@ from leowarp.trace.schema.columns import BYTES, FLOW, I64, NS, U8, Column, Kind,
 _TEXT = Kind(pa.string(), "")
 _WORD = Kind(pa.dictionary(pa.int32(), pa.string()), "")
 ROLES = {0: "client", 1: "server"}
-"""Of the two programs of a flow."""
+"""The two programs of a flow."""
 
 # By the program's own account, which the host reads: text, of any length.
 MEASURES = TableSchema(

@@ -58,8 +58,7 @@ PACKETS = TableSchema(
     ),
 )  # fmt: skip
 
-# Of 50 ms, as recovery is read off: a fall is a bin under 90 % of the second before (docs/concepts/truth.md).
-
+# Recovery is read off bins of 50 ms: a fall is one under 90 % of the second before (docs/concepts/truth.md).
 BINS = TableSchema(
     "bins",
     "Bin",
@@ -82,8 +81,8 @@ BINS = TableSchema(
     ),
 )
 
-# Of all packets, most of which are stored nowhere: counted as they pass, so that a percentile is right to within a bin
-# whatever `observe.packets` says.
+# All packets are counted as they pass, and most are stored nowhere. So a percentile is right to within a bin, whatever
+# `observe.packets` says.
 DELAYS = TableSchema(
     "delays",
     "DelayBin",
