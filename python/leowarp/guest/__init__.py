@@ -7,14 +7,13 @@ kernel on them and returns when the guest has written its last record.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leowarp.guest.boot_input import put_input
 from leowarp.guest.drive import GuestProgress, GuestResult, check, drive
 from leowarp.guest.image import GuestImage, guest_image
 from leowarp.guest.input import write_input
 from leowarp.guest.left_out import check_fits
-from leowarp.guest.live import Forward, Live, Pace, check_allowed, forward_of, listening, run_live
 from leowarp.guest.modules import compile_modules, declared_parameters, modules_of
 from leowarp.guest.parameters import Declared, mistakes
 from leowarp.guest.programs import check_programs, keep_outputs
@@ -26,6 +25,7 @@ from leowarp.layout import CONSOLE, GUEST
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from leowarp.guest.live import Forward, Live, Pace, check_allowed, forward_of, listening, run_live
     from leowarp.scenario import Plan
 
 __all__ = [
@@ -58,6 +58,17 @@ __all__ = [
     "run_shell",
     "write_input",
 ]
+
+_LIVE = ("Forward", "Live", "Pace", "check_allowed", "forward_of", "listening", "run_live")
+
+
+def __getattr__(name: str) -> Any:
+    # Sockets and asyncio take time to import, and one verb needs them.
+    if name not in _LIVE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from leowarp.guest import live
+
+    return getattr(live, name)
 
 
 def run(

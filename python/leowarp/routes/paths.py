@@ -19,11 +19,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Path = tuple[int, ...]
 """Node ids: station, satellites, station."""
@@ -65,6 +67,9 @@ class Graph:
         ground : sequence of (int array, float64 array)
             As in the class.
         """
+        # Not above: scipy takes 0.1 s to import, and a chain has no graph.
+        from scipy.sparse import csr_array
+
         row, column = np.concatenate([pairs, pairs[:, ::-1]]).T
         isl = csr_array((np.concatenate([cost, cost]), (row, column)), shape=(satellites, satellites))
         return Graph(satellites=satellites, isl=isl, ground=ground)
@@ -84,6 +89,9 @@ class Graph:
         costs : float64 array of shape (len(stations), satellites)
             What is above a station's limit may be inf.
         """
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import dijkstra
+
         # Dijkstra from the destination: one search serves all sources, and gives the d(v) that the tie rule walks by.
         seen = [self.ground[station] for station in stations]
         sizes = [len(satellites) for satellites, _ in seen]
