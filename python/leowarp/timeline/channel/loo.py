@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import i0e, ndtr
 
 from leowarp.timeline.channel.decibels import amplitude_ratio, power_ratio
 
@@ -57,6 +56,7 @@ class Loo:
         direct = power_ratio(self.mean_db + self.deviation_db * _NODES) / variance
         scaled = np.asarray(power_ratio(level_db)) / variance
         # Imported where it is used: scipy.stats takes 0.9 CPU s, which readers of a run need not pay.
+        from scipy.special import ndtr
         from scipy.stats import ncx2
 
         share = ncx2.cdf(scaled[..., None], 2, direct)
@@ -72,6 +72,8 @@ class Loo:
         r / (b0 sqrt(2 pi d0)) times the integral over z of
         1/z exp(-(ln z - mu)^2 / (2 d0) - (r^2 + z^2) / (2 b0)) I0(r z / b0), with 2 b0 the diffuse signal's power.
         """
+        from scipy.special import i0e
+
         r = np.asarray(amplitude, dtype=np.float64)[..., None]
         z = amplitude_ratio(self.mean_db + self.deviation_db * _NODES)
         b0 = float(power_ratio(self.multipath_db)) / 2

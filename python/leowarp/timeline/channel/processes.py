@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import j0
 
 
 @dataclass(frozen=True)
@@ -145,6 +144,9 @@ class Multipath:
     MEMORY_WAVELENGTHS, REACH_WAVELENGTHS = 15, 32
 
     def __init__(self, spacing_wavelengths: float, rng: np.random.Generator) -> None:
+        # Not above: readers of a run need not pay 0.1 CPU s for scipy.
+        from scipy.special import j0
+
         reach = max(1, round(self.REACH_WAVELENGTHS / spacing_wavelengths))
         # A power of two for the transform, and four times as long as what is kept: what wraps around is beyond the
         # Gaussian.
