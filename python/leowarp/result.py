@@ -220,7 +220,7 @@ class Run:
                 return dict(scalars)
         raise TraceError(
             f"{self.path / SUMMARY} has no flow {number}, and the plan has",
-            hint=f"leowarp metrics {self.path} --again writes it anew",
+            hint=f"leowarp show {self.path} --again writes it anew",
         )
 
     def sockets(self, flow: int | str | None = None) -> pd.DataFrame:
