@@ -32,7 +32,7 @@ from leowarp.cli.options import verb_of
 from leowarp.cli.output import interruptible, say
 from leowarp.cli.reorder_request import Request
 from leowarp.errors import ScenarioError
-from leowarp.version import VERSION
+from leowarp.version import build_version
 
 _MOVED = {
     "metrics": "show RUN --metrics", "links": "show RUN --links", "plot": "report RUN --plot SERIES",
@@ -82,7 +82,7 @@ app = typer.Typer(
 
 def _say_version(asked: bool) -> None:
     if asked:
-        say(f"leowarp {VERSION}")
+        say(f"leowarp {build_version()}")
         raise typer.Exit
 
 

@@ -272,14 +272,14 @@ def _print_versions(json_: bool) -> None:
     from leowarp.cli.output import print_json
     from leowarp.guest.cache import cache_root
     from leowarp.trace.manifest import library_versions
-    from leowarp.version import VERSION, sources
+    from leowarp.version import build_version, sources
 
     # Only what is there: asking for the version must not build a kernel.
     kernels = sorted(
         {json.loads(file.read_text())["linux_version"] for file in cache_root().glob("kernel/*/kernel.json")}
     )
     # A kernel is in the cache once for each recipe; the set has each version of Linux once.
-    facts: dict[str, Any] = {"leowarp": VERSION, **sources(), **library_versions(), "kernels_built": kernels}
+    facts: dict[str, Any] = {"leowarp": build_version(), **sources(), **library_versions(), "kernels_built": kernels}
     if json_:
         print_json(facts)
         return
