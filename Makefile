@@ -49,7 +49,6 @@ check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dep
 	@$(PYTHON) tools/licences.py
 	@$(PYTHON) tools/clauses.py
 	@$(PYTHON) tools/units_check.py
-	@$(PYTHON) tools/fmt_skips.py
 	@$(PYTHON) tools/module_circles.py
 	@cargo fmt --check
 	@cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
