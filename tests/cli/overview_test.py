@@ -55,7 +55,7 @@ def test_metrics_are_all_scalars_in_groups_one_column_a_flow(leowarp_within, acc
     said = lines(leowarp_within("show", access.path, "--metrics").out)
     assert "goodput_mean_bps 5,790,262 1,929,894" in said
     assert "fairness.jain_index 0.799904" in said
-    assert said.index("cost") < said.index("virtual_s 60") < said.index("changes of the path")
+    assert said.index("cost") < said.index("virtual_s 60") < said.index("route changes")
     assert not [line for line in said if line.split()[1:] == ["–", "–"]]
     every = lines(leowarp_within("show", access.path, "--metrics", "--all").out)
     assert "completion_ns – –" in every

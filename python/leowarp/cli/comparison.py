@@ -52,16 +52,7 @@ def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
 
 
 def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> None:
-    """What differs between two runs: keys of the plans, modules' parameters, kernels, metrics.
-
-    Parameters
-    ----------
-    a, b : Run
-    everything : bool
-        Every scalar that differs, of every flow; as JSON it always is.
-    as_json : bool
-        As one JSON object.
-    """
+    """What differs between two runs, causes first; as JSON, or with `everything`, every scalar of every flow."""
     from leowarp.cli.output import print_json
     from leowarp.differences import Part, differences
 

@@ -25,24 +25,9 @@ class Order(StrEnum):
 
 
 def print_network(run: Run, *, top: int, by: Order, satellites: bool, json_: bool) -> None:
-    """Use, drops by cause and longest queues of each direction of a link and of each satellite.
+    """Use, drops by cause and longest queues of `top` directions of links and as many satellites, or of these alone.
 
-    Parameters
-    ----------
-    run : Run
-    top : int
-        So many directions, and so many satellites.
-    by : Order
-        The most first.
-    satellites : bool
-        Satellites alone.
-    json_ : bool
-        As one JSON object.
-
-    Raises
-    ------
-    TraceError
-        If satellites alone are asked for and none forwards packets.
+    Raises `TraceError` if satellites alone are asked for and none forwards packets.
     """
     from leowarp.cli.output import frame_records, print_json
     from leowarp.ephemeris import planned_places

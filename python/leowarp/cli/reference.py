@@ -69,13 +69,13 @@ def _lines() -> Iterator[str]:
         yield f"| `{series.name}` | {series.unit} | {_cell(series.definition)} |"
     yield from _table(
         "Metrics `route_change.*`",
-        "One row per change of a path, in `40-metrics.parquet` under these names, with the instant of the change as "
+        "One row per route change, in `40-metrics.parquet` under these names, with the instant of the change as "
         "`t_ns`. The paths themselves are in `10-routes.parquet`.",
         _of_columns(numbers_of(CHANGE_COLUMNS)),
     )
     yield from _table(
         "Metrics `recovery.*`",
-        "One row per change of a path and TCP flow, in `40-metrics.parquet` under these names, with the instant of the "
+        "One row per route change and TCP flow, in `40-metrics.parquet` under these names, with the instant of the "
         "change as `t_ns` and the flow's number as `flow`.",
         _of_columns(numbers_of(RECOVERY_COLUMNS)),
     )
@@ -94,7 +94,7 @@ def _lines() -> Iterator[str]:
     )
     yield from _table(
         "Metrics `cause.*`, `no_cause.*`",
-        "One row per flow and change of its path, and one per flow for what no change caused. These are the columns of "
+        "One row per flow and route change, and one per flow for what no change caused. These are the columns of "
         "`run.causes()`.",
         _of_columns(CAUSE_COLUMNS),
     )

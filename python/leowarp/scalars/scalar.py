@@ -85,7 +85,7 @@ class Group(StrEnum):
 
     WHAT = "what it was"
     COST = "cost"
-    CHANGES = "changes of the path"
+    CHANGES = "route changes"
     MEASURED = "what programs measured"
     GOODPUT = "goodput"
     DELAYS = "round-trip times and delays"
