@@ -18,7 +18,7 @@ SPREAD := -n auto --dist worksteal
 NATIVE := python/leowarp/_native.abi3.so
 NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help setup kernel doctor demo test test-fast plain conformance check bench wheel docs site page pictures lock clean
+.PHONY: help setup kernel doctor demo test test-fast plain conformance check bench wheel release docs site page pictures lock clean
 
 help: ## print this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -49,7 +49,6 @@ check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dep
 	@$(PYTHON) tools/licences.py
 	@$(PYTHON) tools/clauses.py
 	@$(PYTHON) tools/units_check.py
-	@$(PYTHON) tools/fmt_skips.py
 	@$(PYTHON) tools/module_circles.py
 	@cargo fmt --check
 	@cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
@@ -64,6 +63,9 @@ bench: kernel ## speed and memory, as the tables of docs/performance.md; beside 
 
 wheel: kernel ## dist/leowarp-*.whl: package, native library, agent and kernel in one file
 	@$(PYTHON) tools/wheel.py
+
+release: kernel ## dist/VERSION/: wheel, source archive, notes and checksums, of a clean tag
+	@$(PYTHON) tools/release.py
 
 docs: $(INSTALLED) ## make the reference pages and the agent's table of columns anew from the code
 	@$(PYTHON) -m leowarp.scenario.reference docs/reference/scenario.md

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts into the wheel what is not Python: native library, examples, and from `build/guest` the guest with its sources;
-and the commit of the checkout.
+and version and commit of the checkout.
 
 `tools/wheel.py` fills `build/guest`, `make` builds the library. An editable installation gets nothing: it uses the
 checkout's own.
@@ -61,7 +61,8 @@ class GuestHook(BuildHookInterface):
         # By its path: hatchling's environment has no leowarp.
         own = runpy.run_path(str(native.with_name("version.py")))
         revision = guest.with_name(own["REVISION"])
-        revision.write_text(json.dumps(own["revision_of"](Path(self.root))) + "\n")
+        root = Path(self.root)
+        revision.write_text(json.dumps({"version": own["build_version"](root), **own["revision_of"](root)}) + "\n")
         build_data["force_include"] = {
             str(native): f"leowarp/{NATIVE}",
             str(revision): f"leowarp/{own['REVISION']}",

@@ -23,6 +23,7 @@ NPM = "https://registry.npmjs.org/"
 COMPATIBLE = {
     "0BSD",
     "Apache-2.0",
+    "Apache 2.0",
     "Apache Software License",
     "Apache License 2.0",
     "Apache License, Version 2.0",

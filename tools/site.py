@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the documentation site: the pages of this checkout, the Python interface from docstrings, a run that moves.
+"""Makes the documentation site: the pages of this checkout, and a run that moves.
 
     python tools/site.py [--run DIRECTORY] [--out build/site]
 
@@ -16,14 +16,10 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-
-from leowarp.cli.api_reference import ROOMS, public_names
 
 ROOT = Path(__file__).resolve().parents[1]
 OWN = ROOT / "site"
-API = Path("docs/reference/api.md")
 _LINK = re.compile(r"(?<!\\)(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 _FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
 
@@ -63,9 +59,6 @@ def lay_out(source: Path, run: Path | None) -> None:
     for page in pages():
         _write(source / page, on_site(page, page, source / "_extra"))
     _write(source / "index.md", on_site(Path("site/index.md"), Path("index.md"), source / "_extra"))
-    _write(source / API, "\n".join(_api_index()))
-    for room in ROOMS:
-        _write(source / API.with_suffix("") / f"{room}.md", "\n".join(_api_page(room)))
     if run is not None:
         shutil.copytree(run / "50-report", source / "_extra" / "run")
 
@@ -109,21 +102,6 @@ def on_site(page: Path, there: Path, extra: Path) -> str:
         parts += [_LINK.sub(link, text[done : fenced.start()]), fenced[0]]
         done = fenced.end()
     return "".join([*parts, _LINK.sub(link, text[done:])])
-
-
-def _api_index() -> Iterator[str]:
-    text = (ROOT / API).read_text(encoding="utf-8")
-    # The introduction; what follows it is what autodoc makes here.
-    yield text.partition("\n## ")[0]
-    yield from ("", "```{toctree}", *(f"api/{room}" for room in ROOMS), "```", "")
-
-
-def _api_page(room: str) -> Iterator[str]:
-    yield from (f"# {room}", "", "```{eval-rst}", f".. automodule:: {room}", "")
-    for name, kind in public_names(room):
-        yield f".. auto{kind}:: {room}.{name}"
-        yield from ("   :members:", "") if kind == "class" else ("",)
-    yield from ("```", "")
 
 
 def _write(path: Path, text: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from leowarp import __main__ as entry
 
-WHEEL = "leowarp-0.1.0-cp311-abi3-manylinux_2_34_x86_64.whl"
+WHEEL = "leowarp-0.2.0-cp311-abi3-manylinux_2_34_x86_64.whl"
 
 
 @pytest.mark.parametrize(
@@ -44,5 +44,5 @@ def test_the_file_runs_out_of_a_wheel_by_any_python(tmp_path):
 
 
 def test_a_wheel_of_another_name_is_no_reason_to_fall_over():
-    (sentence,) = entry.lacking("leowarp-0.1.0-py3-none-any.whl")
-    assert "leowarp-0.1.0-py3-none-any.whl" in sentence
+    (sentence,) = entry.lacking("leowarp-0.2.0-py3-none-any.whl")
+    assert "leowarp-0.2.0-py3-none-any.whl" in sentence

@@ -2,7 +2,7 @@
 """The few numbers of a summary that a paper's table would have, in units for people; runs side by side likewise.
 
 Which rows there are depends on the flows: what no flow of a table has (marks, timeouts, late packets where none was) is
-no row. What is missing of a row that others have is None. All scalars: `leowarp metrics RUN`.
+no row. What is missing of a row that others have is None. All scalars: `leowarp show RUN --metrics`.
 """
 
 from __future__ import annotations

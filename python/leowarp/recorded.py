@@ -137,7 +137,7 @@ def read_summary(run: Path) -> dict[str, Any]:
     path = run / SUMMARY
     value = read_json(path)
     if (why := why_no_summary(value)) is not None:
-        raise TraceError(f"cannot read {path}: {why}", hint=f"compute it anew: leowarp metrics {run} --again")
+        raise TraceError(f"cannot read {path}: {why}", hint=f"compute it anew: leowarp show {run} --again")
     return value
 
 

@@ -220,7 +220,7 @@ class Run:
                 return dict(scalars)
         raise TraceError(
             f"{self.path / SUMMARY} has no flow {number}, and the plan has",
-            hint=f"leowarp metrics {self.path} --again writes it anew",
+            hint=f"leowarp show {self.path} --again writes it anew",
         )
 
     def sockets(self, flow: int | str | None = None) -> pd.DataFrame:
@@ -458,7 +458,7 @@ class Run:
         from leowarp import metrics, trace
 
         measured = {name: trace.read(self.path / TRACE, name) for name in ("reordering", "densities")}
-        # Routes number the changes of a path that the scopes of reordering are around.
+        # Routes number the route changes that the scopes of reordering are around.
         planned = {name: self.table(name) for name in ("routes", "timeline")}
         return metrics.tables_of(measured, **planned, where=self.path), metrics.flow_pairs(self.observed_plan.flows)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from leowarp import version
-from leowarp.version import REVISION, VERSION, revision_of, sha256_of_package, sources
+from leowarp.version import ARCHIVE, REVISION, VERSION, build_version, revision_of, sha256_of_package, sources
 
 ROOT = Path(__file__).parents[2]
 UNKNOWN = {"git_commit": None, "git_changed": None}
@@ -88,6 +88,41 @@ def test_a_checkouts_settings_start_no_program(checkout, tmp_path):
     proof.unlink(missing_ok=True)
     assert revision_of(checkout)["git_changed"] is False
     assert not proof.exists()
+
+
+def test_a_build_carries_its_commit_but_for_the_tag_of_the_release(checkout):
+    commit = git(checkout, "rev-parse", "HEAD")[:8]
+    assert build_version(checkout) == f"{VERSION}.dev0+g{commit}"
+    git(checkout, "tag", "v0.0.1")
+    assert build_version(checkout) == f"{VERSION}.dev0+g{commit}"
+    git(checkout, "tag", f"v{VERSION}")
+    assert build_version(checkout) == VERSION
+    (checkout / "python" / "leowarp" / "a.py").write_text("x = 2\n")
+    assert build_version(checkout) == f"{VERSION}.dev0+g{commit}.changed"
+
+
+def test_without_a_commit_a_build_says_that_it_is_no_release(tmp_path):
+    assert build_version(tmp_path) == f"{VERSION}.dev0"
+
+
+def test_a_source_archive_knows_its_commit_and_its_tag(checkout, tmp_path):
+    for name in (ARCHIVE, ".gitattributes"):
+        (checkout / name).write_text((ROOT / name).read_text())
+    git(checkout, "add", ".")
+    git(checkout, "commit", "--quiet", "--message", "second")
+    commit = git(checkout, "rev-parse", "HEAD")
+
+    def archived(name):
+        (tmp_path / name).mkdir()
+        tree = subprocess.run(["git", "-C", checkout, "archive", "HEAD"], check=True, capture_output=True).stdout
+        subprocess.run(["tar", "-x", "-C", tmp_path / name], input=tree, check=True)
+        return tmp_path / name
+
+    before = archived("before")
+    assert revision_of(before) == {"git_commit": commit, "git_changed": None}
+    assert build_version(before) == f"{VERSION}.dev0+g{commit[:8]}"
+    git(checkout, "tag", f"v{VERSION}")
+    assert build_version(archived("release")) == VERSION
 
 
 def package(directory):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`links`, `diff` and groups of runs, as typed."""
+"""`show --links`, `compare --diff` and groups of runs, as typed."""
 
 import json
 
@@ -35,7 +35,7 @@ def made(tmp_path_factory):
 
 
 def test_links_are_directions_then_satellites(leowarp_within, made):
-    out = leowarp_within("links", made / "cubic" / "seed-1", "--top", "3", "--by", "queue").out
+    out = leowarp_within("show", made / "cubic" / "seed-1", "--links", "--top", "3", "--by", "queue").out
     assert "3 of 18 directions of links that carried packets, longest queue in bytes first" in out
     assert out.index("s-00-00 > s-01-00") < out.index("Tokyo > s-04-00")
     # 15 packets, first at 19 s
@@ -47,14 +47,14 @@ def test_links_are_directions_then_satellites(leowarp_within, made):
 def test_the_use_of_links_is_computed_once(leowarp_within, made, monkeypatch):
     calls = []
     monkeypatch.setattr("leowarp.metrics.link_use", lambda *args: calls.append(1) or link_use(*args))
-    assert "satellites that forwarded" in leowarp_within("links", made / "cubic" / "seed-1").out
+    assert "satellites that forwarded" in leowarp_within("show", made / "cubic" / "seed-1", "--links").out
     assert len(calls) == 1
 
 
 def test_links_as_json_are_the_documented_columns(leowarp_within, made):
     from leowarp.metrics import LINK_COLUMNS, SATELLITE_COLUMNS
 
-    found = json.loads(leowarp_within("links", made / "cubic" / "seed-1", "--json").out)
+    found = json.loads(leowarp_within("show", made / "cubic" / "seed-1", "--links", "--json").out)
     assert set(found["links"][0]) == set(LINK_COLUMNS)
     assert set(found["satellites"][0]) == set(SATELLITE_COLUMNS)
 
@@ -66,39 +66,43 @@ def test_links_of_elements_say_which_planes_were_found(leowarp_within, made, tmp
     elements = 'tle = "set.tle"\nepoch = "2025-06-01T00:00:00Z"\n[isl]\nrule = "plus-grid"'
     run = finished(write_synthetic_run(tmp_path / "run", PLAN_TOML.replace('preset = "oneweb-study"', elements)))
     sentence = "set.tle: +Grid found in the elements: 8 planes of 9 slots at 60.0 deg"
-    assert sentence in leowarp_within("links", run).out
-    (said,) = json.loads(leowarp_within("links", run, "--json").out)["grid"]
+    assert sentence in leowarp_within("show", run, "--links").out
+    (said,) = json.loads(leowarp_within("show", run, "--links", "--json").out)["grid"]
     assert said.startswith(sentence)
-    assert json.loads(leowarp_within("links", made / "cubic" / "seed-1", "--json").out)["grid"] == []
+    assert json.loads(leowarp_within("show", made / "cubic" / "seed-1", "--links", "--json").out)["grid"] == []
 
 
 def test_a_run_without_satellites_says_what_to_type(leowarp_within, tmp_path):
     dish = finished(write_synthetic_access(tmp_path / "dish"))
-    said = leowarp_within("links", dish).out
+    said = leowarp_within("show", dish, "--links").out
     assert "all 2 directions" in said
     assert "satellites that forwarded packets" not in said
-    failed = leowarp_within("links", dish, "--satellites")
+    failed = leowarp_within("show", dish, "--links", "--satellites")
     assert failed.status == 5
     assert "has no satellites that forward packets: its medium is [access]" in " ".join(failed.err.split())
-    assert f"leowarp links {dish}" in " ".join(failed.err.split())
+    assert f"leowarp show {dish} --links" in " ".join(failed.err.split())
 
 
 def test_a_directory_that_is_no_run_is_an_error(leowarp_within, tmp_path, made):
-    for words in (("links", tmp_path), ("diff", tmp_path, tmp_path), ("diff", made / "cubic" / "seed-1", tmp_path)):
-        failed = leowarp_within(*words)
+    for words in (
+        ("show", tmp_path),
+        ("compare", tmp_path, tmp_path),
+        ("compare", made / "cubic" / "seed-1", tmp_path),
+    ):
+        failed = leowarp_within(*words, "--links" if words[0] == "show" else "--diff")
         assert failed.status == 5
         assert "hint:" in failed.err
 
 
 def test_diff_names_the_keys_and_nothing_else(leowarp_within, made):
     first, second = made / "cubic" / "seed-1", made / "reno" / "seed-1"
-    out = leowarp_within("diff", first, second).out
+    out = leowarp_within("compare", first, second, "--diff").out
     # Equal names of directories: as much of the paths as tells them apart.
     assert "cubic/seed-1" in out
     assert "flows.0.congestion_control" in out
     assert "run.duration" not in out
     assert "Every scalar is the same." in out
-    (only,) = json.loads(leowarp_within("diff", first, second, "--json").out)["differences"]
+    (only,) = json.loads(leowarp_within("compare", first, second, "--diff", "--json").out)["differences"]
     assert (only["part"], only["a"], only["b"]) == ("plan", "cubic", "reno")
 
 

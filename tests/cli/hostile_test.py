@@ -130,7 +130,7 @@ def test_leowarp_run_says_so(leowarp_within, tmp_path, precious):
 
 
 VERBS = (
-    ("verify",), ("metrics",), ("metrics", "--again"), ("report",), ("export", "sockets"), ("export", "pcapng"),
+    ("verify",), ("show", "--metrics"), ("show", "--again"), ("report",), ("export", "sockets"), ("export", "pcapng"),
     ("timeline", "describe"), ("compare",), ("view",), ("export", "--czml"),
 )  # fmt: skip
 
@@ -311,7 +311,7 @@ JSONS = {
 @pytest.mark.parametrize("kind", JSONS)
 def test_a_hostile_summary_is_an_error(leowarp_within, run, kind):
     (run / layout.SUMMARY).write_bytes(JSONS[kind].encode(errors="surrogateescape"))
-    assert refused(leowarp_within("metrics", run), layout.SUMMARY)
+    assert refused(leowarp_within("show", run, "--metrics"), layout.SUMMARY)
     with pytest.raises(TraceError):
         _ = lw.open(run).summary
 
@@ -319,7 +319,7 @@ def test_a_hostile_summary_is_an_error(leowarp_within, run, kind):
 def test_an_endless_summary_is_not_read(leowarp_within, run):
     with (run / layout.SUMMARY).open("wb") as file:
         file.truncate(1 << 40)
-    assert refused(leowarp_within("metrics", run), "more than 32 MiB")
+    assert refused(leowarp_within("show", run, "--metrics"), "more than 32 MiB")
 
 
 MANIFESTS = (
@@ -389,7 +389,7 @@ TABLES = ("10-routes", "20-timeline", *(f"30-trace/{name}" for name in ("packets
 def test_a_table_cut_short_is_an_error(leowarp_within, run, name, share):
     path = run / f"{name}.parquet"
     path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
-    assert refused(leowarp_within("metrics", run, "--again"), "cannot read")
+    assert refused(leowarp_within("show", run, "--again"), "cannot read")
 
 
 def spoilt(path, how):
@@ -413,12 +413,12 @@ def spoilt(path, how):
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_of_other_columns_is_an_error(leowarp_within, run, name, how):
     spoilt(run / f"{name}.parquet", how)
-    assert refused(leowarp_within("metrics", run, "--again"), "cannot read")
+    assert refused(leowarp_within("show", run, "--again"), "cannot read")
 
 
 def test_metadata_of_another_shape_are_an_error(leowarp_within, run):
     spoilt(run / "30-trace" / "links.parquet", "metadata")
-    assert refused(leowarp_within("metrics", run, "--again"), "is not as leowarp writes it")
+    assert refused(leowarp_within("show", run, "--again"), "is not as leowarp writes it")
     assert refused(leowarp_within("report", run), "is not as leowarp writes it")
 
 
@@ -519,7 +519,8 @@ def test_nothing_of_a_file_is_obeyed_by_a_terminal(leowarp_within, run):
     (run / layout.SUMMARY).write_text(json.dumps(summary | {"name": NASTY}))
     manifest = json.loads((run / layout.MANIFEST).read_text())
     (run / layout.MANIFEST).write_text(json.dumps(manifest | {"warnings": [NASTY]}))
-    for words in (("metrics", run), ("metrics", run, "--json"), ("compare", run, run, "--out", run.parent / "out")):
+    show = ("show", run, "--metrics")
+    for words in (show, (*show, "--json"), ("compare", run, run, "--out", run.parent / "out")):
         answer = leowarp_within(*words)
         assert answer.status == 0, answer.err
         assert not OBEYED & set(answer.out + answer.err)
@@ -532,7 +533,7 @@ def test_nothing_of_a_file_is_obeyed_by_a_terminal(leowarp_within, run):
 
 def test_a_reason_why_a_run_is_incomplete_is_not_obeyed(leowarp_within, run):
     (run / layout.INCOMPLETE).write_bytes(NASTY.encode(errors="surrogateescape"))
-    answer = leowarp_within("metrics", run)
+    answer = leowarp_within("show", run, "--metrics")
     assert refused(answer, "owned", "\\x1b")
     assert not OBEYED & set(answer.out + answer.err)
 
@@ -541,7 +542,7 @@ def test_names_of_files_are_not_obeyed(leowarp_within, run, tmp_path):
     strange = tmp_path / "a\x1b[31m[red]\udcff.toml"
     strange.write_text("x = 1")
     (run / "\x1b[31m").symlink_to("nowhere")
-    for answer in (leowarp_within("plan", strange), leowarp_within("metrics", run)):
+    for answer in (leowarp_within("plan", strange), leowarp_within("show", run, "--metrics")):
         assert refused(answer)
         assert not OBEYED & set(answer.err)
 
@@ -608,15 +609,15 @@ def test_what_no_rule_foresees_is_no_traceback(leowarp_within, run, monkeypatch)
         raise KeyError("\x1b[31m")
 
     monkeypatch.setattr("leowarp.cli.tables.print_scalars", broken)
-    answer = leowarp_within("metrics", run)
+    answer = leowarp_within("show", run, "--metrics")
     assert answer.status == 70
     assert "KeyError" in answer.err
     assert "hostile_test.py" in answer.err
     assert "Traceback" not in answer.err
     assert not OBEYED & set(answer.err)
-    assert leowarp_within("metrics", run, "--json").status == 0
+    assert leowarp_within("show", run, "--metrics", "--json").status == 0
     monkeypatch.setenv("LEOWARP_DEBUG", "1")
-    monkeypatch.setattr("sys.argv", ["leowarp", "metrics", str(run)])
+    monkeypatch.setattr("sys.argv", ["leowarp", "show", str(run), "--metrics"])
     from leowarp.cli import main
 
     with pytest.raises(KeyError):

@@ -18,7 +18,7 @@ def test_show_prints_what_run_printed(leowarp_within, write_run):
     run = write_run()
     shown = leowarp_within("show", run)
     assert re.search(r"goodput +9\.50* Mbit/s", shown.out)
-    assert f"leowarp metrics {run}" in shown.out
+    assert f"leowarp show {run} --metrics" in shown.out
     assert "look twice" in shown.err
     assert leowarp_within("show", run, "--json").json()["summary"]["flows"][0]["goodput_mean_bps"] == 9.5e6
 
@@ -66,11 +66,11 @@ def test_a_name_that_no_scenario_can_have_is_refused(leowarp_within, tmp_path, m
 
 def test_plot_lists_its_series_and_refuses_what_it_cannot_write(leowarp_within, write_run):
     run = write_run()
-    assert "srtt_us" in leowarp_within("plot", run).out
-    assert 'did you mean "srtt"? one of goodput_in_order, ' in leowarp_within("plot", run, "srrt").err
-    assert "cwnd, ssthresh" in leowarp_within("plot", run, "foo").err
-    assert "end its name in" in leowarp_within("plot", run, "cwnd", "-o", "x.gif").err
-    assert 'looks like "29 s"' in leowarp_within("plot", run, "cwnd", "--from", "29").err
+    assert "srtt_us" in leowarp_within("report", run, "--plot", "list").out
+    assert 'did you mean "srtt"? one of goodput_in_order, ' in leowarp_within("report", run, "--plot", "srrt").err
+    assert "cwnd, ssthresh" in leowarp_within("report", run, "--plot", "foo").err
+    assert "end its name in" in leowarp_within("report", run, "--plot", "cwnd", "-o", "x.gif").err
+    assert 'looks like "29 s"' in leowarp_within("report", run, "--plot", "cwnd", "--from", "29").err
 
 
 def test_a_figure_that_there_is_not_is_answered_with_the_nearest(leowarp_within, write_run):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `metrics`, `compare` and a run print: a few numbers first, all of them if asked."""
+"""What `show`, `compare` and a run print: a few numbers first, all of them if asked."""
 
 import io
 
@@ -36,7 +36,7 @@ def test_a_run_ends_with_a_table_and_where_all_scalars_are(access, capsys):
     assert "Jain's index 0.8" in said
     assert "without a reply 6 (1 %)" in said
     assert "virtual s per CPU s 40" in said
-    assert said[-1] == f"All scalars: leowarp metrics {access.path}"
+    assert said[-1] == f"All scalars: leowarp show {access.path} --metrics"
     assert len(said) < 45
     assert "_ns" not in out
 
@@ -52,18 +52,18 @@ def test_warnings_come_before_the_numbers(write_run, monkeypatch):
 
 
 def test_metrics_are_all_scalars_in_groups_one_column_a_flow(leowarp_within, access):
-    said = lines(leowarp_within("metrics", access.path).out)
+    said = lines(leowarp_within("show", access.path, "--metrics").out)
     assert "goodput_mean_bps 5,790,262 1,929,894" in said
     assert "fairness.jain_index 0.799904" in said
-    assert said.index("cost") < said.index("virtual_s 60") < said.index("changes of the path")
+    assert said.index("cost") < said.index("virtual_s 60") < said.index("route changes")
     assert not [line for line in said if line.split()[1:] == ["–", "–"]]
-    every = lines(leowarp_within("metrics", access.path, "--all").out)
+    every = lines(leowarp_within("show", access.path, "--metrics", "--all").out)
     assert "completion_ns – –" in every
     assert "completion_ns – –" not in said
 
 
 def test_every_scalar_has_a_group(leowarp_within, access):
-    said = lines(leowarp_within("metrics", access.path, "--all").out)
+    said = lines(leowarp_within("show", access.path, "--metrics", "--all").out)
     # Of programs this run has none.
     assert set(scalars.Group) - {scalars.Group.MEASURED} <= set(said)
     assert "other" not in said
@@ -101,7 +101,7 @@ def test_no_number_is_cut_whatever_the_width_and_the_flows(capsys, monkeypatch, 
         }
         for number in range(count)
     ]  # fmt: skip
-    tables.print_sections(overview({"name": "many", "flows": flows}), rest="leowarp metrics many")
+    tables.print_sections(overview({"name": "many", "flows": flows}), rest="leowarp show many --metrics")
     out = capsys.readouterr().out
     said = lines(out)
     assert max(map(len, out.splitlines())) <= width
@@ -111,7 +111,7 @@ def test_no_number_is_cut_whatever_the_width_and_the_flows(capsys, monkeypatch, 
     numbers = {word for line in said if line.startswith("data packets sent") for word in line.split()}
     assert {f"{1_000_000 + number:,}" for number in shown} <= numbers
     if not all_fit:
-        assert f"The other {count - 6} flows: leowarp metrics many" in said
+        assert f"The other {count - 6} flows: leowarp show many --metrics" in said
 
 
 def test_a_table_wider_than_the_terminal_keeps_its_numbers(capsys, monkeypatch):
@@ -133,4 +133,4 @@ def test_compare_warns_and_shows_runs_side_by_side(leowarp_within, write_run, tm
     said = lines(answer.out)
     assert "first second" in said
     assert "goodput 9.500 Mbit/s 9.500 Mbit/s" in said
-    assert any(line.startswith("All scalars: leowarp metrics ") for line in said)
+    assert any(line.startswith("All scalars: leowarp show ") for line in said)

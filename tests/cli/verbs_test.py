@@ -48,10 +48,45 @@ def test_help_names_every_verb(leowarp):
     answer = leowarp("--help")
     assert answer.status == 0
     for verb in (
-        "run", "report", "reproduce", "compare", "plan", "ephemeris", "routes", "timeline", "metrics", "export",
-        "kernel", "doctor", "verify", "demo", "version", "reorder", "view",
+        "run", "report", "reproduce", "compare", "plan", "ephemeris", "routes", "timeline", "export",
+        "kernel", "doctor", "verify", "demo", "show", "reorder", "view",
     ):  # fmt: skip
         assert verb in answer.out
+
+
+@pytest.mark.parametrize(
+    ("words", "now"),
+    [
+        (("metrics", "RUN"), "leowarp show RUN --metrics"),
+        (("links", "RUN", "--top", "3"), "leowarp show RUN --links"),
+        (("plot", "RUN", "cwnd"), "leowarp report RUN --plot SERIES"),
+        (("diff", "A", "B"), "leowarp compare A B --diff"),
+        (("version",), "leowarp doctor --versions"),
+    ],
+)
+def test_a_verb_that_became_an_option_says_what_to_type_now(leowarp_within, words, now):
+    answer = leowarp_within(*words)
+    assert answer.status == 2
+    assert f"hint: {now}" in answer.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "RUN", "--metrics", "--links"),
+        ("show", "RUN", "--all", "--top", "3"),
+        ("report", "RUN", "--to", "3 s"),
+        ("report", "RUN", "--plot", "cwnd", "--figures", "srtt"),
+        ("compare", "RUN", "RUN", "--diff", "--out", "page"),
+        ("compare", "RUN", "RUN", "RUN", "--diff"),
+        ("doctor", "--versions", "--build"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(leowarp_within, write_run, words):
+    run = write_run()
+    answer = leowarp_within(*(run if word == "RUN" else word for word in words))
+    assert answer.status == 2
+    assert "hint:" in answer.err
 
 
 def test_no_verb_and_no_option_is_hidden_from_help():
@@ -218,7 +253,7 @@ def test_what_was_typed_wrong_ends_with_status_2_and_one_message(leowarp, words,
 
 @pytest.mark.slow
 def test_a_directory_that_is_no_run_ends_with_status_5(leowarp, tmp_path):
-    answer = leowarp("metrics", tmp_path)
+    answer = leowarp("show", tmp_path, "--metrics")
     assert answer.status == 5
     assert str(tmp_path) in answer.err
 
@@ -292,9 +327,9 @@ def test_a_flow_is_asked_for_by_its_name(leowarp_within, tmp_path):
     assert by_name.status == 0
     assert by_name.out == by_number.out
     assert by_name.out.splitlines()[1].endswith('"STARTUP"')
-    drawn = leowarp_within("plot", run, "bbr_mode", "--flow", "upload", "-o", tmp_path / "mode.svg")
+    drawn = leowarp_within("report", run, "--plot", "bbr_mode", "--flow", "upload", "-o", tmp_path / "mode.svg")
     assert (drawn.status, drawn.out.strip()) == (0, str(tmp_path / "mode.svg"))
-    for words in (("export", run, "packets"), ("plot", run, "cwnd"), ("report", run)):
+    for words in (("export", run, "packets"), ("report", run, "--plot", "cwnd"), ("report", run)):
         answer = leowarp_within(*words, "--flow", "uplod")
         assert answer.status == 2
         assert 'did you mean "upload"?' in answer.err
@@ -303,16 +338,16 @@ def test_a_flow_is_asked_for_by_its_name(leowarp_within, tmp_path):
 @pytest.mark.slow
 def test_metrics_print_what_is_missing_only_if_asked_and_as_a_dash(leowarp, write_run):
     run = write_run()
-    lines = [line.split() for line in leowarp("metrics", run).out.splitlines() if line.strip()]
+    lines = [line.split() for line in leowarp("show", run, "--metrics").out.splitlines() if line.strip()]
     assert ["goodput_mean_bps", "9,500,000"] in lines
     assert not [line for line in lines if "drops_pkts" in line]
-    lines = [line.split() for line in leowarp("metrics", run, "--all").out.splitlines() if line.strip()]
+    lines = [line.split() for line in leowarp("show", run, "--metrics", "--all").out.splitlines() if line.strip()]
     assert ["drops_pkts", "–"] in lines
 
 
 @pytest.mark.slow
 def test_output_into_a_narrow_terminal_cuts_no_value(leowarp, write_run):
-    answer = leowarp("metrics", write_run(), env={"COLUMNS": "40"})
+    answer = leowarp("show", write_run(), "--metrics", env={"COLUMNS": "40"})
     assert "9,500,000" in answer.out
     assert "…" not in answer.out
 
@@ -333,7 +368,7 @@ def test_cleaning_removes_the_cache_only_when_told(leowarp, tmp_path):
 
 @pytest.mark.slow
 def test_version_names_the_libraries_and_builds_nothing(leowarp, tmp_path):
-    told = leowarp("version", "--json", env={"LEOWARP_CACHE": str(tmp_path / "cache")}).json()
+    told = leowarp("doctor", "--versions", "--json", env={"LEOWARP_CACHE": str(tmp_path / "cache")}).json()
     assert told["kernels_built"] == []
     assert not (tmp_path / "cache").exists()
     assert told["leowarp"]

@@ -23,7 +23,8 @@ def test_it_has_what_its_format_asks_for():
 
 
 def test_its_version_is_the_package_s():
-    assert CITATION["version"] == PROJECT["version"] == VERSION
+    crates = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]
+    assert CITATION["version"] == crates["version"] == VERSION
 
 
 def test_its_licences_are_the_package_s():

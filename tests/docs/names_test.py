@@ -18,7 +18,7 @@ _OF_STUDIES = re.compile(r"^(flow0|run|isl|ground|chain|jittered)_")
 _CODE = re.compile(r"`([^`\n]+)`")
 # Generated from the code, or about formats that are no results
 ELSEWHERE = {"docs/reference/tables.md", "docs/reference/scenario.md", "docs/reference/clauses.md",
-             "docs/reference/api.md", "CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md",
+             "docs/reference/api.md", "CHANGELOG.md", "docs/changes/0.2.0.md", "ARCHITECTURE.md", "CONTRIBUTING.md",
              "design/interfaces.md"}  # fmt: skip
 
 
@@ -56,3 +56,10 @@ def test_quantities_in_code_exist(page: Path, known: set[str]) -> None:
 
 def test_names_that_do_not_exist_would_be_noticed(known: set[str]) -> None:
     assert not {"queue_left_pktss", "rtt_p98_ns", "goodput_average_bps"} & known
+
+
+def test_each_word_of_the_glossary_has_one_meaning() -> None:
+    rows = re.findall(r"^\| ([a-z][^|]*) \|", (ROOT / "docs/reference/glossary.md").read_text(encoding="utf-8"), re.M)
+    words = [word for row in rows if row != "word" for word in row.split(", ")]
+    assert len(words) >= 40
+    assert sorted(set(words)) == sorted(words)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from leowarp.version import REVISION, revision_of, sources
+from leowarp.version import REVISION, build_version, revision_of, sources
 
 pytestmark = [pytest.mark.guest, pytest.mark.slow]
 
@@ -61,7 +61,7 @@ def test_the_wheel_carries_kernel_agent_and_what_the_gpl_asks_for(wheel):
     assert "GNU GENERAL PUBLIC LICENSE" in copying
     assert "linux-source-6.12" in rebuild
     assert not [name for name in names if name.endswith("_test.py")]
-    assert revision == revision_of(ROOT)
+    assert revision == {"version": build_version(ROOT), **revision_of(ROOT)}
 
 
 def ordinary_user(python: Path, libraries: str) -> list[str]:

@@ -91,10 +91,6 @@ def test_modules_of_python_import_each_other(module_circles, tmp_path, monkeypat
     assert module_circles.circles(imports) == [{f"{package.name}.above", f"{package.name}.below"}]
 
 
-def test_our_own_have_none(module_circles, capsys):
-    assert module_circles.main([]) == 0, capsys.readouterr().err
-
-
 def test_a_file_does_not_use_what_takes_the_place_of_its_own_weak_definition(module_circles, tmp_path):
     files = {
         "host/registers.c": "long ask(int what);\n"

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
+from leowarp.version import VERSION
+
 ROOT = Path(__file__).parents[2]
 ONLY_FOR_TESTS = {"support", "pytest", "_pytest", "hypothesis", "unittest", "skyfield"}
 
@@ -61,9 +63,11 @@ def test_a_wheel_carries_the_commit_of_its_checkout(tmp_path):
         (file,) = [path for path, place in data["force_include"].items() if place == "leowarp/_revision.json"]
         return json.loads(Path(file).read_text())
 
-    assert carried() == {"git_commit": None, "git_changed": None}
+    assert carried() == {"version": f"{VERSION}.dev0", "git_commit": None, "git_changed": None}
     git = ["git", "-C", str(tmp_path), "-c", "user.name=t", "-c", "user.email=t@example.org"]
     for words in (["init"], ["add", "python/leowarp/version.py"], ["commit", "--message", "first"]):
         subprocess.run([*git, *words], check=True, capture_output=True)
     head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
-    assert carried() == {"git_commit": head, "git_changed": False}
+    assert carried() == {"version": f"{VERSION}.dev0+g{head[:8]}", "git_commit": head, "git_changed": False}
+    subprocess.run([*git, "tag", f"v{VERSION}"], check=True)
+    assert carried()["version"] == VERSION

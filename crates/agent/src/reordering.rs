@@ -31,7 +31,7 @@ pub struct Reordering {
 struct Sequence {
     settings: Settings,
     window_ns: Option<i64>,
-    /// Number of each change of the path, and what is around it by sending time, half open.
+    /// Number of each route change, and what is around it by sending time, half open.
     changes_ns: Vec<(u32, (i64, i64))>,
     /// Of those, which were looked at.
     changes_seen: usize,
@@ -138,7 +138,7 @@ impl Sequence {
 }
 
 impl Reordering {
-    /// Opens the two tables, and has for each flow its scopes: the run, windows, and the changes of its path.
+    /// Opens the two tables, and has for each flow its scopes: the run, windows, and the route changes.
     pub fn create(
         setup: &Setup,
         events: &[Event],
@@ -238,7 +238,7 @@ impl Reordering {
     }
 }
 
-/// Changes of the path of a flow's data as the timeline numbers them: the number, and when.
+/// Route changes of a flow's data as the timeline numbers them: the number, and when.
 fn path_changes(setup: &Setup, events: &[Event], flow: usize) -> Vec<(u32, i64)> {
     let ends = (setup.flows[flow].source, setup.flows[flow].destination);
     events

@@ -42,19 +42,6 @@ def _lines() -> Iterator[str]:
             yield from _of_name(module, public)
 
 
-def public_names(room: str) -> Iterator[tuple[str, str]]:
-    """Each name of a module of the page, with what it is: "class", "exception", "function" or "data"."""
-    module = importlib.import_module(room)
-    for name in ROOMS[room] or tuple(module.__all__):
-        thing = getattr(module, name)
-        if inspect.ismodule(thing):
-            continue
-        if inspect.isclass(thing):
-            yield name, "exception" if issubclass(thing, Exception) else "class"
-        else:
-            yield name, "function" if callable(thing) else "data"
-
-
 def _of_name(module: ModuleType, name: str) -> Iterator[str]:
     thing = getattr(module, name)
     path = f"{module.__name__}.{name}"

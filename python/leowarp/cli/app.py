@@ -14,14 +14,12 @@ import typer
 from typer.core import TyperGroup
 
 from leowarp.cli import (
-    diff_verb,
     example_verbs,
     guest_verbs,
-    links_verb,
     live_verb,
     look_verbs,
-    plot_verb,
     reorder_verb,
+    report_verb,
     result_verbs,
     run_verbs,
     shell_verb,
@@ -33,7 +31,14 @@ from leowarp.cli import (
 from leowarp.cli.options import verb_of
 from leowarp.cli.output import interruptible, say
 from leowarp.cli.reorder_request import Request
-from leowarp.version import VERSION
+from leowarp.errors import ScenarioError
+from leowarp.version import build_version
+
+_MOVED = {
+    "metrics": "show RUN --metrics", "links": "show RUN --links", "plot": "report RUN --plot SERIES",
+    "diff": "compare A B --diff", "version": "doctor --versions",
+}  # fmt: skip
+"""Verbs that became options of others: what is typed now."""
 
 
 class _AsWritten(TyperGroup):
@@ -42,6 +47,12 @@ class _AsWritten(TyperGroup):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         _escape(self)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The verb that was typed; of one that moved an error that names the new one."""
+        if args and args[0] in _MOVED:
+            raise ScenarioError(f"there is no verb {args[0]}", hint=f"leowarp {_MOVED[args[0]]}")
+        return super().resolve_command(ctx, args)
 
 
 def _escape(command: Any) -> None:
@@ -71,7 +82,7 @@ app = typer.Typer(
 
 def _say_version(asked: bool) -> None:
     if asked:
-        say(f"leowarp {VERSION}")
+        say(f"leowarp {build_version()}")
         raise typer.Exit
 
 
@@ -81,7 +92,10 @@ def _options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", is_eager=True, callback=_say_version, help="The version; `leowarp version` has all of them."
+            "--version",
+            is_eager=True,
+            callback=_say_version,
+            help="The version; `leowarp doctor --versions` has all of them.",
         ),
     ] = False,
 ) -> None:
@@ -104,16 +118,11 @@ app.command(rich_help_panel=_STREET)(look_verbs.ephemeris)
 app.command(rich_help_panel=_STREET)(look_verbs.routes)
 app.add_typer(timeline_verbs.timeline_app, name="timeline", rich_help_panel=_STREET)
 app.command(rich_help_panel=_RESULTS)(result_verbs.show)
-app.command(rich_help_panel=_RESULTS)(result_verbs.metrics)
-app.command(rich_help_panel=_RESULTS)(result_verbs.report)
-app.command(rich_help_panel=_RESULTS)(plot_verb.plot)
+app.command(rich_help_panel=_RESULTS)(report_verb.report)
 app.command(rich_help_panel=_RESULTS)(result_verbs.compare)
-app.command(rich_help_panel=_RESULTS)(diff_verb.diff)
-app.command(rich_help_panel=_RESULTS)(links_verb.links)
 app.command(rich_help_panel=_RESULTS)(view_verb.view)
 app.command(rich_help_panel=_RESULTS)(result_verbs.export)
 # Options as one value: it has two dozen of them.
 app.command(rich_help_panel=_RESULTS)(interruptible(verb_of(reorder_verb.reorder, Request)))
 app.add_typer(guest_verbs.kernel_app, name="kernel", rich_help_panel=_MACHINE)
 app.command(rich_help_panel=_MACHINE)(guest_verbs.doctor)
-app.command(rich_help_panel=_MACHINE)(guest_verbs.version)

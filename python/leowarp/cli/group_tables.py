@@ -57,7 +57,7 @@ def print_groups(groups: Sequence[Group]) -> None:
 def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
     """Groups side by side: what differs, medians, and a page with bands."""
     from leowarp import report
-    from leowarp.cli.diff_verb import print_causes
+    from leowarp.cli.comparison import print_causes
     from leowarp.cli.output import print_json
     from leowarp.differences import causes
     from leowarp.replicates import is_group, open_group

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on this machine: kernel, doctor, version.
+"""Verbs on this machine: kernel, doctor.
 
 `kernel` and its verbs build what is not there yet, with the build's progress on stderr; `doctor` says what is lacking
-for that; `version` builds and boots nothing.
+for that.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import typer
 
 from leowarp.cli import options
 from leowarp.cli.output import say
-from leowarp.errors import HostError
+from leowarp.errors import HostError, ScenarioError
 
 if TYPE_CHECKING:
     from leowarp.guest import GuestImage
@@ -190,6 +190,13 @@ def doctor(
         bool, typer.Option("--build", help="Build kernel and agent first, if they are not there.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is lacking, and a last line.")] = False,
+    versions: Annotated[
+        bool,
+        typer.Option(
+            "--versions",
+            help="No checks: versions of leowarp, with its commit, of libraries and of kernels that are built.",
+        ),
+    ] = False,
     json_: options.Json = False,
 ) -> None:
     """Everything that this machine lacks, all at once, with the command that mends each; and a guest, booted.
@@ -200,6 +207,11 @@ def doctor(
     from leowarp.cli.output import print_json, print_table
     from leowarp.guest.doctor import examine, kernel_is_built
 
+    if versions:
+        if build or quiet or kernel is not None:
+            raise ScenarioError("--versions checks nothing and builds nothing", hint="leowarp doctor --versions")
+        _print_versions(json_)
+        return
     checks = examine()
     booted: bool | None = None
     # On a machine that lacks something a build or a boot fails for a reason that is known by then.
@@ -255,19 +267,19 @@ def _verdict(checks: list[Check], booted: bool | None) -> str:
     return f"this machine has everything; {checks[-1].found}"
 
 
-def version(json_: options.Json = False) -> None:
+def _print_versions(json_: bool) -> None:
     """Versions of leowarp (its commit and the hash of its files too), its libraries and, if it is built, its kernel."""
     from leowarp.cli.output import print_json
     from leowarp.guest.cache import cache_root
     from leowarp.trace.manifest import library_versions
-    from leowarp.version import VERSION, sources
+    from leowarp.version import build_version, sources
 
     # Only what is there: asking for the version must not build a kernel.
     kernels = sorted(
         {json.loads(file.read_text())["linux_version"] for file in cache_root().glob("kernel/*/kernel.json")}
     )
     # A kernel is in the cache once for each recipe; the set has each version of Linux once.
-    facts: dict[str, Any] = {"leowarp": VERSION, **sources(), **library_versions(), "kernels_built": kernels}
+    facts: dict[str, Any] = {"leowarp": build_version(), **sources(), **library_versions(), "kernels_built": kernels}
     if json_:
         print_json(facts)
         return

@@ -69,13 +69,13 @@ def _lines() -> Iterator[str]:
         yield f"| `{series.name}` | {series.unit} | {_cell(series.definition)} |"
     yield from _table(
         "Metrics `route_change.*`",
-        "One row per change of a path, in `40-metrics.parquet` under these names, with the instant of the change as "
+        "One row per route change, in `40-metrics.parquet` under these names, with the instant of the change as "
         "`t_ns`. The paths themselves are in `10-routes.parquet`.",
         _of_columns(numbers_of(CHANGE_COLUMNS)),
     )
     yield from _table(
         "Metrics `recovery.*`",
-        "One row per change of a path and TCP flow, in `40-metrics.parquet` under these names, with the instant of the "
+        "One row per route change and TCP flow, in `40-metrics.parquet` under these names, with the instant of the "
         "change as `t_ns` and the flow's number as `flow`.",
         _of_columns(numbers_of(RECOVERY_COLUMNS)),
     )
@@ -94,20 +94,20 @@ def _lines() -> Iterator[str]:
     )
     yield from _table(
         "Metrics `cause.*`, `no_cause.*`",
-        "One row per flow and change of its path, and one per flow for what no change caused. These are the columns of "
+        "One row per flow and route change, and one per flow for what no change caused. These are the columns of "
         "`run.causes()`.",
         _of_columns(CAUSE_COLUMNS),
     )
     yield from _table(
         "Links of a run",
         "One row per direction of a link that was offered a packet. These are the columns of `run.links()` and of "
-        "`leowarp links RUN --json`.",
+        "`leowarp show RUN --links --json`.",
         _of_columns(LINK_COLUMNS),
     )
     yield from _table(
         "Satellites of a run",
         "One row per satellite that was offered a packet: its links that send, together. These are the columns of "
-        "`run.satellites()` and of `leowarp links RUN --json`.",
+        "`run.satellites()` and of `leowarp show RUN --links --json`.",
         _of_columns(SATELLITE_COLUMNS),
     )
     yield from _table(
@@ -187,7 +187,7 @@ def main(arguments: list[str] | None = None) -> int:
 _SCALARS = """
 ## Scalars
 
-What `summary.json` says of the run, and of each flow under `flows`; `leowarp metrics RUN` prints every scalar,
+What `summary.json` says of the run, and of each flow under `flows`; `leowarp show RUN --metrics` prints every scalar,
 grouped by what they are about. In `40-metrics.parquet` they are called `run.*` and `flow.*`, those of an object within
 with `_` for the dot (`run.fairness_jain_index`, `run.drops_queue_pkts`). Counts and ratios have no unit. Shown:
 *overview* is the table that `leowarp run` and `leowarp compare` print, *page* a report's page; both in units for
@@ -196,8 +196,8 @@ people."""
 _SERIES = """
 ## Series
 
-What there is over time of each flow: `run.series("cwnd_pkts", flow=0)` in Python, `leowarp plot RUN cwnd,srtt` as a
-figure; the unit may be left out. In `40-metrics.parquet` are those of goodput, `srtt_us`, `share_ratio`,
+What there is over time of each flow: `run.series("cwnd_pkts", flow=0)` in Python, `leowarp report RUN --plot cwnd,srtt`
+as a figure; the unit may be left out. In `40-metrics.parquet` are those of goodput, `srtt_us`, `share_ratio`,
 `path_delay_ns` (without a flow: of a pair of stations) and `jain_index`.
 
 | series | unit | meaning |

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs on runs that exist: show, metrics, report, compare, export."""
+"""Verbs on runs that exist: show, compare, export."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 
 from leowarp import plainfiles
 from leowarp.cli import options
+from leowarp.cli.link_tables import Order
 from leowarp.cli.output import say
 from leowarp.errors import ScenarioError
 
@@ -19,28 +20,41 @@ if TYPE_CHECKING:
     from leowarp.result import Run
 
 
-def show(run: options.RunPath, json_: options.Json = False) -> None:
-    """The few numbers that matter for the flows of a run, as `leowarp run` printed them."""
-    import leowarp
-    from leowarp.cli.run_verbs import print_run
-
-    print_run(leowarp.open(run), json_)
-
-
-def metrics(
+def show(
     run: options.RunPath,
-    all_: Annotated[
-        bool, typer.Option("--all", help="Also those that are null: not recorded, or not defined.")
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="All scalars that are known, by what they are about.")
     ] = False,
-    again: Annotated[bool, typer.Option("--again", help="Compute them anew from the trace and write them.")] = False,
+    all_: Annotated[
+        bool, typer.Option("--all", help="--metrics, and those that are null: not recorded, or not defined.")
+    ] = False,
+    links: Annotated[
+        bool, typer.Option("--links", help="Use, drops and longest queues of links and satellites.")
+    ] = False,
+    satellites: Annotated[bool, typer.Option("--satellites", help="--links, of satellites alone.")] = False,
+    top: Annotated[
+        int | None, typer.Option("--top", min=1, help="--links, of so many directions and satellites [default: 20].")
+    ] = None,
+    by: Annotated[
+        Order | None,
+        typer.Option("--by", help="--links, most first: bytes delivered [default], longest queue in bytes, or drops."),
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Compute the metrics anew from the trace, and write them.")
+    ] = False,
     json_: options.Json = False,
 ) -> None:
-    """All scalars of a run, by what they are about; `leowarp run` and `compare` print the few that matter most."""
+    """What a run did: the few numbers that matter, as `leowarp run` printed them; or all of them, or its links."""
     import leowarp
+    from leowarp.cli import link_tables
     from leowarp.cli.output import print_json
+    from leowarp.cli.run_verbs import print_run
     from leowarp.cli.tables import print_scalars
 
     opened = leowarp.open(run)
+    of_links = links or satellites or top is not None or by is not None
+    if of_links and (metrics or all_):
+        raise ScenarioError("--metrics and --links are two tables", hint="ask for one, then for the other")
     if again:
         from leowarp import trace
 
@@ -50,46 +64,14 @@ def metrics(
         # The manifest has the sha256 of every file, these among them.
         with trace.relisted(opened.path):
             numbers.write(opened.path)
-    if json_:
+    if of_links:
+        link_tables.print_network(opened, top=top or 20, by=by or Order.bytes, satellites=satellites, json_=json_)
+    elif not (metrics or all_):
+        print_run(opened, json_)
+    elif json_:
         print_json(opened.summary)
     else:
         print_scalars(opened.summary, nulls=all_)
-
-
-def report(
-    run: options.RunPath,
-    flow: options.Flows = None,
-    figures: Annotated[
-        str | None,
-        typer.Option("--figures", metavar="NAMES", help="Only these, with commas: goodput,srtt. All otherwise."),
-    ] = None,
-    formats: Annotated[
-        str, typer.Option("--formats", metavar="NAMES", help="Files of each figure besides SVG: pdf,png.")
-    ] = "",
-    json_: options.Json = False,
-    progress: options.Shown = options.ProgressKind.auto,
-) -> None:
-    """Make figures and page of a run anew, or some of the figures, also as PDF and PNG."""
-    import leowarp
-    from leowarp import report as rooms
-    from leowarp.cli.output import print_json
-    from leowarp.progress import of_figures, shown
-
-    opened = leowarp.open(run)
-    with shown(options.progress_of(progress)) as show:
-        page = rooms.write_report(
-            opened.path, formats=_words(formats), figures=None if figures is None else _words(figures),
-            flow=flow or None,
-            on_figure=of_figures(show, opened.path.name),
-        )  # fmt: skip
-    if json_:
-        print_json({"run": str(opened.path), "report": str(page)})
-    else:
-        say(page)
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def compare(
@@ -97,9 +79,10 @@ def compare(
         list[Path],
         typer.Argument(metavar="RUN RUN...", help="Two or more run directories, or groups of runs (run --seeds)."),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for the page and its figures.")] = Path(
-        "comparison"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Directory for the page and its figures [default: comparison]."),
+    ] = None,
     change: Annotated[
         str | None,
         typer.Option(
@@ -109,6 +92,13 @@ def compare(
             "or a time as '150 s'; by default a rule chooses it, which the page states.",
         ),
     ] = None,
+    diff: Annotated[
+        bool,
+        typer.Option(
+            "--diff", help="No page: what differs between two runs, in plans, modules, kernels and then metrics."
+        ),
+    ] = False,
+    all_: Annotated[bool, typer.Option("--all", help="--diff, with every scalar that differs, of every flow.")] = False,
     json_: options.Json = False,
     progress: options.Shown = options.ProgressKind.auto,
 ) -> None:
@@ -122,6 +112,14 @@ def compare(
 
     if len(runs) < 2:
         raise ScenarioError("compare needs two runs or more", hint="leowarp compare RUN RUN [RUN...]")
+    if diff or all_:
+        if len(runs) != 2 or out is not None or change is not None:
+            raise ScenarioError(
+                "--diff is of two runs, and makes no page with --out or --change", hint="leowarp compare A B --diff"
+            )
+        comparison.print_differences(leowarp.open(runs[0]), leowarp.open(runs[1]), everything=all_, as_json=json_)
+        return
+    out = out or Path("comparison")
     if any(is_group(run) for run in runs):
         if change is not None:
             raise ScenarioError("--change is for single runs: pages of groups show whole runs", hint="leave it out")

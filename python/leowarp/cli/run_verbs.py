@@ -237,11 +237,11 @@ def print_run(run: Run, as_json: bool) -> None:
             }
         )
         return
-    print_sections(overview(run.summary), rest=f"leowarp metrics {shlex.quote(str(run.path))}")
+    print_sections(overview(run.summary), rest=f"leowarp show {shlex.quote(str(run.path))} --metrics")
     say(f"Run:         {run.path}")
     if run.report is not None:
         say(f"Report:      {run.report}")
-    say(f"All scalars: leowarp metrics {shlex.quote(str(run.path))}")
+    say(f"All scalars: leowarp show {shlex.quote(str(run.path))} --metrics")
     sys.stdout.flush()
 
 

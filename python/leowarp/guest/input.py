@@ -457,7 +457,7 @@ def _program(number: int, flow: Any, host_numbers: dict[str, int]) -> dict[str, 
 def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
     """When packets are stored: [from, to) in ns of the run, sorted, disjoint.
 
-    Around each change of a path, as the timeline numbers them: `observe.packets_before` to `packets_after` it. Windows
+    Around each route change, as the timeline numbers them: `observe.packets_before` to `packets_after` it. Windows
     that touch are one.
 
     Returns

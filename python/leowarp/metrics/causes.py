@@ -4,7 +4,7 @@
 What cannot be put down to a change by one of these rules is put down to none, and counted as such. For data packets:
 
 late
-    A packet on links that keep their order can only be overtaken where two paths meet. So a change of the path came
+    A packet on links that keep their order can only be overtaken where two paths meet. So a route change came
     while it was under way: it was sent before all nodes had switched, and arrived after the change began. If that was
     one change, it is the cause. If there were several, it is the one between the path on which the packet left and the
     path on which the first packet that overtook it left, if only one lies between (and that packet is stored). On a
@@ -44,7 +44,7 @@ _QUEUE, _LOSS, _LINK_DOWN, _NO_ROUTE, _UNKNOWN = CAUSES
 
 
 def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
-    """One row a flow and change of its path, and one a flow for what no change caused; columns as in `CAUSE_COLUMNS`.
+    """One row a flow and route change, and one a flow for what no change caused; columns as in `CAUSE_COLUMNS`.
 
     Each column adds up to the flow's total. No rows: packets were not recorded.
 

@@ -4,7 +4,7 @@
 Delays are those that were in force on the links (the timeline's `delay` events and `channel` rows), not those that the
 route computation saw: the two differ when links are refreshed more often than routes.
 
-What a change of the path is, and its number, is decided where routes are made (`leowarp.routes.path_numbers`).
+What a route change is, and its number, is decided where routes are made (`leowarp.routes.path_numbers`).
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
 
 @dataclass(frozen=True)
 class PathChange:
-    """A change of the path on which a flow's packets leave.
+    """A route change on which a flow's packets leave.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class PathChange:
 
 
 def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
-    """Changes of the path from one station to another, by time, as the routes table numbers them.
+    """Route changes from one station to another, by time, as the routes table numbers them.
 
     The path that a pair begins with is no change; losing the path is one, and so is getting one again.
 
@@ -198,7 +198,7 @@ def route_changes(
     tables: Tables, pairs: Mapping[Pair, Sequence[int]], end_ns: int, attribution_ns: int = ATTRIBUTION_NS,
     links: LinkValues | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """One row for each change of the path that data of some flow takes; columns as in `CHANGE_COLUMNS`.
+    """One row for each route change that data of some flow takes; columns as in `CHANGE_COLUMNS`.
 
     Packets of all flows between two stations are counted together, and in a window, whatever caused what happened to
     them; `metrics/causes.py` attributes each packet.

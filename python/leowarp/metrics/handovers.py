@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the changes of its path did to a flow, all together: losses near them and elsewhere, recovery, spikes.
+"""What the route changes did to a flow, all together: losses near them and elsewhere, recovery, spikes.
 
 Near a change is within 1 s before or after it (`probes.NEAR_NS`). Whether a change lost packets is asked of those that
 were lost otherwise than at a full queue: what TCP drops at a queue is its own doing.
@@ -25,7 +25,7 @@ QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 
 
 def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, int | None]:
-    """Data packets of a flow that were lost near a change of its path, and of those by cause; None: not recorded.
+    """Data packets of a flow that were lost near a route change, and of those by cause; None: not recorded.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ A trace counts what a link carried over the whole run alone (`linktotals`). Over
 packet is counted in the bin in which it left (`bins`), on every link of the path in force then, but for the links
 behind the one that dropped it (`drops`). It is thus early by what the packet took to the link, a tenth of a second or
 so, and what waits at a full link is counted before it is sent: a step may have more than the rate carries. Over a run
-the sums are those of `linktotals`, but for packets that are sent around a change of the path or answer no flow.
+the sums are those of `linktotals`, but for packets that are sent around a route change or answer no flow.
 """
 
 from __future__ import annotations

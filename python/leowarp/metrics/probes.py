@@ -19,7 +19,7 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import REPLIES
 
 NEAR_NS = 1_000_000_000
-"""This long before and after a change of the path counts as near it (`huston2024`'s losses lie at the handovers)."""
+"""This long before and after a route change counts as near it (`huston2024`'s losses lie at the handovers)."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
     probed : Probes, optional
         None: not recorded.
     changes_ns : int64 array, sorted
-        Changes of the path there or back.
+        Route changes there or back.
     replies : bool
         Whether the probes are answered; else there are only runs of losses.
 
@@ -181,7 +181,7 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
 
 
 def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> pd.DataFrame:
-    """What the probes met between two changes of the path; columns as in `SLOT_COLUMNS`.
+    """What the probes met between two route changes; columns as in `SLOT_COLUMNS`.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ class Evidence:
     shares : Shares
         How the TCP flows shared the run.
     late : DataFrame
-        Late packets away from every change of the path.
+        Late packets away from every route change.
     end_ns : int
         Length of the run on its own clock.
     """

@@ -28,7 +28,7 @@ SYNS = 2
 
 # Both, since slow start is held for a while by a window that grows behind it: 0.6 to 0.8 s with packets of 1,115 bytes
 # over 180 ms, which is no fault. With packets of 800 bytes and a window that did not grow it was for good: 2.9 of
-# 40 Mbit/s (CHANGELOG.md, "Receivers read as their windows grow").
+# 40 Mbit/s (docs/changes/0.2.0.md, "Receivers read as their windows grow").
 HELD_RATIO, HELD_US = 0.5, 5_000_000
 """A receiver's window that held a flow for more than both, of the time that it was sampled and in us, is a warning."""
 
@@ -63,7 +63,7 @@ def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> 
     summary : dict
         `summary_of(...)`.
     late : DataFrame
-        Late packets away from every change of the path, `sent_ns` and `flow` of each (`late_outside_changes`).
+        Late packets away from every route change, `sent_ns` and `flow` of each (`late_outside_changes`).
     """
     sentences = []
     # On a link that jitters or keeps no order packets are late at any time, which is no reason for doubt.

@@ -63,7 +63,7 @@ def _never_changed(group: Sequence[RunView]) -> TraceError:
 
 
 def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunView:
-    """Of several flows of the first run the one with the most late packets at one change of its path.
+    """Of several flows of the first run the one with the most late packets at one route change.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunVi
 
 
 class Column(NamedTuple):
-    """One change of the path: the flows that it is shown of, each with its label and line, and the title above."""
+    """One route change: the flows that it is shown of, each with its label and line, and the title above."""
 
     t_ns: int
     flows: list[Named]

@@ -17,7 +17,7 @@ RULE = (
 
 
 def hits(run: RunView) -> dict[int, tuple[int, int]]:
-    """Late and lost packets of each change of the path of a view's flow, by its instant in ns."""
+    """Late and lost packets of each route change of a view's flow, by its instant in ns."""
     changes = run.changes
     # Null where packets were not followed (observe.truth = false). Here it only ranks instants; no page shows this 0.
     late, lost = (changes[name].fillna(0).astype("int64") for name in ("late_pkts", "lost_pkts"))

@@ -14,7 +14,7 @@ from leowarp.report.across_flows import has_pairs
 from leowarp.report.view import MOST_LINES, RunView
 
 MOST_ROWS = 300
-"""Rows of one table: more would make a page of megabytes. `leowarp links` prints any number."""
+"""Rows of one table: more would make a page of megabytes. `leowarp show --links` prints any number."""
 
 _CARRIED = {
     "offered_pkts": ("offered", 1),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happened in a run, in three sentences: what ran over what, what it got, what changes of the path did to it."""
+"""What happened in a run, in three sentences: what ran over what, what it got, what route changes did to it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any series of a run over any part of its time, a panel each: `leowarp plot`."""
+"""Any series of a run over any part of its time, a panel each: `leowarp report --plot`."""
 
 from __future__ import annotations
 
@@ -92,7 +92,8 @@ def _chosen(names: Sequence[str]) -> list[Series]:
             raise
     chosen = list(dict.fromkeys(series_of(name) for name in names))
     if not 1 <= len(chosen) <= MOST_PANELS:
-        raise ScenarioError(f"cannot draw {len(chosen)} series", hint=f"1 to {MOST_PANELS}: leowarp plot RUN cwnd,srtt")
+        hint = f"1 to {MOST_PANELS}: leowarp report RUN --plot cwnd,srtt"
+        raise ScenarioError(f"cannot draw {len(chosen)} series", hint=hint)
     return chosen
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of pings, as figures 3 to 5 of `huston2024`: every reply, one change of the path, what is left without them.
+"""Pictures of pings, as figures 3 to 5 of `huston2024`: every reply, one route change, what is left without them.
 
 `draw_probes` and `draw_minima` draw into axes that are given, from `Probes` of any source; the figures are made of
 them, a panel a run.
@@ -60,7 +60,7 @@ def draw_probes(
 
 
 def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> None:
-    """Smallest round-trip time between every two changes of the path, as steps.
+    """Smallest round-trip time between every two route changes, as steps.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def ping_around_change(
     runs: Sequence[RunView], *, change_s: float | None = None, before_s: float = 2.0,
     after_s: float = 2.0,
 ) -> Figure:  # fmt: skip
-    """Round-trip time of the probes around one change of the path (fig. 4).
+    """Round-trip time of the probes around one route change (fig. 4).
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def reordering_section(view: RunView, pictures: str) -> str:
 
 
 def _changes(view: RunView) -> str:
-    """A row for each flow and change of its path, and one for what no change caused."""
+    """A row for each flow and route change, and one for what no change caused."""
     causes = view.metrics.causes
     # An access link changes every 15 s: where nothing was late, the rows would be zeros.
     if not causes["change"].notna().any() or (view.is_access and not causes["late_pkts"].any()):

@@ -74,7 +74,7 @@ def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, 
 
 
 def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool = False) -> Figure:
-    """Goodput of the main flow over time beside the capacity, changes of the path marked.
+    """Goodput of the main flow over time beside the capacity, route changes marked.
 
     Parameters
     ----------

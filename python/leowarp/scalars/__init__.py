@@ -2,8 +2,8 @@
 """The one table of scalars: what `summary.json` says of a run (`RUN`) and of each flow (`TCP`, `PROBE`), in its order.
 
 It is data alone and below everything that computes or shows a scalar. From it are made the rows of `summary.json` and
-their order, units and definitions in `40-metrics.parquet`, the groups of `leowarp metrics`, words and units of the
-overview and of the pages, and `docs/reference/tables.md`.
+their order, units and definitions in `40-metrics.parquet`, the groups of `leowarp show --metrics`, words and units of
+the overview and of the pages, and `docs/reference/tables.md`.
 
 >>> FLOW_SCALARS["rtt_p99_ns"].unit.symbol
 'ns'

@@ -509,7 +509,7 @@ MEASURES: Section = (
 
 # fmt: on
 
-# The order is that of `summary.json` and of `leowarp metrics` within a group; the reference page is made from it.
+# The order is that of `summary.json` and of `leowarp show --metrics` within a group; the reference page has it too.
 TCP: Section = (
     *IDENTITY, *PACKETS, *SOCKET, *LIFE, *ENDING, *HOST, *REORDERING, *CAUSES, *ROUND_TRIPS, *ONE_WAY, *NEAR_CHANGES,
     *CHANGES_WITH_LOSS, *RECOVERY, *ACKNOWLEDGEMENTS, *SHARE, *CAPACITY,

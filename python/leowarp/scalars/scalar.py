@@ -81,11 +81,11 @@ UNITS = (PKTS, BYTES, BPS, NS, US, S, NATS, RATIO)
 
 # The members' texts are headings that users see.
 class Group(StrEnum):
-    """What a scalar is about, in the order in which `leowarp metrics` prints the groups."""
+    """What a scalar is about, in the order in which `leowarp show --metrics` prints the groups."""
 
     WHAT = "what it was"
     COST = "cost"
-    CHANGES = "changes of the path"
+    CHANGES = "route changes"
     MEASURED = "what programs measured"
     GOODPUT = "goodput"
     DELAYS = "round-trip times and delays"
@@ -106,7 +106,7 @@ class Scalar:
     unit : Unit
         Its suffix ends the name.
     group : Group
-        Under which `leowarp metrics` prints it.
+        Under which `leowarp show --metrics` prints it.
     definition : str
         What exactly is counted, in `40-metrics.parquet` and in the reference.
     page : str, optional

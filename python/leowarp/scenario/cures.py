@@ -26,14 +26,14 @@ class Cures:
         New packets are held back until they would arrive behind the last of before; in frames with the link's
         overhead, for each direction of a link. The buffer and what happens when it is full are `end_marker`'s as well.
     end_marker, end_marker_wait_ns : bool, int
-        The last packet by the old way is a marker; where the ways meet, packets that come by the new one wait for it,
+        The last packet by the old path is a marker; where the paths meet, packets that come by the new one wait for it,
         so long at most.
     duplicate_ns : int or None
         How long after a change packets go over both links; None: over the new one alone.
     resequence, resequence_kind, resequence_delay_ns : str, str, int
         ``off``, ``flow`` or ``aggregate``: stations number packets and put them in order, in streams of one flow or of
         all between two hosts; a packet waits so long for those before it, always (``basic``) or if it came by the new
-        way just after a change (``advanced``).
+        path just after a change (``advanced``).
     notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns : bool, int, float, int or None
         The node tells the sending hosts, this time after the change, or before it if it is negative; the share that is
         lost, 0 to 1; the mean time between two false notices to a host, None: none are.
@@ -46,8 +46,8 @@ class Cures:
         "off",
     )
     hold: bool = flag(
-        "At a route change a node holds new packets back until those that left before, by the old way, will have "
-        "arrived first: computed from the delays of both ways and its own queue.",
+        "At a route change a node holds new packets back until those that left before, by the old path, will have "
+        "arrived first: computed from the delays of both paths and its own queue.",
         False,
     )
     hold_buffer_bytes: int = quantity(
@@ -61,7 +61,7 @@ class Cures:
         "drop",
     )
     end_marker: bool = flag(
-        "At a route change a node sends a marker as the last packet over the old link; the node where the ways meet "
+        "At a route change a node sends a marker as the last packet over the old link; the node where the paths meet "
         "holds what comes by the new one until the marker arrives.",
         False,
     )
@@ -81,7 +81,7 @@ class Cures:
         "off",
     )
     resequence_kind: str = word(
-        "resequence: a packet before its turn waits, always (basic), or only if it came by the new way of a recent "
+        "resequence: a packet before its turn waits, always (basic), or only if it came by the new path of a recent "
         "route change (advanced).",
         ("basic", "advanced"),
         "basic",
@@ -92,8 +92,8 @@ class Cures:
         high="199 ms",
     )  # fmt: skip
     notify: bool = flag(
-        "At a route change the node sends a notice (ICMP) to each host whose packets it takes another way: delays of "
-        "both ways, and for how long packets may be late.",
+        "At a route change the node sends a notice (ICMP) to each host whose packets it takes over another path: "
+        "delays of both paths, and for how long packets may be late.",
         False,
     )
     notify_delay_ns: int = quantity(
@@ -137,9 +137,9 @@ _WRITTEN = {
 # Two cures of which one takes from the other what it needs, and why.
 _APART = (
     ("duplicate", "move_queue", "what was moved off the old link would be copied back to it"),
-    ("duplicate", "hold", "copies go by the old way at once, and what is held back comes later than they do"),
+    ("duplicate", "hold", "copies go by the old path at once, and what is held back comes later than they do"),
     ("duplicate", "end_marker", "copies go over the old link behind the marker, which is to be the last"),
-    ("resequence", "end_marker", "both put in order what the ways mix, and the second finds nothing to do"),
+    ("resequence", "end_marker", "both put in order what the paths mix, and the second finds nothing to do"),
 )
 
 
@@ -223,7 +223,7 @@ def _switched_on(section: Section) -> dict[str, bool]:
 
 
 def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], problems: Problems) -> None:
-    """What nodes do at a change of their entries needs nodes that change them, and an old way that leads on."""
+    """What nodes do at a change of their entries needs nodes that change them, and an old path that leads on."""
     section = tables["cures"]
     in_flight = value_of(tables["routing"], Routing, "in_flight")
     lost = {
@@ -243,7 +243,7 @@ def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], prob
             problems.add(section.where(key), f"cures.{key}", rule, 'write in_flight = "drain"')
             return
         if is_on and in_flight == "drop" and cure in lost:
-            rule = f'cannot be with routing.in_flight = "drop": what left by the old way is lost, and {lost[cure]}'
+            rule = f'cannot be with routing.in_flight = "drop": what left by the old path is lost, and {lost[cure]}'
             hint = f'write in_flight = "drain", or take {cure} out'
             problems.add(section.where(cure), f"cures.{cure}", rule, hint)
             return

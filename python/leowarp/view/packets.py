@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets of a page: those around changes of the path, each with when it left and arrived, from packet truth.
+"""Packets of a page: those around route changes, each with when it left and arrived, from packet truth.
 
 The trace stores seconds of them around each change, millions in a run of 1000 s; a page holds what fits into
 `BUDGET_BYTES`, the nearest to the changes, the same span around each.

@@ -148,7 +148,7 @@ def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
 
 
 def changes_of(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """Changes of the path of each pair that sends data, by time; counts as in the table of route changes.
+    """Route changes of each pair that sends data, by time; counts as in the table of route changes.
 
     Returns
     -------

@@ -22,7 +22,7 @@ pub struct Observe {
     pub reordering_threshold_pkts: u32,
     /// Width of the windows in which reordering is measured; none = no windows.
     pub reordering_window_ns: Option<i64>,
-    /// How long before and after a change of its path a flow's reordering is measured.
+    /// How long before and after a route change a flow's reordering is measured.
     pub around_changes_ns: (i64, i64),
     /// Which packets are stored.
     pub packets: Packets,

@@ -95,7 +95,7 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
     """
     parts = (run.plan_sha256, origin.kernel_sha256, origin.agent_sha256, origin.leowarp_version)
     # Not of the plan alone: another kernel, agent or version may give another result, and makes another run
-    # (CHANGELOG.md, "Results change").
+    # (docs/changes/0.2.0.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     # From an earlier start: what a newer kernel, agent or version would make of it is another run.
     if isinstance(run, StudyRun):

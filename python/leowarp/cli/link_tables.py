@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `links`: the network of a run, direction by direction and satellite by satellite."""
+"""The network of a run, direction by direction and satellite by satellite: `leowarp show --links`."""
 
 from __future__ import annotations
 
 import shlex
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from leowarp.cli import options
 from leowarp.cli.output import say
 from leowarp.errors import TraceError
 
@@ -27,35 +24,28 @@ class Order(StrEnum):
     drops = "drops"
 
 
-def links(
-    run: options.RunPath,
-    top: Annotated[int, typer.Option("--top", min=1, help="So many directions, and so many satellites.")] = 20,
-    by: Annotated[
-        Order, typer.Option("--by", help="The most first: bytes delivered, the longest queue in bytes, or drops.")
-    ] = Order.bytes,
-    satellites: Annotated[bool, typer.Option("--satellites", help="Satellites alone.")] = False,
-    json_: options.Json = False,
-) -> None:
-    """The network of a run: use, drops by cause and longest queues of each direction of a link and each satellite."""
-    import leowarp
+def print_network(run: Run, *, top: int, by: Order, satellites: bool, json_: bool) -> None:
+    """Use, drops by cause and longest queues of `top` directions of links and as many satellites, or of these alone.
+
+    Raises `TraceError` if satellites alone are asked for and none forwards packets.
+    """
     from leowarp.cli.output import frame_records, print_json
     from leowarp.ephemeris import planned_places
 
-    opened = leowarp.open(run)
-    of_satellites = opened.satellites()
+    of_satellites = run.satellites()
     # An error and not an empty table: who asks for satellites alone has mistaken the run.
     if satellites and len(of_satellites) == 0:
         raise TraceError(
-            f"{run} has no satellites that forward packets: {_why_none(opened)}",
-            hint=f"its links: leowarp links {shlex.quote(str(run))}",
+            f"{run.path} has no satellites that forward packets: {_why_none(run)}",
+            hint=f"its links: leowarp show {shlex.quote(str(run.path))} --links",
         )
-    of_links = opened.links()
-    places = planned_places(opened.plan)
+    of_links = run.links()
+    places = planned_places(run.plan)
     grid = [] if places is None else list(places.sentences)
     if json_:
         print_json(
             {
-                "run": str(opened.path),
+                "run": str(run.path),
                 "links": [] if satellites else frame_records(_sorted(of_links, by).head(top)),
                 "satellites": frame_records(_sorted(of_satellites, by).head(top)),
                 "grid": grid,
@@ -63,7 +53,7 @@ def links(
         )
         return
     if not satellites:
-        _print_links(opened, _sorted(of_links, by), top, by)
+        _print_links(run, _sorted(of_links, by), top, by)
     if len(of_satellites):
         _print_satellites(_sorted(of_satellites, by), top, by)
     say(_WORDS)

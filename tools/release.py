@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds a release of the commit that a clean checkout has out: wheel, source archive, notes and checksums.
+
+`python tools/release.py [DIRECTORY]`; the directory is dist/VERSION if not given. Nothing is uploaded and no tag is
+made: a tree that is not clean, or that the tag of its version does not name, is refused with the line to type.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from leowarp.version import VERSION
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main() -> None:
+    """Builds into the directory of the command line."""
+    out = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist" / VERSION
+    release(ROOT, VERSION, out.resolve(), wheel)
+    print(out)
+
+
+def wheel(out: Path) -> None:
+    """Builds the wheel of this checkout into a directory."""
+    subprocess.run([sys.executable, ROOT / "tools" / "wheel.py", out], check=True)
+
+
+def release(root: Path, version: str, out: Path, build_wheel: Callable[[Path], None]) -> None:
+    """Writes wheel, source archive, `NOTES.md` and `SHA256SUMS` of a release.
+
+    Parameters
+    ----------
+    root : Path
+        A checkout.
+    version : str
+        What its sources say, such as "0.2.0".
+    out : Path
+        A directory that does not exist, or is empty.
+    build_wheel : callable
+        Writes a wheel into the directory that it is given.
+
+    Raises
+    ------
+    SystemExit
+        If the tree, its tag, its change log or the directory do not allow it; the message says what to type.
+    """
+    refuse_what_is_no_release(root, version)
+    notes = notes_of((root / "CHANGELOG.md").read_text(encoding="utf-8"), version)
+    if out.is_dir() and any(out.iterdir()):
+        sys.exit(f"{out} is not empty: rm -r {out}")
+    out.mkdir(parents=True, exist_ok=True)
+    build_wheel(out)
+    if not list(out.glob(f"leowarp-{version}-*.whl")):
+        sys.exit(
+            f"the wheel is none of {version}: {', '.join(sorted(path.name for path in out.iterdir())) or 'nothing'}"
+        )
+    name = f"leowarp-{version}"
+    git(root, "archive", f"--prefix={name}/", f"--output={out / name}.tar.gz", f"v{version}")
+    (out / "NOTES.md").write_text(notes, encoding="utf-8")
+    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in sorted(out.iterdir())]
+    (out / "SHA256SUMS").write_text("\n".join(sums) + "\n")
+
+
+def refuse_what_is_no_release(root: Path, version: str) -> None:
+    """Ends with a sentence if files differ from the commit, or if its tag is not that of the version."""
+    # Files that git does not know are packed into a wheel, too.
+    if changed := git(root, "status", "--porcelain"):
+        sys.exit(f"{len(changed)} files differ from the commit, {changed[0][3:]} first: git stash --include-untracked")
+    tag, tags = f"v{version}", git(root, "tag", "--points-at", "HEAD")
+    if tag in tags:
+        return
+    if elsewhere := git(root, "tag", "--list", tag):
+        sys.exit(f"the tag {elsewhere[0]} names another commit: git checkout {tag}")
+    other = f" (it has {', '.join(tags)})" if tags else ""
+    sys.exit(f"this commit has no tag {tag}{other}: git tag --annotate {tag} --message 'leowarp {version}'")
+
+
+def notes_of(changelog: str, version: str) -> str:
+    """The section of a version in a change log of Keep a Changelog's form, without its heading."""
+    section = re.search(rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d\n+(.*?)(?=^## |\Z)", changelog, re.M | re.S)
+    if section is None:
+        sys.exit(f'CHANGELOG.md has no section "## [{version}] - YYYY-MM-DD": rename "## [Unreleased]", and commit')
+    return section[1].rstrip() + "\n"
+
+
+def git(root: Path, *words: str) -> list[str]:
+    """Lines of what git prints about a checkout."""
+    done = subprocess.run(["git", "-C", root, *words], check=True, capture_output=True, text=True)
+    return done.stdout.splitlines()
+
+
+if __name__ == "__main__":
+    main()
