@@ -57,7 +57,7 @@ _SIGNS = [
         "use leowarp's own kernel, or give --kernel the tree instead of a binary: then it is linked with "
         "guest/host/registers.c; Linux 6.13 and newer need no cure",
     ),
-    # ESRCH of ptrace(2), or a wait status of signal 9: the process was there and is gone. The guest's own kernel ends its
+    # ESRCH of ptrace(2), or a wait status of signal 9: the process is gone. The guest's own kernel ends its
     # processes by other means.
     _Sign(
         r"ptrace (set|get|continue)\b[^\n]*failed,[^\n]*errno = 3\b|"
