@@ -7,7 +7,6 @@ for that.
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from pathlib import Path
@@ -270,13 +269,13 @@ def _verdict(checks: list[Check], booted: bool | None) -> str:
 def _print_versions(json_: bool) -> None:
     """Versions of leowarp (its commit and the hash of its files too), its libraries and, if it is built, its kernel."""
     from leowarp.cli.output import print_json
-    from leowarp.guest.cache import cache_root
+    from leowarp.guest.cache import cache_place, read_facts
     from leowarp.trace.manifest import library_versions
     from leowarp.version import build_version, sources
 
     # Only what is there: asking for the version must not build a kernel.
     kernels = sorted(
-        {json.loads(file.read_text())["linux_version"] for file in cache_root().glob("kernel/*/kernel.json")}
+        {str(read_facts(file).get("linux_version")) for file in cache_place().glob("kernel/*/kernel.json")} - {"None"}
     )
     # A kernel is in the cache once for each recipe; the set has each version of Linux once.
     facts: dict[str, Any] = {"leowarp": build_version(), **sources(), **library_versions(), "kernels_built": kernels}

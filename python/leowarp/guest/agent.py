@@ -13,7 +13,16 @@ from pathlib import Path
 
 from leowarp.errors import HostError
 from leowarp.guest import recipe
-from leowarp.guest.cache import built_earlier, cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
+from leowarp.guest.cache import (
+    built_earlier,
+    cache_folder,
+    cache_root,
+    content_key,
+    entry_or_build,
+    faults,
+    locked,
+    sha256_of_file,
+)
 from leowarp.guest.host import apt
 from leowarp.guest.session import own_session
 
@@ -134,7 +143,7 @@ def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
     HostError
         With the first errors of cargo, and the file that has all it printed.
     """
-    target = cache_root() / "cargo-target"
+    target = cache_folder("cargo-target")
     # Panic messages hold the paths of sources; without the prefixes the same recipe would give other bytes elsewhere.
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     flags = [

@@ -4,6 +4,9 @@
 An entry is made in a directory beside its place and moved there in one rename, so that an interrupted build leaves
 nothing that looks finished. `files.json` holds the sha256 of each file; an entry that no longer matches is reported
 and made again.
+
+`files.json` lies beside the files, so it finds damage and no forgery. A cache is therefore used only where nobody but
+the user and root may write (`ownership`).
 """
 
 import errno
@@ -12,19 +15,58 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from leowarp import plainfiles
 from leowarp.checksums import sha256_of_file as sha256_of_file
 from leowarp.errors import HostError
+from leowarp.ownership import demand_own, make_directory, open_lock
 
 CHECKSUMS = "files.json"
 
+MOST_FACTS_BYTES = 1 << 20
+"""Of `files.json`, and of what an entry says of itself; a kernel's have 1 kB."""
+
 
 def cache_root() -> Path:
-    """Directory of everything built: $LEOWARP_CACHE, else $XDG_CACHE_HOME/leowarp, else ~/.cache/leowarp."""
+    """Directory of everything built, which only the user and root may change.
+
+    Raises
+    ------
+    HostError
+        If somebody else may write there or on the way to it.
+    """
+    root = cache_place()
+    demand_own_cache(root)
+    return root
+
+
+def demand_own_cache(place: Path) -> None:
+    """Raise HostError if somebody else may change a place in the cache: what runs from there would be theirs."""
+    hint = "let only yourself write there (chmod go-w), or set LEOWARP_CACHE to a directory of your own"
+    demand_own(place, f"using the cache {place}", hint)
+
+
+def cache_folder(kind: str) -> Path:
+    """Directory of what is kept of one kind; it may not be there yet.
+
+    Raises
+    ------
+    HostError
+        As `cache_root`.
+    """
+    folder = cache_place() / kind
+    demand_own_cache(folder)
+    return folder
+
+
+def cache_place() -> Path:
+    """Name of that directory: $LEOWARP_CACHE, else $XDG_CACHE_HOME/leowarp, else ~/.cache/leowarp."""
     # Ours first: XDG's is for all programs, and a kernel of one's own may be meant for one directory alone.
     if own := os.environ.get("LEOWARP_CACHE"):
         return Path(own)
@@ -65,8 +107,8 @@ def faults(entry: Path) -> list[str]:
     """What is wrong with an entry's files: missing or changed since it was built. Empty = sound."""
     try:
         # An entry without its list was never sealed, or was damaged: both are built again.
-        recorded = json.loads((entry / CHECKSUMS).read_text())
-    except (OSError, ValueError) as error:
+        recorded = _recorded(entry / CHECKSUMS)
+    except (OSError, ValueError, RecursionError) as error:
         return [f"{CHECKSUMS}: {error}"]
     faulty = []
     for name, sha256 in recorded.items():
@@ -76,6 +118,53 @@ def faults(entry: Path) -> list[str]:
         except OSError as error:
             faulty.append(f"{name}: {error.strerror}")
     return faulty
+
+
+def _recorded(path: Path) -> dict[str, str]:
+    """Names and hashes of an entry's files.
+
+    Raises
+    ------
+    OSError, ValueError, RecursionError
+        If the list cannot be read, or is not as `_seal` writes it.
+    """
+    recorded = json.loads(plainfiles.read(path, MOST_FACTS_BYTES))
+    if not isinstance(recorded, dict) or not recorded:
+        raise ValueError("it lists no files")
+    for name, sha256 in recorded.items():
+        if not plainfiles.is_plain_name(name) or not isinstance(sha256, str):
+            raise ValueError(f"{name!r:.60} is not the name of a file with its sha256")
+    return recorded
+
+
+def entry_faults(entry: Path) -> list[str]:
+    """As `faults`, of an entry of the cache: there each file is listed.
+
+    Raises
+    ------
+    HostError
+        If somebody else may change the entry or one of its files.
+    """
+    demand_own_cache(entry)
+    unlisted = []
+    for file in sorted(entry.iterdir()):
+        demand_own_cache(file)
+        if stat.S_ISREG(file.stat().st_mode):
+            unlisted.append(file.name)
+    faulty = faults(entry)
+    if faulty and faulty[0].startswith(f"{CHECKSUMS}: "):
+        return faulty
+    recorded = _recorded(entry / CHECKSUMS)
+    return faulty + [f"{name}: {CHECKSUMS} does not list it" for name in unlisted if name not in {CHECKSUMS, *recorded}]
+
+
+def read_facts(path: Path) -> dict[str, Any]:
+    """What an entry says of itself (`kernel.json`, `agent.json`); empty if it is damaged."""
+    try:
+        facts = json.loads(plainfiles.read(path, MOST_FACTS_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
 
 
 def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None:
@@ -90,7 +179,7 @@ def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None
     """
     # Any compiler will do: it is asked where there is none, and the recipe is what decides what a guest does.
     for facts in sorted((cache_root() / kind).glob(f"*/{facts_name}"), reverse=True):
-        if json.loads(facts.read_text()).get("recipe_sha256") == recipe_sha256 and not faults(facts.parent):
+        if read_facts(facts).get("recipe_sha256") == recipe_sha256 and not entry_faults(facts.parent):
             return facts.parent
     return None
 
@@ -121,18 +210,20 @@ def entry_or_build(
     Raises
     ------
     HostError
-        If the cache cannot be written. Whatever `build` raises passes through, and the entry stays absent.
+        If the cache cannot be written, or if somebody else can write there. Whatever `build` raises passes through,
+        and the entry stays absent.
     """
     home = (root or cache_root()) / kind
     entry = home / key
-    if entry.is_dir() and not faults(entry):
+    demand_own_cache(entry)
+    if entry.is_dir() and not entry_faults(entry):
         return entry
     with _writable(home), locked(home / f"{key}.lock", kind, on_message):
         # Under the lock nobody else builds this key: what lies there half done was interrupted.
         for leftover in home.glob(f"{key}.tmp-*"):
             shutil.rmtree(leftover)
         if entry.is_dir():
-            wrong = faults(entry)
+            wrong = entry_faults(entry)
             if not wrong:
                 return entry
             on_message(f"the cached {kind} in {entry} is damaged ({'; '.join(wrong)}): building it again")
@@ -153,7 +244,12 @@ def entry_or_build(
 def _seal(directory: Path) -> None:
     """Write the sha256 of each file of a new entry beside them. Files in folders of it are not held against later."""
     files = sorted(p for p in directory.iterdir() if p.is_file())
-    (directory / CHECKSUMS).write_text(json.dumps({p.name: sha256_of_file(p) for p in files}, indent=1) + "\n")
+    # A umask of 002 would leave them to a group, and the next command would refuse them.
+    for path in (directory, *files):
+        path.chmod(path.stat().st_mode & ~0o022)
+    sums = json.dumps({path.name: sha256_of_file(path) for path in files}, indent=1) + "\n"
+    plainfiles.write(directory / CHECKSUMS, sums.encode())
+    (directory / CHECKSUMS).chmod(0o644)
 
 
 @contextmanager
@@ -161,8 +257,10 @@ def _writable(home: Path) -> Iterator[None]:
     """The place of an entry's kind, made; a full or read-only file system in the block is the cache's error."""
     made = False
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        make_directory(home)
         made = True
+        # Again: in a sticky directory somebody else may have made it first.
+        demand_own_cache(home)
         yield
     except OSError as error:
         # What else a build may trip over is not the cache's fault and passes through.
@@ -184,9 +282,20 @@ def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator
         Made if it is not there, and left there: a name that were removed could be locked twice.
     kind : str
         What is being built, for the message.
+
+    Raises
+    ------
+    HostError
+        If the file is no plain one, such as a symbolic link. What it holds is never changed.
     """
     # The kernel of the host drops a flock with its process, so no killed build can leave it locked.
-    with path.open("w") as file:
+    try:
+        descriptor = open_lock(path)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.EINVAL):
+            raise
+        raise HostError(f"locking {path}: {error.strerror}", hint=f"rm {path}") from error
+    with open(descriptor, "rb") as file:
         told = False
         while True:
             try:

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import os
 import sys
 from pathlib import Path
 from subprocess import PIPE
@@ -6,9 +7,10 @@ from subprocess import PIPE
 import pytest
 
 from leowarp.errors import HostError
-from leowarp.guest.cache import cache_root, content_key, entry_or_build, faults
+from leowarp.guest.cache import built_earlier, cache_root, content_key, entry_faults, entry_or_build, faults
 
 BUILD = """
+import os
 import sys
 from pathlib import Path
 from leowarp.guest.cache import entry_or_build
@@ -133,3 +135,76 @@ def test_the_cache_is_where_the_environment_says(monkeypatch, tmp_path):
     assert cache_root() == Path("/x/leowarp")
     monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path))
     assert cache_root() == tmp_path
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "[]", "7", "null", '"thing"', "[" * 100_000, '{"../thing": "0"}', '{"thing": 3}', '{"thing": null}']
+)
+def test_a_list_of_files_that_is_none_is_damage(tmp_path, text):
+    entry = quietly(tmp_path, write_thing)
+    (entry / "files.json").write_text(text)
+    messages: list[str] = []
+    quietly(tmp_path, write_thing, messages)
+    assert "files.json" in messages[0]
+    assert faults(entry) == []
+
+
+def test_a_file_that_the_list_does_not_have_is_damage(tmp_path):
+    entry = quietly(tmp_path, write_thing)
+    (entry / "more").write_text("")
+    messages: list[str] = []
+    quietly(tmp_path, write_thing, messages)
+    assert "more: files.json does not list it" in messages[0]
+    assert not (entry / "more").exists()
+
+
+@pytest.mark.parametrize("name", [".", "kind", "kind/key", "kind/key/thing", "kind/key/files.json"])
+def test_a_cache_that_others_can_write_to_is_not_used(tmp_path, monkeypatch, name):
+    """Whoever can write there can put a program there with its sha256 beside it."""
+    root = tmp_path / "cache"
+    quietly(root, write_thing)
+    (root / name).chmod(0o777)
+    with pytest.raises(HostError, match=r"using the cache .*: others may write to (.|\n)*LEOWARP_CACHE"):
+        quietly(root, write_thing)
+    monkeypatch.setenv("LEOWARP_CACHE", str(root))
+    with pytest.raises(HostError, match="others may write"):
+        entry_faults(root / "kind" / "key")
+
+
+def test_a_file_of_a_cache_that_leads_out_of_it_is_not_used(tmp_path):
+    root = tmp_path / "cache"
+    entry = quietly(root, write_thing)
+    outside = tmp_path / "open"
+    outside.mkdir()
+    outside.chmod(0o777)
+    (entry / "thing").rename(outside / "thing")
+    (entry / "thing").symlink_to(outside / "thing")
+    with pytest.raises(HostError, match="others may write"):
+        quietly(root, write_thing)
+
+
+def test_a_lock_that_is_a_link_empties_nothing(tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    (tmp_path / "kind").mkdir()
+    (tmp_path / "kind" / "key.lock").symlink_to(precious)
+    with pytest.raises(HostError, match=r"symbolic link(.|\n)*rm "):
+        quietly(tmp_path, write_thing)
+    assert precious.read_text() == "kept"
+
+
+def test_a_umask_that_lets_a_group_write_makes_a_cache_that_is_used(tmp_path):
+    before = os.umask(0o002)
+    try:
+        entry = quietly(tmp_path / "cache", write_thing)
+    finally:
+        os.umask(before)
+    assert [path for path in (entry.parent, entry, *entry.iterdir()) if path.stat().st_mode & 0o022] == []
+
+
+@pytest.mark.parametrize("text", ["[]", "3", "{", "[" * 100_000, "{}"])
+def test_facts_of_an_entry_that_are_none_are_of_no_recipe(tmp_path, monkeypatch, text):
+    monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path))
+    (tmp_path / "kernel" / "key").mkdir(parents=True)
+    (tmp_path / "kernel" / "key" / "kernel.json").write_text(text)
+    assert built_earlier("kernel", "kernel.json", "0" * 64) is None

@@ -28,6 +28,9 @@ class _Sign:
 _MORE_MEMORY = "give the guest more: --set 'guest.memory=\"2 GiB\"', or make the scenario smaller"
 _OTHER_PLACE = "set TMPDIR to a directory with more space (in a container: --shm-size=2g), or lower guest.memory"
 
+_KILLED = "the guest was killed from outside (SIGKILL); usually this is the host's out-of-memory killer"
+_LESS_MEMORY = "dmesg | grep -i 'out of memory'; run fewer guests at a time (--jobs 1) or lower guest.memory"
+
 # Enough for a panic's reason and what led to it, little enough for a terminal
 LAST_WORDS = 12
 LONGEST_WORD = 200
@@ -53,6 +56,15 @@ _SIGNS = [
         "Linux up to 6.12 keeps of them (AMX: Intel's servers since 2023)",
         "use leowarp's own kernel, or give --kernel the tree instead of a binary: then it is linked with "
         "guest/host/registers.c; Linux 6.13 and newer need no cure",
+    ),
+    # ESRCH of ptrace(2), or a wait status of signal 9: the process is gone. The guest's own kernel ends its
+    # processes by other means.
+    _Sign(
+        r"ptrace (set|get|continue)\b[^\n]*failed,[^\n]*errno = 3\b|"
+        r"wait_stub_done : failed to wait for SIGTRAP,[^\n]*status = 0x9\b",
+        HostError,
+        _KILLED,
+        _LESS_MEMORY,
     ),
     _Sign(
         r"must be not mounted noexec|must be mounted exec",
@@ -126,8 +138,10 @@ class Words:
     ----------
     console : str
         Its last output; a message ends with the last lines of it.
-    console_file, work : Path
-        Where its whole output lies; the guest's directory.
+    console_file : Path or None
+        Where its whole output lies; None: in a directory that is removed.
+    work : Path
+        The guest's directory.
     modules : sequence of str
         Names of the user's own in its kernel.
     complaints : sequence of str
@@ -135,7 +149,7 @@ class Words:
     """
 
     console: str
-    console_file: Path
+    console_file: Path | None
     work: Path
     modules: Sequence[str] = ()
     complaints: Sequence[str] = ()
@@ -175,10 +189,7 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
         return None
     # Nothing of ours kills a guest that is still judged: a patience that ended raises before this.
     if returncode == -signal.SIGKILL:
-        return HostError(
-            "the guest was killed from outside (SIGKILL); usually this is the host's out-of-memory killer",
-            hint="dmesg | grep -i 'out of memory'; run fewer guests at a time (--jobs 1) or lower guest.memory",
-        )
+        return HostError(_KILLED, hint=_LESS_MEMORY)
     if returncode == -signal.SIGSYS:
         return HostError(
             "the guest was ended by a seccomp filter (SIGSYS): it forbids a system call that User Mode Linux needs",
@@ -239,9 +250,10 @@ def with_last_words(message: str, words: Words) -> str:
     before = f"; before that, {words.complaints[0]}" if words.complaints else ""
     lines = last_words(words.console)
     if not lines:
-        return f"{message}{before}; the guest printed nothing else ({words.console_file})"
-    all_of_them = f"The guest's last words (all of them in {words.console_file}):"
-    return f"{message}{before}. {all_of_them}" + "".join(f"\n    {line}" for line in lines)
+        where = "" if words.console_file is None else f" ({words.console_file})"
+        return f"{message}{before}; the guest printed nothing else{where}"
+    where = "" if words.console_file is None else f" (all of them in {words.console_file})"
+    return f"{message}{before}. The guest's last words{where}:" + "".join(f"\n    {line}" for line in lines)
 
 
 def last_words(console: str) -> list[str]:

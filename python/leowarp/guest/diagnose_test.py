@@ -21,6 +21,14 @@ NO_SPACE = "Bus error - the host /dev/shm or (temporary) mount likely just ran o
         (PANIC + "Attempted to kill init! exitcode=0x00000100", -6, r"agent .* died \(0x00000100\)"),
         (PANIC + "BUG: it broke", -6, r"panicked \(BUG: it broke\)"),
         (f"userspace - ptrace set fp regs failed, errno = 14\n{PANIC}x", -6, r"without the cure .*\(AMX"),
+        (f"userspace - ptrace set regs failed, errno = 3\n{PANIC}x", -6, "killed from outside"),
+        (f"userspace - ptrace continue failed, op = 31, errno = 3\n{PANIC}x", -6, "killed from outside"),
+        (
+            "wait_stub_done : failed to wait for SIGTRAP, pid = 7, n = 7, errno = 0, status = 0x9",
+            -6,
+            "killed from outside",
+        ),
+        ("wait_stub_done : failed to wait for SIGTRAP, pid = 7, n = 7, errno = 0, status = 0xb7f", -6, "report it"),
         ("", -31, "seccomp filter"),
         ("", -9, "out-of-memory killer"),
         ("", -25, "ulimit -f"),
@@ -119,3 +127,10 @@ def test_a_guest_that_printed_nothing_is_said_to_have(tmp_path):
     assert error.message == (
         f"the guest kernel ended with exit status 7; the guest printed nothing else ({tmp_path / 'console.txt'})"
     )
+
+
+@pytest.mark.parametrize("console", ["", "last word"])
+def test_a_console_that_is_removed_is_not_named(tmp_path, console):
+    error = diagnose.failure(7, None, diagnose.Words(console, None, tmp_path))
+    assert "None" not in error.message
+    assert "all of them" not in error.message

@@ -16,11 +16,12 @@ from pathlib import Path
 from leowarp.errors import HostError
 from leowarp.guest import host, recipe
 from leowarp.guest.agent import DEBIAN_PACKAGES as RUST_PACKAGES
-from leowarp.guest.cache import built_earlier, cache_root
+from leowarp.guest.cache import built_earlier, cache_place
 from leowarp.guest.host import MIB, Check
 from leowarp.guest.kernel import KIND as KERNEL
 from leowarp.guest.shelf import default_recipe_sha256
 from leowarp.guest.source import INSTALLED, PACKAGE, local_source
+from leowarp.ownership import make_directory, why_not_own
 
 DEFAULT_GUEST_MEMORY_BYTES = 1024 * MIB
 # 904 MiB measured at most, while kernel and agent are built (design/kernel-config.md, "What the build needs on disk")
@@ -106,12 +107,14 @@ def _cache() -> Check:
     """Whether the cache can be written: tried with a file, since permissions alone do not tell of a full or read-only
     disk.
     """
-    root = cache_root()
-    needed = "a directory that may be written"
+    root = cache_place()
+    needed = "a directory that you may write to, and nobody else but root"
     mend = "set LEOWARP_CACHE to a directory that may be written"
+    if why := why_not_own(root):
+        return Check("cache", False, why, needed, "let only yourself write there, or set LEOWARP_CACHE to another one")
     try:
         # `doctor` may be the first command on a machine; the cache's directory is made by whatever comes first.
-        root.mkdir(parents=True, exist_ok=True)
+        make_directory(root)
         with tempfile.TemporaryFile(dir=root):
             return Check("cache", True, str(root), needed)
     except OSError as error:
@@ -120,8 +123,8 @@ def _cache() -> Check:
 
 def _build_space() -> Check:
     """Room for the unpacked source and its objects, unless the kernel is built already."""
-    root = cache_root()
-    if built := _built():
+    root = cache_place()
+    if built := None if why_not_own(root) else _built():
         return Check("space for the build", True, f"the kernel is built: {built}", "nothing more")
     # The cache may not be there yet: the nearest folder above it that is has its file system.
     place = next(p for p in (root, *root.parents) if p.is_dir())

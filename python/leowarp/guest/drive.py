@@ -253,6 +253,8 @@ class Watched:
         patience: Patience,
         consoles: Consoles | None = None,
     ) -> None:
+        # Who talks to a guest has it work in a directory that is removed at its end: nothing in it is worth a name.
+        self._is_kept = consoles is None
         self._consoles = consoles or Consoles()
         self._image = image
         self._work = work
@@ -364,7 +366,8 @@ class Watched:
 
     def _words(self, console: str) -> diagnose.Words:
         complaints = self._complaints.sentences()
-        return diagnose.Words(console, self._console_file, self._work, self._modules, complaints)
+        kept = self._console_file if self._is_kept else None
+        return diagnose.Words(console, kept, self._work, self._modules, complaints)
 
     def tell(self, on_warning: Callable[[str], None]) -> None:
         """Pass on the kernel's complaints."""

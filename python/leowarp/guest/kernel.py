@@ -18,13 +18,23 @@ from typing import IO
 
 from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import left_out, overrides, recipe, shelf, system_calls
-from leowarp.guest.cache import built_earlier, cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
+from leowarp.guest.cache import (
+    built_earlier,
+    cache_folder,
+    cache_root,
+    content_key,
+    entry_or_build,
+    faults,
+    locked,
+    sha256_of_file,
+)
 from leowarp.guest.course import Course, OnProgress
 from leowarp.guest.elf import is_static_address_program, symbols
 from leowarp.guest.host import apt
 from leowarp.guest.session import output_of, own_session
 from leowarp.guest.shelf import ShelfKernel
 from leowarp.guest.source import fetch_source, local_source, own_source, tree_sha256, tree_version, unpack
+from leowarp.ownership import make_directory
 from leowarp.progress import silent
 from leowarp.scenario import is_kernel_name
 
@@ -303,9 +313,9 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
     A kept tree makes the next build with another of our objects a matter of seconds, and modules are compiled against
     it. It lies in the cache, not in /tmp: it takes 0.7 GB (design/kernel-config.md), and a tmpfs is memory.
     """
-    kept = cache_root() / KIND / f"tree-{key}"
+    kept = cache_folder(f"{KIND}/tree-{key}")
     busy = kept / "busy"
-    kept.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(kept.parent)
     with locked(kept.with_suffix(".lock"), "kernel tree", on_message):
         keep = keep or (kept.is_dir() and not busy.exists())
         if busy.exists():

@@ -160,7 +160,10 @@ def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
     def make(entry: Path) -> None:
         on_message(f"unpacking {archive.name} (56 MB)")
         done = subprocess.run(
-            ["tar", "-xf", str(archive), "-C", str(entry)], capture_output=True, text=True, check=False
+            ["tar", "-xf", str(archive), "--no-same-owner", "--no-same-permissions", "-C", str(entry)],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode != 0:
             raise HostError(f"unpacking {archive} into {entry}: {done.stderr.strip()[-500:]}", hint="leowarp doctor")

@@ -21,6 +21,7 @@ from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import recipe
 from leowarp.guest.cache import cache_root, sha256_of_file
 from leowarp.guest.trust import demand_own, state_home
+from leowarp.ownership import make_directory
 
 DEFAULT = "default"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,39}")
@@ -167,7 +168,7 @@ def add(
     if missing:
         raise ScenarioError(f"{attempted}: there is no file {', '.join(missing)}")
     home = _home() / name
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directory(home, 0o700)
     demand_own(_home())
     taken = []
     for file in patches:
@@ -207,7 +208,7 @@ def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], No
     if not kept.is_file():
         if kernel.is_own:
             raise HostError(f"building {kernel.name}: its patch {patch.address} is gone", hint="add the kernel again")
-        kept.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(kept.parent)
         on_message(f"fetching {patch.address}")
         try:
             with urllib.request.urlopen(patch.address, timeout=60) as answer:

@@ -21,9 +21,10 @@ from typing import IO
 
 from leowarp import plainfiles
 from leowarp.errors import HostError, ScenarioError
-from leowarp.guest.cache import cache_root, sha256_of_file
+from leowarp.guest.cache import cache_folder, read_facts, sha256_of_file
 from leowarp.guest.host import apt
 from leowarp.guest.session import own_session
+from leowarp.ownership import make_directory
 
 SERIES = "6.12"
 PACKAGE = f"linux-source-{SERIES}"
@@ -109,7 +110,7 @@ def fetch_source(on_message: Callable[[str], None]) -> Source:
     HostError
         If neither apt nor any of the addresses gives it.
     """
-    _sources().mkdir(parents=True, exist_ok=True)
+    make_directory(_sources())
     with tempfile.TemporaryDirectory(dir=_sources()) as scratch:
         directory = Path(scratch)
         package = _by_apt(directory, on_message) or _by_checksum(directory, on_message)
@@ -215,7 +216,10 @@ def unpack(
     excluded = [] if whole else [f"--exclude={pattern}" for pattern in _not_unpacked(_top(source))]
     with source.tarball.open("rb") as tarball, (directory / "errors").open("w+") as errors:
         # tar reads through our descriptor, whose place says how far it is.
-        command = ["tar", "-x", _decompression(tarball), "-f", "-", "-C", str(directory), "--anchored", *excluded]
+        # As root tar would give files to the user that the tarball names, who could change them then.
+        own = ["--no-same-owner", "--no-same-permissions"]
+        read = [_decompression(tarball), "-f", "-"]
+        command = ["tar", "-x", *own, *read, "-C", str(directory), "--anchored", *excluded]
         with own_session(command, stdin=tarball, stdout=errors) as process:
             while True:
                 try:
@@ -333,7 +337,7 @@ def _installed_version() -> str:
 
 def _sources() -> Path:
     """Where fetched sources are kept, in the cache."""
-    return cache_root() / "sources"
+    return cache_folder("sources")
 
 
 def remembered_sha256(path: Path) -> str:
@@ -341,15 +345,12 @@ def remembered_sha256(path: Path) -> str:
     status = path.stat()
     stamp = [str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]
     name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
-    memory = cache_root() / "checksums" / f"{name}.json"
-    try:
-        known = json.loads(memory.read_text())
-        if known["stamp"] == stamp:
-            return known["sha256"]
-    except (OSError, ValueError, KeyError):
-        pass  # not remembered, or not readable: it is computed below
+    memory = cache_folder("checksums") / f"{name}.json"
+    known = read_facts(memory)
+    if known.get("stamp") == stamp and isinstance(known.get("sha256"), str):
+        return str(known["sha256"])
     sha256 = sha256_of_file(path)
-    memory.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(memory.parent)
     # 150 MB take a fraction of a second to read and every command would; half a file of two writers must not be
     # believed.
     partial = memory.with_suffix(f".{os.getpid()}")

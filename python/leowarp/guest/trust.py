@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from leowarp import ownership
 from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import recipe
 from leowarp.guest.cache import sha256_of_file
@@ -254,7 +255,7 @@ def _is_remembered(identity: str) -> bool:
 def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
     try:
         directory = memory()
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ownership.make_directory(directory, 0o700)
         demand_own(directory)
         # Neither an existing file nor a link is written through.
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -275,3 +276,5 @@ def demand_own(directory: Path) -> None:
             f"looking for what you trust: {directory} is not a directory that only you can write to",
             hint=f"take it away, or: chmod 700 {directory}",
         )
+    # Whoever can replace a directory above it can put another list there.
+    ownership.demand_own(directory, "looking for what you trust", "let only yourself write there (chmod go-w)")

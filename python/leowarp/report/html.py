@@ -15,11 +15,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from leowarp.pagepolicy import policy_tag
 from leowarp.printable import visible
 from leowarp.report.style import PNG_DPI
 
 LARGEST_SVG_BYTES = 400_000
 """Above this a page takes the PNG: thousands of marks make a vector picture heavier than its pixels."""
+
+_SCRIPTS = ("tables.js", "chart.js")
 
 HALF_WIDTH_IN = 5.0
 """A figure less wide than this, a column of a paper, stands beside another one."""
@@ -38,15 +41,26 @@ def page(title: str, body: str) -> str:
     Returns
     -------
     html : str
-        With its style inside: nothing is loaded, so that the file can be mailed.
+        With its style inside: nothing is loaded, so that the file can be mailed. Of scripts only `own_script`s run.
     """
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
+        f"{policy_tag([_script_text(file) for file in _SCRIPTS])}"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{text(title)}</title><style>\n{_own('pages.css')}</style></head>\n"
-        f"<body>\n{body}\n<script>\n{_own('tables.js')}</script>\n</body></html>\n"
+        f"<body>\n{body}\n{own_script('tables.js')}</body></html>\n"
     )
+
+
+def own_script(file: str) -> str:
+    """One of leowarp's scripts, which is all that runs on a page."""
+    assert file in _SCRIPTS, f"{file} is not in the page's policy"
+    return f"<script>{_script_text(file)}</script>\n"
+
+
+def _script_text(file: str) -> str:
+    return f"\n{_own(file)}"
 
 
 @cache

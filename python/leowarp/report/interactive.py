@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Sequence
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from leowarp.metrics import goodput, path_queues
 from leowarp.metrics.goodput import life
 from leowarp.metrics.tables import floats
 from leowarp.report.goodputs import top_mbps
+from leowarp.report.html import own_script
 from leowarp.report.style import OKABE_ITO
 from leowarp.report.view import MOST_LINES, RunView, labels, styles
 
@@ -28,7 +28,7 @@ ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packet
 
 
 def chart(runs: Sequence[RunView], element: str) -> str:
-    """HTML of one chart; `library()` must stand before it on the page.
+    """HTML of one chart; `library()` must stand after it on the page.
 
     Parameters
     ----------
@@ -77,11 +77,11 @@ def chart(runs: Sequence[RunView], element: str) -> str:
         "end_s": max(run.metrics.end_ns for run in runs) / 1e9,
     }
     # "</script" would end the script whatever it stands in, and "<!--" makes its end none.
-    text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     left_out = f'<p class="quiet">0 in the whole run, or not recorded: {", ".join(empty)}.</p>\n' if empty else ""
     return (
         f'{left_out}<div id="{element}" class="chart"></div>\n'
-        f'<script>leowarpChart(document.getElementById("{element}"), {text});</script>\n'
+        f'<script type="application/json" class="chart-data" data-of="{element}">{text}</script>\n'
     )
 
 
@@ -95,9 +95,8 @@ def _whose(runs: Sequence[RunView]) -> str:
 
 
 def library() -> str:
-    """The script that draws, once a page."""
-    source = resources.files("leowarp.report").joinpath("chart.js").read_text(encoding="utf-8")
-    return f"<script>\n{source}</script>\n"
+    """The script that draws all charts that stand before it, once a page."""
+    return own_script("chart.js")
 
 
 def _says_something(t_s: np.ndarray, value: np.ndarray) -> bool:

@@ -418,7 +418,7 @@ def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
         "hide it. Goodput in order at the receiver, 50 ms bins, bursts above the path's capacity cut off; queue: "
         "packets waiting on all links of the path in force.</p>"
     )
-    return f'<div class="screen">{note}{interactive.library()}{chart}</div>'
+    return f'<div class="screen">{note}{chart}{interactive.library()}</div>'
 
 
 def _run_links(runs: Sequence[RunView], folder: Path) -> str:

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from leowarp.metrics import goodput, read_tables
 from leowarp.report import figure, html, interactive, write_comparison, write_report
 from leowarp.report.drawing import Drawing, draw_all
 from leowarp.report.view import RunView
+from support.policies import demand_policy
 
 # Each test draws whole pages.
 pytestmark = pytest.mark.slow
@@ -46,6 +48,7 @@ class Checker(HTMLParser):
 def checked(page):
     checker = Checker()
     checker.feed(page.read_text(encoding="utf-8"))
+    demand_policy(page.read_text(encoding="utf-8"))
     assert checker.open == []
     return checker
 
@@ -53,6 +56,23 @@ def checked(page):
 @pytest.fixture(scope="module")
 def page(run_dir):
     return write_report(run_dir)
+
+
+def test_a_chart_is_data_and_no_script(page):
+    text = page.read_text(encoding="utf-8")
+    assert '<script type="application/json" class="chart-data" data-of="chart">' in text
+    # The script that draws comes after what it draws.
+    assert text.index("chart-data") < text.index("function leowarpChart")
+
+
+def test_all_pages_are_written_by_the_two_that_give_them_a_policy():
+    package = Path(html.__file__).parents[1]
+    writers = {
+        file.relative_to(package).as_posix()
+        for file in package.rglob("*.py")
+        if not file.name.endswith("_test.py") and re.search("<!doctype|<html", file.read_text("utf-8"), re.IGNORECASE)
+    }
+    assert writers == {"report/html.py", "view/page.py"}
 
 
 def test_the_page_leads_to_the_one_on_which_the_run_moves(page):

@@ -27,6 +27,10 @@ from leowarp.guest.own_time import end_patiently
 PATIENCE_S = 10.0
 """How much time of its own (`OwnTime`) a worker has to end before it is killed."""
 
+MOST_KILLED_AT_START = 3
+"""Workers in a row, for each that works at a time, that may be killed before they begin: then the machine is at fault.
+As many as a study's run may lose."""
+
 
 class Tell(Protocol):
     """How a task says from within its worker what it has done; all of it can be written as JSON."""
@@ -117,6 +121,7 @@ class LocalWorkers:
         self._selector = selectors.DefaultSelector()
         self._workers: list[_Process] = []
         self._started = 0
+        self._killed_at_start = 0
         # Told by the call of `wait` after the one that gives what the others have said.
         self._error: HostError | None = None
         self.size = count
@@ -150,7 +155,8 @@ class LocalWorkers:
         Raises
         ------
         HostError
-            If a worker ended before it could begin; what was said until then has been returned before.
+            If a worker ended by itself before it could begin, or `MOST_KILLED_AT_START` in a row were killed; what was
+            said until then has been returned before.
         """
         events: list[Event] = []
         if self._error is not None:
@@ -158,6 +164,8 @@ class LocalWorkers:
         for key, _ in self._selector.select(timeout_s):
             worker: _Process = key.data
             for message in worker.lines():
+                if "ready" in message:
+                    self._killed_at_start = 0
                 if "progress" in message:
                     self._on_progress(message["batch"], message["progress"])
                 else:
@@ -194,16 +202,18 @@ class LocalWorkers:
         # What was made before the interruption counts; the batches that it ended are nobody's fault.
         return [event for event in events if isinstance(event, RunMade)]
 
-    def _start(self) -> None:
+    def _start(self) -> _Process:
         self._started += 1
         worker = _Process(self._scratch / f"worker-{self._started}")
         self._workers.append(worker)
         self._selector.register(worker.stdout, selectors.EVENT_READ, worker)
+        return worker
 
     def _replace_dead(self, worker: _Process, events: list[Event]) -> None:
         """Takes a worker that has ended out and starts another; what it had under way has lost a worker.
 
-        One that ended before it could begin is an error of the machine: the next would end in the same way.
+        One that was killed before it could begin has lost nothing: its successor gets its task. One that ended by
+        itself then is an error of the machine: the next would end in the same way.
         """
         self._selector.unregister(worker.stdout)
         self._workers.remove(worker)
@@ -211,10 +221,27 @@ class LocalWorkers:
         worker.close()
         how, words = worker.how_it_ended(), worker.last_words()
         if not worker.was_ready:
-            raise HostError(f"{self._name} {how} before it could begin: {words or 'no word'}")
+            self._replace_unready(worker, f"{self._name} {how} before it could begin", words)
+            return
         if worker.batch is not None:
             events.append(BatchEnded(worker.batch, lost=1, death=f"{how}; its last words: {words or 'none'}"))
         self._start()
+
+    def _replace_unready(self, worker: _Process, what: str, words: str) -> None:
+        """Starts another worker in place of one that was killed before it could begin, and hands over its task."""
+        self._killed_at_start += 1
+        most = MOST_KILLED_AT_START * self.size
+        if not worker.was_killed():
+            raise HostError(f"{what}: {words or 'no word'}")
+        if self._killed_at_start >= most:
+            raise HostError(
+                f"{what}, and so did each of the last {most}: {words or 'no word'}",
+                hint="is memory short? dmesg | grep -i 'out of memory'; run fewer at a time (--jobs 1)",
+            )
+        successor = self._start()
+        if worker.batch is not None:
+            successor.begin(worker.batch)
+            successor.give(worker.given)
 
 
 class _Process:
@@ -222,6 +249,7 @@ class _Process:
 
     def __init__(self, scratch: Path) -> None:
         self.batch: int | None = None
+        self.given = ""
         self.was_ready = False
         self.is_over = False
         # A read may end within a message: what is not whole yet waits here.
@@ -249,6 +277,7 @@ class _Process:
     def give(self, line: str) -> None:
         """Writes a line to its standard input."""
         assert self.child.stdin is not None
+        self.given = line
         # A worker that died is found by the end of its output.
         with contextlib.suppress(BrokenPipeError):
             self.child.stdin.write(line.encode() + b"\n")
@@ -278,6 +307,10 @@ class _Process:
         """Its signal or its status, in words."""
         status = self.child.wait()
         return f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
+
+    def was_killed(self) -> bool:
+        """Whether a signal ended it."""
+        return self.child.wait() < 0
 
     def close(self) -> None:
         """Closes both pipes."""

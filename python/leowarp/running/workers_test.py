@@ -2,13 +2,14 @@
 """What workers say reaches the one who waits for them, whatever becomes of the others."""
 
 import os
+import signal
 import sys
 
 import pytest
 
 from leowarp.errors import HostError
 from leowarp.running.whole_run import WholeRun
-from leowarp.running.workers import BatchEnded, LocalWorkers
+from leowarp.running.workers import MOST_KILLED_AT_START, BatchEnded, LocalWorkers
 
 
 @pytest.mark.slow
@@ -31,3 +32,45 @@ def test_what_was_said_comes_before_the_error_of_a_worker_that_cannot_begin(tmp_
             workers.wait(0)
     finally:
         workers.end()
+
+
+def stand_in(tmp_path, script):
+    """A program in place of Python's: a worker that is not ready until it does what the script says."""
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+def all_that_is_said(workers):
+    events = []
+    while not events:
+        events = workers.wait(None)
+    return events
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_before_it_begins_is_replaced_and_its_task_is_done(tmp_path, monkeypatch):
+    workers = LocalWorkers(1, tmp_path / "scratch")
+    try:
+        workers.give(WholeRun(7, tmp_path / "none.toml", {}, tmp_path / "run", {}))
+        # Long before it has loaded its libraries.
+        workers._workers[0].child.send_signal(signal.SIGKILL)
+        said = all_that_is_said(workers)
+        assert [(event.batch, event.lost) for event in said] == [(7, 0)]
+        assert "none.toml" in said[0].fault["message"]
+        assert workers._killed_at_start == 0
+    finally:
+        workers.end()
+
+
+def test_workers_that_are_killed_before_they_begin_are_so_many_and_no_more(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", stand_in(tmp_path, f"echo >> {tmp_path}/starts; kill -9 $$"))
+    workers = LocalWorkers(2, tmp_path / "scratch")
+    try:
+        with pytest.raises(HostError, match=r"ended by signal 9 before it could begin, and so did each of the last 6"):
+            all_that_is_said(workers)
+    finally:
+        workers.end()
+    # Those that were running when the last one was counted are started, too.
+    assert len((tmp_path / "starts").read_text().splitlines()) <= 2 * MOST_KILLED_AT_START + 1

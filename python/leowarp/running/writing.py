@@ -17,7 +17,7 @@ from types import TracebackType
 
 from leowarp import plainfiles
 from leowarp.errors import HostError, ScenarioError, TraceError
-from leowarp.layout import ARTEFACTS, INCOMPLETE, INPUTS, MANIFEST, PLAN
+from leowarp.layout import ARTEFACTS, INCOMPLETE, INPUTS, MANIFEST, PLAN, REPORT
 from leowarp.recorded import what_is_missing, why_incomplete
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
@@ -188,9 +188,12 @@ class Writing:
                 hint="choose an empty or a new directory with --out",
             )
         if why_incomplete(self.path) is None and not self.force:
+            # As after a kill while the report was drawn: the run is made already.
+            lacks_report = not (self.path / REPORT / "index.html").exists()
             raise ScenarioError(
-                f"cannot write a run to {self.path}: it holds a complete run",
-                hint="type --force to replace it, or choose another directory with --out",
+                f"cannot write a run to {self.path}: it holds a complete run{' without a report' * lacks_report}",
+                hint=f"leowarp report {self.path} draws its report; " * lacks_report
+                + "type --force to replace it, or choose another directory with --out",
             )
 
 

@@ -53,6 +53,17 @@ def test_a_complete_run_is_replaced_only_when_forced(tmp_path):
     assert not (tmp_path / "run" / "40-metrics.parquet").exists()
 
 
+def test_a_complete_run_without_a_report_is_told_how_to_get_one(tmp_path):
+    _complete(tmp_path / "run")
+    with pytest.raises(ScenarioError, match=r"without a report(.|\n)*leowarp report .*run"):
+        _complete(tmp_path / "run")
+    (tmp_path / "run" / "50-report").mkdir()
+    (tmp_path / "run" / "50-report" / "index.html").write_text("")
+    with pytest.raises(ScenarioError) as raised:
+        _complete(tmp_path / "run")
+    assert "leowarp report" not in str(raised.value)
+
+
 def test_an_incomplete_run_is_replaced_without_force(tmp_path):
     with pytest.raises(RuntimeError), Writing(tmp_path / "run"):
         raise RuntimeError

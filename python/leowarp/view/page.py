@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
 from leowarp import plainfiles
+from leowarp.pagepolicy import policy_tag
 from leowarp.result import Run
 from leowarp.view.document import document, title
 from leowarp.view.source import Source
@@ -59,18 +58,12 @@ def page(runs: Sequence[Run | Path | str]) -> str:
         HTML, with script, style and data in it.
     """
     script, style = built("page.js"), built("page.css")
-    # Over exactly the text between the tags: one blank more, and a browser runs nothing.
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    # A page may be handed on with a run that somebody else made. The script is allowed by its hash, so that no text of
-    # a plan can become one; the style stands in the page, which needs unsafe-inline.
-    policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; " \
-             "base-uri 'none'; form-action 'none'"  # fmt: skip
     sources = [Source(run) for run in runs]
     name = html.escape(title(sources))
     return (
         "<!DOCTYPE html>\n"
         '<html lang="en"><head><meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f"{policy_tag([script])}\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
         f"<title>{name}</title>\n<style>{style}</style></head>\n"

@@ -24,6 +24,7 @@ from leowarp.view.packets import BUDGET_BYTES, packets_of
 from leowarp.view.page import built
 from leowarp.view.sky import AFTER, BEFORE, sky_of
 from leowarp.view.source import Source
+from support.policies import demand_policy
 from support.synthetic.bbr import MODES_NS, write_synthetic_bbr
 from support.synthetic.run import CHANGES_NS, write_synthetic_run
 
@@ -182,6 +183,7 @@ def test_windows_begin_when_all_that_left_before_them_has_arrived(run, run_dir):
 
 def test_the_page_is_small(run_dir):
     text = view.page([run_dir])
+    demand_policy(text)
     assert len(text.encode()) < 1_000_000
     # base64 of the packets, the rows and queues of a run, its loads, and script, land and licences together
     assert BUDGET_BYTES + 2_000_000 + loads_bytes(MOST_ROWS) + 300_000 < view.MOST_BYTES

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from leowarp.errors import HostError
-from leowarp.guest.cache import cache_root
+from leowarp.guest.cache import cache_folder
+from leowarp.ownership import make_directory
 from leowarp.scenario.examples import example_file
 from leowarp.study.programs.senders import NGTCP2, QUIC
 
@@ -23,7 +24,7 @@ NGTCP2_PROGRAMS = ("gtlsserver", "gtlsclient", "openssl")
 
 def place() -> Path:
     """Where the transfers are built: `bin/` in it has them."""
-    return cache_root().absolute() / "programs"
+    return cache_folder("programs").absolute()
 
 
 def missing() -> dict[str, str]:
@@ -53,7 +54,7 @@ def fetch(on_message: Callable[[str], None]) -> None:
         If one cannot be built; what its build said is in the message.
     """
     script = example_file("programs/build.sh")
-    place().mkdir(parents=True, exist_ok=True)
+    make_directory(place())
     for name in missing():
         # Debian's packages are the administrator's to install.
         if name == NGTCP2:
