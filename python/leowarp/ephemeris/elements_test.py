@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sgp4.exporter import export_omm
 
 from leowarp.ephemeris import Sgp4Orbits, ephemeris_of
-from leowarp.ephemeris.elements import elements_of, header_of
+from leowarp.ephemeris.elements import element_file, elements_of
 from leowarp.errors import ScenarioError
 from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Constellation, Plan
@@ -64,11 +64,11 @@ def test_a_first_line_of_two_numbers_says_how_many_planes_there_are(tmp_path: Pa
     a, b, c = (lines_of(number) for number in ("44057", "44058", "44059"))
     path = written(tmp_path, "\n".join(["1 3", "X 0", *a, "X 1", *b, "X 2", *c]))
     names, elements = elements_of(path)
-    assert (names, header_of(path)) == (["X_0", "X_1", "X_2"], (1, 3))
+    assert (names, element_file(path).header) == (["X_0", "X_1", "X_2"], (1, 3))
     assert [element.line for element in elements] == [3, 6, 9]
     # Above line 1 of a TLE two numbers are a satellite's name.
     named = written(tmp_path, "\n".join(["3 1", *a]))
-    assert (elements_of(named)[0], header_of(named)) == (["3_1"], None)
+    assert (elements_of(named)[0], element_file(named).header) == (["3_1"], None)
 
 
 def omm_fields(path: Path) -> list[dict]:
@@ -143,7 +143,9 @@ def test_a_satellite_that_sgp4_gives_up_is_named_with_its_line(tmp_path: Path) -
     falling = checked(first[:53] + " 99999-0" + first[61:])
     low = checked(second[:52] + "16.40000000" + second[63:])
     path = written(tmp_path, "\n".join(["FINE", *lines_of("44058"), "FALLING", falling, low]))
-    with pytest.raises(ScenarioError, match=r"set\.tle:5: SGP4 cannot propagate FALLING \(catalogue number 44057\)"):
+    with pytest.raises(
+        ScenarioError, match=r"set\.tle:5: 1 of 2 satellites have no orbit during the run: FALLING \(line 5"
+    ):
         ephemeris_of(tle_plan(path, "2022-11-28T00:00:00Z"))
 
 
@@ -151,17 +153,17 @@ MALFORMED = {
     "": r"set\.tle is empty",
     "# nothing\n": "holds no satellite",
     "[]": "holds no satellite",
-    '[{"NORAD_CAT_ID": 5}]': r"set\.tle:1: the OMM lacks EPOCH",
-    "[1, 2]": "entry 0",
+    '[{"NORAD_CAT_ID": 5}]': r"set\.tle:1 \(catalogue number 5\): the OMM lacks EPOCH",
+    "[1, 2]": "set.tle:1: an entry of the list",
     "[{]": r"set\.tle:1: not JSON",
     "<ndm>": r"set\.tle:1: not XML",
-    "<ndm><segment/></ndm>": "lacks metadata",
-    "OBJECT_NAME,NORAD_CAT_ID\nX,5\n": r"set\.tle:2: the OMM lacks EPOCH",
+    "<ndm><segment/></ndm>": "set.tle:1: a segment lacks meanElements, metadata, tleParameters",
+    "OBJECT_NAME,NORAD_CAT_ID\nX,5\n": r"set\.tle:2 \(X catalogue number 5\): the OMM lacks EPOCH",
     "\n".join(
         ["2 3", "A", *lines_of(), "B", *lines_of("44058")]
     ): r"set\.tle:1: the first line says 2 x 3 .* there are 2",
-    "NAME\n": r"set\.tle:1: 'NAME' is followed by no elements",
-    "NAME\nNAME\n": r"set\.tle:2: expected line 1",
+    "NAME\n": r"holds no satellite: .*; it begins with 'NAME'; skipped 1 line of text",
+    "NAME\nNAME\n": r"holds no satellite: .* skipped 2 lines of text .* \(lines 1 and 2\)",
     ONE[0]: r"set\.tle:1: the file ends after line 1",
     ONE[1]: r"set\.tle:1: expected line 1",
     "\n".join([lines_of()[0], lines_of()[0]]): r"set\.tle:2: columns 1 to 2 .* line number",

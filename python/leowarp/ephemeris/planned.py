@@ -11,10 +11,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.ephemeris.elements import elements_of, header_of
 from leowarp.ephemeris.frames import EcefMetres, EciMetres, TemeMetres, gmst_rad, julian_date
 from leowarp.ephemeris.places import Places, places_of
-from leowarp.ephemeris.sgp4_orbits import Sgp4Orbits
+from leowarp.ephemeris.selection import selected
 from leowarp.ephemeris.shells import Shells
 from leowarp.ephemeris.stations import Stations, stations_on
 from leowarp.ephemeris.walker import Walker
@@ -87,23 +86,12 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
         # A constellation of one pattern has names without a shell's number.
         shells: Walker | Shells = Shells(shells=patterns) if constellation.shells else patterns[0]
         return Ephemeris(orbits=shells, names=shells.names, stations=stations)
-    names, elements = elements_of(constellation.tle.path)
-    orbits = Sgp4Orbits(
-        file=str(constellation.tle.path),
-        names=names,
-        elements=elements,
-        epoch=epoch,
-        start_ns=plan.run.start_ns,
-        header=header_of(constellation.tle.path),
-    )
-    # Before anything is propagated: elements of the wrong year fail with their date, not with SGP4's error codes.
-    warnings = orbits.age_warnings(plan.run.duration_ns)
-    # An element set that fails does so early or at the end: better here than an hour into the run.
-    orbits.positions_teme_m(np.array([0, plan.run.duration_ns]))
+    chosen = selected(constellation, plan.run)
+    orbits, warnings = chosen.orbits, chosen.sentences
     places = places_of(orbits) if plan.isl.rule == "plus-grid" else None
     if places is not None:
         warnings += places.sentences
-    return Ephemeris(orbits=orbits, names=names, stations=stations, warnings=tuple(warnings), places=places)
+    return Ephemeris(orbits=orbits, names=orbits.names, stations=stations, warnings=warnings, places=places)
 
 
 def planned_places(plan: Plan) -> Places | None:

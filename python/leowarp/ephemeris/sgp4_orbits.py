@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from sgp4.api import SGP4_ERRORS, Satrec, SatrecArray
 
+from leowarp.ephemeris.drag import fall_of, most_radius_km
 from leowarp.ephemeris.frames import EcefMetres, TemeMetres, gmst_rad, julian_date, turned_to_ecef_m
 from leowarp.errors import ScenarioError
 
@@ -18,6 +20,10 @@ OLDEST_ELEMENTS_D = 366.0
 (Vallado and Crawford, AIAA 2008-6770), so that after a year the positions mean nothing."""
 OLD_ELEMENTS_D = 14.0
 """From this age on there is a warning: by then 1 to 3 km a day have become tens of kilometres."""
+FAR = 255
+"""In place of SGP4's error code where it has none and the position is on no orbit that the elements describe."""
+SAMPLES_OF_RUN = 5
+"""Instants of a run, its ends among them, at which all satellites are propagated before the run begins."""
 WGS72_RADIUS_M = 6_378_135.0
 """SGP4's unit of length (Vallado and others, AIAA 2006-6753, table 1)."""
 
@@ -37,12 +43,21 @@ class Element:
     satrec : Satrec
         Initialised for SGP4 with the constants of WGS72, which the published elements are fitted with (Vallado,
         Crawford, Hujsak, Kelso, AIAA 2006-6753).
+    designator : str
+        International designator; may be empty.
+    note : str
+        A sentence about how its epoch was read; mostly empty.
+    decayed : datetime or None
+        The day (UTC) on which the satellite came down, if the file says it.
     """
 
     name: str
     catalogue_number: int
     line: int
     satrec: Satrec
+    designator: str = ""
+    note: str = ""
+    decayed: datetime | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +106,12 @@ class Sgp4Orbits:
     start_ns: int = 0
     header: tuple[int, int] | None = None
     _satellites: SatrecArray = field(init=False, repr=False, compare=False)
+    _most_radius_km: NDArray[np.float64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_satellites", SatrecArray([element.satrec for element in self.elements]))
+        orbits = [element.satrec for element in self.elements]
+        object.__setattr__(self, "_satellites", SatrecArray(orbits))
+        object.__setattr__(self, "_most_radius_km", np.array([most_radius_km(orbit) for orbit in orbits]))
 
     def positions_teme_m(self, t_ns: int | NDArray[np.int64]) -> TemeMetres:
         """Where the satellites are in TEME at instants of the run's clock: (n, 3), or (k, n, 3); m.
@@ -106,6 +124,8 @@ class Sgp4Orbits:
         day, fraction = self._julian_date(t_ns)
         # All satellites and instants in one call of the package's C++: (satellites, instants, 3).
         error, position_km, _ = self._satellites.sgp4(np.atleast_1d(day), np.atleast_1d(fraction))
+        # Not the error codes alone: SGP4 also gives positions of millions of kilometres, or NaN, with code 0.
+        error = np.where((error == 0) & ~self._near(position_km), FAR, error)
         if error.any():
             self._raise_for(error, np.atleast_1d(np.asarray(t_ns)))
         teme_m = np.ascontiguousarray(position_km.transpose(1, 0, 2)) * 1e3
@@ -141,6 +161,44 @@ class Sgp4Orbits:
             np.degrees(phase) % 360.0,
         )
 
+    def lost(self, duration_ns: int) -> dict[int, str]:
+        """Satellites without an orbit during the run, and why: SGP4 fails, flings them away, or they have come down.
+
+        Drag is a polynomial in the time since the epoch, which turns round when it is carried on too far: a satellite
+        can fall into the Earth, and come out on the other side with error code 0 and any radius. So the mean orbit is
+        looked at from the epoch to the end of the run, not at the run alone.
+
+        Parameters
+        ----------
+        duration_ns : int
+            Of the run.
+
+        Returns
+        -------
+        dict of int to str
+            Number of the satellite -> reason, in the order of the file.
+        """
+        t_ns = np.linspace(0, duration_ns, SAMPLES_OF_RUN).astype(np.int64)
+        error, position_km, _ = self._satellites.sgp4(*self._julian_date(t_ns))
+        error = np.where((error == 0) & ~self._near(position_km), FAR, error)
+        day, fraction = self._julian_date(np.array([0, duration_ns]))
+        ends_d = day + fraction
+        reasons: dict[int, str] = {}
+        for number, element in enumerate(self.elements):
+            if element.decayed is not None and sum(julian_date(element.decayed)) <= ends_d[1]:
+                reasons[number] = f"it came down on {element.decayed:%Y-%m-%d}, as the file says"
+            elif (fallen := fall_of(element.satrec, ends_d)) is not None:
+                reasons[number] = fallen
+            elif error[number].any():
+                at = int(np.flatnonzero(error[number])[0])
+                radius_km = float(np.linalg.norm(position_km[number, at]))
+                reasons[number] = _reason(int(error[number, at]), radius_km)
+        return reasons
+
+    def _near(self, position_km: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether positions (n, k, 3) are within the orbits that the elements describe; NaN is not."""
+        return np.asarray(np.linalg.norm(position_km, axis=-1) <= self._most_radius_km[:, None])
+
     def age_warnings(self, duration_ns: int) -> list[str]:
         """What to check before trusting positions so far from the elements' epochs.
 
@@ -158,13 +216,21 @@ class Sgp4Orbits:
         ]
         oldest = int(np.argmax(ages_d))
         element = self.elements[oldest]
-        written = _instant(element.satrec)
-        if ages_d[oldest] > OLDEST_ELEMENTS_D:
+        written = epoch_of(element.satrec)
+        too_old = [name for name, age_d in zip(self.names, ages_d, strict=True) if age_d > OLDEST_ELEMENTS_D]
+        if too_old:
+            hint = f'set constellation.epoch = "{written:%Y-%m-%dT%H:%M:%SZ}", or take elements of the run\'s date'
+            others = [name for name in too_old if name != self.names[oldest]]
+            if len(too_old) < len(ages_d):
+                # All at once: who mends a file by one name after the other types the command once for each.
+                listed = ", ".join(f'"{name}"' for name in too_old)
+                hint = f"leave them out: constellation.leave_out = [{listed}], or {hint}"
             raise ScenarioError(
                 f"{self.file}:{element.line}: the elements of {self.names[oldest]} are of {written:%Y-%m-%d}, "
                 f"{ages_d[oldest]:.0f} days from the run (constellation.epoch {self.epoch:%Y-%m-%dT%H:%M:%SZ} "
-                f"plus run.start {self.start_ns / 1e9:g} s); SGP4 is meaningless beyond {OLDEST_ELEMENTS_D:.0f} days",
-                f'set constellation.epoch = "{written:%Y-%m-%dT%H:%M:%SZ}", or take elements of the run\'s date',
+                f"plus run.start {self.start_ns / 1e9:g} s); SGP4 is meaningless beyond {OLDEST_ELEMENTS_D:.0f} days"
+                + (f"; so are those of {len(others)} more" if others else ""),
+                hint,
             )
         old = sum(age > OLD_ELEMENTS_D for age in ages_d)
         if not old:
@@ -190,15 +256,42 @@ class Sgp4Orbits:
         failed = int(np.count_nonzero(error.any(axis=1)))
         raise ScenarioError(
             f"{self.file}:{element.line}: SGP4 cannot propagate {self.names[satellite]} (catalogue number "
-            f"{element.catalogue_number}) from {_instant(element.satrec):%Y-%m-%dT%H:%M:%SZ} to "
-            f"{when:%Y-%m-%dT%H:%M:%SZ}: error {code}, {SGP4_ERRORS.get(code, 'unknown')}"
-            + (f" ({failed} satellites fail)" if failed > 1 else ""),
-            "remove the satellite from the file, or bring constellation.epoch nearer to the epoch of its elements",
+            f"{element.catalogue_number}) from {epoch_of(element.satrec):%Y-%m-%dT%H:%M:%SZ} to "
+            f"{when:%Y-%m-%dT%H:%M:%SZ}: {_reason(code)}" + (f" ({failed} satellites fail)" if failed > 1 else ""),
+            f'leave it out: constellation.leave_out = ["{self.names[satellite]}"], or bring constellation.epoch nearer '
+            "to the epoch of its elements",
         )
 
 
-def _instant(satrec: Satrec) -> datetime:
-    """Epoch of elements, UTC; for messages."""
+def _reason(code: int, radius_km: float | None = None) -> str:
+    """Why there is no position, by SGP4's error code or `FAR`."""
+    if code == FAR:
+        where = "" if radius_km is None or not np.isfinite(radius_km) else f" ({radius_km:,.0f} km from its centre)"
+        return f"SGP4 flings it away from the Earth{where}, without an error"
+    return f"SGP4's error {code}, {SGP4_ERRORS.get(code, 'unknown')}"
+
+
+def check_started(path: Path, element: Element) -> None:
+    """Refuse elements that SGP4 could not begin with, or that hold no number.
+
+    Raises
+    ------
+    ScenarioError
+        With file, line and satellite.
+    """
+    orbit = element.satrec
+    if orbit.error or not np.isfinite(orbit.bstar) or not np.isfinite(orbit.no_kozai) or orbit.no_kozai <= 0:
+        raise ScenarioError(
+            f"{path}:{element.line}: SGP4 refuses the elements of catalogue number {element.catalogue_number}"
+            f"{f' ({element.name})' if element.name else ''}: mean motion "
+            # rad/min to revolutions a day: 1440 / 2 pi.
+            f"{orbit.no_kozai * 720 / np.pi:.6f} rev/day, eccentricity {orbit.ecco:.7f}, B* {orbit.bstar:g}",
+            "remove the satellite, or fetch its elements again",
+        )
+
+
+def epoch_of(satrec: Satrec) -> datetime:
+    """Epoch of elements, UTC to 1 us; for messages."""
     # The Julian date of 1970-01-01T00:00Z is 2440587.5.
     days = satrec.jdsatepoch - 2_440_587.5 + satrec.jdsatepochF
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)

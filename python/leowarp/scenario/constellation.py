@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from leowarp import units
 from leowarp.scenario.decoding import Section, decode
-from leowarp.scenario.key import InputFile, count, file, instant, keys, quantity, tables, text, word
+from leowarp.scenario.key import InputFile, count, file, instant, keys, names, quantity, tables, text, word
 from leowarp.scenario.medium_section import Idle, MediumSection
 from leowarp.scenario.presets import PRESETS
 from leowarp.scenario.problems import Problems
@@ -21,6 +21,9 @@ from leowarp.spelling import one_of
 
 SHAPE_KEYS = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
 """Keys of a constellation of one shell that each of several has for itself."""
+
+ELEMENT_KEYS = ("leave_out", "element_sets")
+"""Keys that mean nothing without a file of orbital elements."""
 
 WALKER_KEYS = ("preset", *SHAPE_KEYS, "mu", "earth_rotation")
 """Keys that mean nothing when a file of orbital elements is given."""
@@ -82,6 +85,10 @@ class Constellation(MediumSection):
         Several Walker patterns; then the six attributes above are None. Empty: there is one, or a file of elements.
     tle : InputFile or None
         TLE, 3LE or OMM; None: the Walker keys hold.
+    leave_out : tuple of str
+        Names of satellites in `tle`, their catalogue numbers, or ``decayed``.
+    element_sets : str
+        ``refuse`` or ``nearest epoch``: several element sets of one satellite in `tle`.
     epoch : str
         ISO 8601 in UTC, ending in Z.
     earth : str
@@ -95,9 +102,9 @@ class Constellation(MediumSection):
     NAME: ClassVar = "constellation"
     STATIONS: ClassVar = None
     GOVERNS: ClassVar = {
-        "preset": (*SHAPE_KEYS, "shells", "tle", "tle_sha256"),
+        "preset": (*SHAPE_KEYS, "shells", "tle", "tle_sha256", *ELEMENT_KEYS),
         "tle": (*SHAPE_KEYS, "shells", "preset", "mu", "earth_rotation", "greenwich", "tle_sha256"),
-        "shells": (*SHAPE_KEYS, "preset", "tle", "tle_sha256"),
+        "shells": (*SHAPE_KEYS, "preset", "tle", "tle_sha256", *ELEMENT_KEYS),
     }
 
     preset: str | None = text("Name of a built-in constellation; fills the keys below, each can be overridden.", "none")
@@ -123,6 +130,15 @@ class Constellation(MediumSection):
     )
     tle: InputFile | None = file(  # noqa: RUF009
         "A TLE, 3LE or OMM file in place of the Walker keys; SGP4 propagates it."
+    )
+    leave_out: tuple[str, ...] = names(
+        "Satellites of `tle` that the run does without, by name or catalogue number; `decayed`: all that have no orbit "
+        "during the run, which are an error otherwise."
+    )
+    element_sets: str = word(
+        "Several element sets of one satellite in `tle`: an error, or the set nearest to the begin of the run is used.",
+        ("refuse", "nearest epoch"),
+        "refuse",
     )
     epoch: str = instant(
         "The instant (UTC) at which the constellation's clock is 0; to be given with `tle`.", "2000-01-01T00:00:00Z"
@@ -203,9 +219,9 @@ class Constellation(MediumSection):
             attribute, declared = known[key]
             if not section.gave(key):
                 section.values[attribute] = decode(written, declared, section.origin)
-        if section.gave("tle_sha256"):
-            rule = "has no effect without tle"
-            problems.add(section.where("tle_sha256"), "constellation.tle_sha256", rule, "take it out")
+        for key in ("tle_sha256", *ELEMENT_KEYS):
+            if section.gave(key):
+                problems.add(section.where(key), f"constellation.{key}", "has no effect without tle", "take it out")
         # A list of shells that is wrong is reported already; keys that it stands in for are not missing as well.
         if section.values.get("shells") or (section.gave("shells") and "shells" not in section.values):
             _complete_shells(section, problems)

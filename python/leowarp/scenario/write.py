@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from leowarp.scenario import sections
-from leowarp.scenario.constellation import SHAPE_KEYS, WALKER_KEYS, Constellation
+from leowarp.scenario.constellation import ELEMENT_KEYS, SHAPE_KEYS, WALKER_KEYS, Constellation
 from leowarp.scenario.flows import FLOW_KEYS, PACE_KEYS
 from leowarp.scenario.hosts import DELACK_MODULE, LOSS_DETECTION_MODULE
 from leowarp.scenario.key import InputFile, Key, keys
@@ -102,8 +102,10 @@ def _constellation(sky: Constellation) -> Iterator[str]:
     without: tuple[str, ...] = ("shells",)
     if sky.tle is not None:
         without += WALKER_KEYS
-    elif sky.shells:
-        without += (*SHAPE_KEYS, "tle")
+    else:
+        without += ELEMENT_KEYS
+        if sky.shells:
+            without += (*SHAPE_KEYS, "tle")
     yield from _table(sky.NAME, sky, without)
     for shell in sky.shells:
         yield from _table(f"{sky.NAME}.shells", shell, double=True)
@@ -187,6 +189,8 @@ def _value(value: Any, declared: Key) -> str:
         return quoted(declared.none)
     if declared.quantity is not None:
         return quoted(declared.quantity.format(value))
+    if declared.kind == "names":
+        return f"[{', '.join(quoted(name) for name in value)}]"
     if isinstance(value, Mapping):
         inner = ", ".join(f"{quoted(name)} = {quoted(text)}" for name, text in sorted(value.items()))
         return f"{{ {inner} }}" if inner else "{}"

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Instants as CCSDS writes them (502.0-B-3, section 7.5.10): a calendar date or a day of the year, and a time."""
+
+from __future__ import annotations
+
+import re
+from calendar import isleap
+from datetime import UTC, datetime, timedelta, timezone
+
+from leowarp.errors import ScenarioError
+
+FORMS = "write it as 2025-10-27T12:00:00.000000 or 2025-300T12:00:00, in UTC"
+
+
+def instant_of(text: str) -> datetime:
+    """The instant of a text, UTC, rounded to 1 us; an offset from UTC is applied.
+
+    Parameters
+    ----------
+    text : str
+        ``YYYY-MM-DDThh:mm:ss[.d...]`` or ``YYYY-DDDThh:mm:ss[.d...]``, then nothing, ``Z`` or an offset ``+hh:mm``.
+
+    Raises
+    ------
+    ScenarioError
+        If it is of another form, names a day or time that does not exist, or is within a leap second.
+
+    Examples
+    --------
+    >>> instant_of("2025-300T14:00:00+02:00").isoformat()
+    '2025-10-27T12:00:00+00:00'
+    """
+    found = _FORM.fullmatch(text.strip())
+    if found is None:
+        raise ScenarioError(f"{text!r} is no instant", FORMS)
+    year, month, day, day_of_year = (None if part is None else int(part) for part in found.group(1, 2, 3, 4))
+    hour, minute, second = (int(part) for part in found.group(5, 6, 7))
+    if second == 60:
+        # SGP4 counts days of 86,400 s, so a second more has no place on its clock; a guess would be off by 7.5 km.
+        raise ScenarioError(f"{text!r} is within a leap second, which SGP4's time does not have", FORMS)
+    assert year is not None
+    try:
+        if day_of_year is not None:
+            if not 1 <= day_of_year <= 365 + isleap(year):
+                raise ScenarioError(f"{text!r}: {year} has no day {day_of_year}", FORMS)
+            date = datetime(year, 1, 1, tzinfo=UTC) + timedelta(days=day_of_year - 1)
+        else:
+            assert month is not None
+            assert day is not None
+            date = datetime(year, month, day, tzinfo=UTC)
+        at = date.replace(hour=hour, minute=minute, second=second, tzinfo=_zone(found[9]))
+        # One decimal more than a datetime keeps is rounded, not cut.
+        return (at + timedelta(microseconds=round(float(f"0.{found[8] or 0}") * 1e6))).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise ScenarioError(f"{text!r} is no instant: {error}", FORMS) from error
+
+
+def _zone(text: str | None) -> timezone:
+    """The offset behind a time; none and Z are UTC."""
+    if text is None or text == "Z":
+        return UTC
+    hours, minutes = int(text[1:3]), int(text[-2:]) if len(text) > 3 else 0
+    if minutes > 59:
+        raise ValueError(f"offset {text}")
+    return timezone((-1 if text[0] == "-" else 1) * timedelta(hours=hours, minutes=minutes))
+
+
+_FORM = re.compile(
+    r"([0-9]{4})-(?:([0-9]{2})-([0-9]{2})|([0-9]{3}))[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]*))?"
+    r"(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
+)

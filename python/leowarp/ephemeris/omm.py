@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The satellite of one orbit mean-elements message (OMM, CCSDS 502.0-B-2 and B-3), whatever it was encoded in.
+
+Each field is used, ignored because it changes no position, or a reason to refuse the message: another theory, frame,
+time system or centre would give positions that look right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sgp4 import omm
+from sgp4.api import Satrec
+
+from leowarp.ephemeris.ccsds_time import instant_of
+from leowarp.ephemeris.sgp4_orbits import Element, check_started
+from leowarp.ephemeris.tle import check_theory
+from leowarp.errors import ScenarioError
+
+Fields = Mapping[str, str]
+"""Keywords and values of a message; an empty value is one that is missing."""
+
+FETCH = "fetch the elements from CelesTrak (FORMAT=json, xml, csv, kvn or tle) or Space-Track (class gp)"
+NEEDED = ("NORAD_CAT_ID", "EPOCH", "MEAN_MOTION", "ECCENTRICITY", "INCLINATION", "RA_OF_ASC_NODE",
+          "ARG_OF_PERICENTER", "MEAN_ANOMALY", "BSTAR")  # fmt: skip
+"""Fields without which there is no orbit."""
+DEFAULTS = {"MEAN_MOTION_DOT": "0", "MEAN_MOTION_DDOT": "0"}
+"""Fields that SGP4 keeps and does not use."""
+ALLOWED: dict[str, tuple[str, ...]] = {
+    "CCSDS_OMM_VERS": ("1.0", "2.0", "3.0"),
+    "CENTER_NAME": ("EARTH",),
+    "REF_FRAME": ("TEME", "TEMEOFDATE"),
+    "TIME_SYSTEM": ("UTC",),
+    "MEAN_ELEMENT_THEORY": ("SGP4", "SGP/SGP4", "SGP4/SDP4"),
+}
+"""Fields that may be missing, and all that they may say; letters of either case, blanks without meaning."""
+NO_USE = ("REF_FRAME_EPOCH", "BTERM", "AGOM")
+"""Fields that no SGP4 message has: a frame of another date, and the drag terms of SGP4-XP."""
+UNITS = {
+    "SEMI_MAJOR_AXIS": "km", "MEAN_MOTION": "rev/day", "INCLINATION": "deg", "RA_OF_ASC_NODE": "deg",
+    "ARG_OF_PERICENTER": "deg", "MEAN_ANOMALY": "deg", "BSTAR": "1/er", "MEAN_MOTION_DOT": "rev/day**2",
+    "MEAN_MOTION_DDOT": "rev/day**3", "GM": "km**3/s**2",
+}  # fmt: skip
+"""The unit of a field, if an encoding writes units."""
+USED = {*NEEDED, *DEFAULTS, *ALLOWED, *NO_USE, "EPHEMERIS_TYPE", "GM", "OBJECT_NAME", "OBJECT_ID", "DECAY_DATE"}
+"""Every field that is looked at; all others are ignored."""
+_RANGES = {
+    "MEAN_MOTION": (0.0, 20.0), "ECCENTRICITY": (0.0, 1.0), "INCLINATION": (0.0, 180.0),
+    "RA_OF_ASC_NODE": (-360.0, 360.0), "ARG_OF_PERICENTER": (-360.0, 360.0), "MEAN_ANOMALY": (-360.0, 360.0),
+    "BSTAR": (-10.0, 10.0), "MEAN_MOTION_DOT": (-1e3, 1e3), "MEAN_MOTION_DDOT": (-1e3, 1e3),
+}  # fmt: skip
+"""Smallest and largest value of each number. 17.6 revolutions a day are at the Earth's surface."""
+_MOST_SGP4_NUMBER = 339_999
+"""The largest catalogue number that `sgp4` takes (Alpha-5). A number is a name: SGP4 computes nothing from it."""
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_GM_KM3_PER_S2 = 398_600.4
+
+
+def satellite_of(path: Path, line: int, message: Fields) -> Element:
+    """The satellite of one message.
+
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    line : int
+        Where the message begins, from 1.
+    message : mapping of str to str
+
+    Raises
+    ------
+    ScenarioError
+        If a field that SGP4 needs is missing, a value is none, or a field says that the elements are not SGP4's; with
+        file, line, field, value and satellite.
+    """
+    fields = {key: value.strip() for key, value in message.items() if value.strip()}
+    where = f"{path}:{line} ({_satellite(fields)})"
+    _check_meaning(where, fields)
+    missing = [key for key in NEEDED if key not in fields]
+    if missing:
+        hint = FETCH
+        if missing == ["MEAN_MOTION"] and "SEMI_MAJOR_AXIS" in fields:
+            hint = "SGP4 needs MEAN_MOTION, from which it has its own semi-major axis: write it in rev/day"
+        raise ScenarioError(f"{where}: the OMM lacks {', '.join(missing)}", hint)
+    values = {key: _number(where, key, fields.get(key, DEFAULTS.get(key, ""))) for key in _RANGES}
+    number = _catalogue_number(where, fields["NORAD_CAT_ID"])
+    try:
+        epoch = instant_of(fields["EPOCH"])
+    except ScenarioError as error:
+        raise ScenarioError(f"{where}: EPOCH {error.message}", error.hint) from error
+    identity = {
+        "CLASSIFICATION_TYPE": "U", "OBJECT_ID": "", "EPHEMERIS_TYPE": "0", "ELEMENT_SET_NO": "0", "REV_AT_EPOCH": "0",
+        "NORAD_CAT_ID": str(number if number <= _MOST_SGP4_NUMBER else 0),
+        # The package reads this one form.
+        "EPOCH": epoch.strftime("%Y-%m-%dT%H:%M:%S.%f"),
+    }  # fmt: skip
+    satrec = Satrec()
+    try:
+        omm.initialize(satrec, identity | values)
+    except ValueError as error:
+        raise ScenarioError(f"{where}: SGP4 cannot begin with the OMM: {error}", FETCH) from error
+    element = Element(
+        fields.get("OBJECT_NAME", ""), number, line, satrec,
+        designator=fields.get("OBJECT_ID", ""), decayed=_decayed(where, fields.get("DECAY_DATE")),
+    )  # fmt: skip
+    check_started(path, element)
+    return element
+
+
+def unit_is_right(key: str, unit: str) -> bool:
+    """Whether a unit is the one that CCSDS gives a field; other fields have any.
+
+    >>> unit_is_right("MEAN_MOTION", "REV/DAY"), unit_is_right("INCLINATION", "rad")
+    (True, False)
+    """
+    return key not in UNITS or unit.strip().lower().replace("^", "**").replace(" ", "") == UNITS[key]
+
+
+def _satellite(fields: Fields) -> str:
+    """What a message calls its satellite, for messages."""
+    name, number = fields.get("OBJECT_NAME"), fields.get("NORAD_CAT_ID")
+    return " ".join(part for part in (name, number and f"catalogue number {number}") if part) or "a satellite unnamed"
+
+
+def _check_meaning(where: str, fields: Fields) -> None:
+    """Refuse what is no SGP4 message of the Earth."""
+    for key, allowed in ALLOWED.items():
+        value = re.sub(r"\s+", "", fields.get(key, allowed[0])).upper()
+        if value not in allowed:
+            raise ScenarioError(
+                f"{where}: {key} is {fields[key]!r}; leowarp propagates SGP4's mean elements of the Earth alone, for "
+                f"which it is {allowed[0]}",
+                FETCH,
+            )
+    for key in NO_USE:
+        if key in fields and not (_NUMBER.fullmatch(fields[key]) and float(fields[key]) == 0):
+            raise ScenarioError(f"{where}: {key} is {fields[key]!r}, which no SGP4 elements have", FETCH)
+    if "EPHEMERIS_TYPE" in fields:
+        check_theory(f"{where}: EPHEMERIS_TYPE", fields["EPHEMERIS_TYPE"].removesuffix(".0"))
+    if "GM" in fields and abs(_plain(where, "GM", fields["GM"]) / _GM_KM3_PER_S2 - 1) > 1e-3:
+        raise ScenarioError(f"{where}: GM is {fields['GM']} km**3/s**2, not the Earth's {_GM_KM3_PER_S2}", FETCH)
+
+
+def _number(where: str, key: str, text: str) -> str:
+    """The text of a number that is in its range."""
+    value = _plain(where, key, text)
+    low, high = _RANGES[key]
+    if not low <= value <= high:
+        raise ScenarioError(f"{where}: {key} is {text}, not between {low:g} and {high:g}", FETCH)
+    return text
+
+
+def _plain(where: str, key: str, text: str) -> float:
+    """The number of a text in plain decimals, which `float` alone would not insist on (nan, 1_0)."""
+    if _NUMBER.fullmatch(text) is None:
+        hint = "write a point for a decimal comma" if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) else FETCH
+        raise ScenarioError(f"{where}: {key} is {text[:40]!r}, which is no number", hint)
+    return float(text)
+
+
+def _catalogue_number(where: str, text: str) -> int:
+    """The number of a satellite, up to nine digits. A table of numbers may have written ``.0`` behind it."""
+    digits = re.sub(r"\.0+$", "", text)
+    if not re.fullmatch(r"[0-9]{1,9}", digits, re.ASCII):
+        raise ScenarioError(f"{where}: NORAD_CAT_ID is {text[:40]!r}, not a number of up to nine digits", FETCH)
+    return int(digits)
+
+
+def _decayed(where: str, text: str | None) -> datetime | None:
+    """The day on which Space-Track says that the satellite came down."""
+    if text is None:
+        return None
+    try:
+        return datetime.fromisoformat(text[:10]).replace(tzinfo=UTC)
+    except ValueError as error:
+        raise ScenarioError(f"{where}: DECAY_DATE is {text[:40]!r}, which is no date", FETCH) from error

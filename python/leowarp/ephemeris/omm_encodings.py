@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages in the encodings of an OMM: JSON, CSV, XML (505.0-B) and KVN (502.0-B). Fields and lines, no meaning."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+from xml.parsers import expat
+
+from leowarp.ephemeris.omm import FETCH, USED, Fields, unit_is_right
+from leowarp.ephemeris.skipped import Skipped
+from leowarp.errors import ScenarioError
+
+Message = tuple[int, Fields]
+"""Line on which it begins, from 1; keywords and values."""
+
+_OTHER_MESSAGES = {"aem", "acm", "apm", "cdm", "ocm", "oem", "opm", "rdm", "tdm"}
+_KVN_LINE = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
+_KVN_UNIT = re.compile(r"(.*?)\s*\[([^\[\]]*)\]")
+
+
+def is_csv(first_line: str) -> bool:
+    """Whether the first line of a text names the columns of an OMM."""
+    return len(re.findall(r"\b(?:NORAD_CAT_ID|EPOCH|MEAN_MOTION|ECCENTRICITY|OBJECT_NAME)\b", first_line)) >= 2
+
+
+def is_kvn(text: str) -> bool:
+    """Whether a text has lines of keyword, equals sign and value, as CCSDS's messages do."""
+    first = next((line for line in text.split("\n") if line.strip() and not _is_comment(line)), "")
+    return (
+        _KVN_LINE.fullmatch(first.rstrip("\r")) is not None
+        or re.search(r"(?m)^\s*CCSDS_\w+_VERS\s*=", text) is not None
+    )
+
+
+def json_messages(path: Path, text: str) -> Iterator[Message]:
+    """Messages of JSON: an object, a list of them, or several of these one after the other.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not JSON, a key stands twice in an object, or a value is a list or an object.
+    """
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_once, parse_float=str, parse_int=str, parse_constant=str, strict=False
+    )
+    at, line, counted = 0, 1, 0
+    inside = False
+    try:
+        while (at := _after_blanks(text, at)) < len(text):
+            if not inside and text[at] == "[":
+                inside, at = True, _after_blanks(text, at + 1)
+                if text[at : at + 1] == "]":
+                    inside, at = False, at + 1
+                continue
+            line, counted = line + text.count("\n", counted, at), at
+            message, at = decoder.raw_decode(text, at)
+            yield line, _texts(path, line, message)
+            if inside:
+                at = _after_blanks(text, at)
+                if text[at : at + 1] == "]":
+                    inside = False
+                elif text[at : at + 1] != ",":
+                    raise json.JSONDecodeError("a comma or the end of the list is missing", text, at)
+                at += 1
+        if inside:
+            raise json.JSONDecodeError("the list has no end", text, len(text))
+    except json.JSONDecodeError as error:
+        raise ScenarioError(
+            f"{path}:{error.lineno}: not JSON: {error.msg}", f"the file may be cut short: {FETCH}"
+        ) from error
+    except RecursionError as error:
+        raise ScenarioError(f"{path}: not JSON of satellites: {error}", FETCH) from error
+    except _TwiceError as error:
+        raise ScenarioError(f"{path}:{line}: {error} stands twice in one message", "take one of them out") from error
+
+
+def csv_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
+    """Messages of lines of values below a line of keywords, separated by commas, semicolons or tabs.
+
+    Raises
+    ------
+    ScenarioError
+        If a line has more or fewer values than there are keywords, or a keyword stands twice.
+    """
+    first = text.lstrip().split("\n", 1)[0]
+    separator = max(",;\t", key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=True)
+    header: list[str] = []
+    before = 0
+    try:
+        for row in reader:
+            # A value may hold a line's end: the line on which it begins is the one after the last.
+            line, before = before + 1, reader.line_num
+            cells = [cell.strip() for cell in row]
+            if not any(cells):
+                continue
+            if cells[0].startswith("#") and (not header or len(cells) != len(header)):
+                skipped.add("comment", "comments", line)
+            elif not header:
+                header = cells
+                twice = {key for key in header if header.count(key) > 1 and key}
+                if twice:
+                    raise ScenarioError(f"{path}:{line}: the column {min(twice)} stands twice", "take one of them out")
+            elif cells == header:
+                skipped.add("repeated line of column names", "repeated lines of column names", line)
+            elif len(cells) != len(header):
+                raise ScenarioError(
+                    f"{path}:{line}: {len(cells)} values below {len(header)} column names; the line is cut short, or "
+                    "a name with a comma in it lacks its quotes",
+                    FETCH,
+                )
+            else:
+                yield line, dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        raise ScenarioError(f"{path}:{reader.line_num}: not CSV: {error}", FETCH) from error
+
+
+def xml_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
+    """Messages of the segments of XML, in any namespace.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not XML, a segment lacks metadata or mean elements, holds a field twice, or a unit is not CCSDS's.
+    """
+    reader = _Xml(path, skipped)
+    try:
+        reader.parser.Parse(text, True)
+    except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code)
+        raise ScenarioError(
+            f"{path}:{error.lineno}: not XML: {reason}", f"the file may be cut short: {FETCH}"
+        ) from error
+    if not reader.messages and reader.root.lower() == "html":
+        raise ScenarioError(f"{path}: this is a page of a web site (HTML), not elements", FETCH)
+    yield from reader.messages
+
+
+def kvn_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
+    """Messages of lines ``KEYWORD = value [unit]``; each begins with ``CCSDS_OMM_VERS``.
+
+    Raises
+    ------
+    ScenarioError
+        If a line is neither that nor a comment, a keyword stands twice in a message, or a unit is not CCSDS's.
+    """
+    fields: dict[str, str] = {}
+    begin, other = 0, False
+    for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), 1):
+        line = raw.strip().strip("\x1a")
+        if not line:
+            continue
+        found = _KVN_LINE.fullmatch(line)
+        if found is not None and re.fullmatch(r"CCSDS_\w+_VERS", found[1]):
+            if fields:
+                yield begin, fields
+            fields, begin, other = {}, number, found[1] != "CCSDS_OMM_VERS"
+            if other:
+                kind = found[1].removeprefix("CCSDS_").removesuffix("_VERS")
+                skipped.add(f"message that is no OMM but of the kind {kind}", f"messages of the kind {kind}", number)
+                continue
+        if other:
+            continue
+        if _is_comment(line):
+            skipped.add("comment", "comments", number)
+            continue
+        if found is None:
+            raise ScenarioError(f"{path}:{number}: neither KEYWORD = value nor COMMENT: {line[:40]!r}", FETCH)
+        key, value = found[1], found[2]
+        unit = _KVN_UNIT.fullmatch(value)
+        if unit is not None:
+            value = unit[1]
+            _check_unit(path, number, key, unit[2])
+        if key in fields:
+            raise ScenarioError(
+                f"{path}:{number}: {key} stands twice in one message",
+                "each message begins with a line CCSDS_OMM_VERS = 2.0",
+            )
+        begin = begin if fields else number
+        fields[key] = value
+    if fields:
+        yield begin, fields
+
+
+class _TwiceError(Exception):
+    """A key that stands twice in an object."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _TwiceError(key)
+        found[key] = value
+    return found
+
+
+def _texts(path: Path, line: int, message: Any) -> Fields:
+    """Keywords and values as texts; null is an empty one."""
+    if not isinstance(message, dict):
+        raise ScenarioError(f"{path}:{line}: an entry of the list is not an OMM (an object)", FETCH)
+    for key, value in message.items():
+        if key in USED and isinstance(value, bool | list | dict):
+            raise ScenarioError(f"{path}:{line}: {key} is neither a text nor a number", FETCH)
+    return {key: value for key, value in message.items() if isinstance(value, str)}
+
+
+def _after_blanks(text: str, at: int) -> int:
+    found = re.compile(r"[ \t\r\n]*").match(text, at)
+    return at if found is None else found.end()
+
+
+def _is_comment(line: str) -> bool:
+    return re.match(r"\s*(?:COMMENT\b(?!\s*=)|#)", line) is not None
+
+
+def _check_unit(path: Path, line: int, key: str, unit: str) -> None:
+    if not unit_is_right(key, unit):
+        raise ScenarioError(f"{path}:{line}: the unit of {key} is {unit[:40]!r}, not CCSDS's", FETCH)
+
+
+class _Xml:
+    """What expat finds: segments of orbit mean-elements messages."""
+
+    def __init__(self, path: Path, skipped: Skipped) -> None:
+        self.messages: list[Message] = []
+        self.root = ""
+        self._path, self._skipped = path, skipped
+        self._open: list[str] = []
+        self._fields: dict[str, str] | None = None
+        self._parts: set[str] = set()
+        self._begin, self._text, self._version = 0, "", ""
+        self.parser = expat.ParserCreate()
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._characters
+        # Entities are how a few bytes become gigabytes; no producer of elements uses any.
+        self.parser.EntityDeclHandler = self._entity
+
+    def _entity(self, *_: Any) -> NoReturn:
+        raise ScenarioError(f"{self._path}:{self.parser.CurrentLineNumber}: declares an entity, as no OMM does", FETCH)
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        name = tag.rpartition(":")[2]
+        line = self.parser.CurrentLineNumber
+        self.root = self.root or name
+        self._text = ""
+        if name in _OTHER_MESSAGES and not self._other():
+            kind = name.upper()
+            self._skipped.add(f"message that is no OMM but of the kind {kind}", f"messages of the kind {kind}", line)
+        self._open.append(name)
+        if self._other():
+            return
+        if name == "omm":
+            self._version = attributes.get("version", "")
+        elif name == "segment":
+            if self._fields is not None:
+                raise ScenarioError(f"{self._path}:{line}: a segment within a segment", FETCH)
+            self._begin, self._fields, self._parts = line, {}, set()
+        elif self._fields is not None:
+            self._parts.add(name)
+            if "units" in attributes:
+                _check_unit(self._path, line, name, attributes["units"])
+
+    def _characters(self, text: str) -> None:
+        self._text += text
+
+    def _end(self, _: str) -> None:
+        name = self._open.pop()
+        if self._fields is None or self._other() or name in _OTHER_MESSAGES:
+            return
+        if name == "segment":
+            lacks = {"metadata", "meanElements", "tleParameters"} - self._parts
+            if lacks:
+                raise ScenarioError(
+                    f"{self._path}:{self._begin}: a segment lacks {', '.join(sorted(lacks))}",
+                    "OMM files from CelesTrak have metadata, meanElements and tleParameters",
+                )
+            if self._version:
+                self._fields["CCSDS_OMM_VERS"] = self._version
+            self.messages.append((self._begin, self._fields))
+            self._fields = None
+        elif self._open[-1] in ("metadata", "meanElements", "tleParameters") and name != "COMMENT":
+            if name in self._fields:
+                line = self.parser.CurrentLineNumber
+                raise ScenarioError(f"{self._path}:{line}: {name} stands twice in one message", "take one of them out")
+            self._fields[name] = self._text
+        self._text = ""
+
+    def _other(self) -> bool:
+        """Whether the element is within a message that is no OMM."""
+        return any(name in _OTHER_MESSAGES for name in self._open)

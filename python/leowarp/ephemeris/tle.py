@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two-line element sets, alone or with a name above them.
+
+Strict, because `sgp4` reads a damaged line as other numbers without a word: each line is held against its column layout
+(Spacetrack Report 3; Alpha-5 as Space-Track describes it) and its checksum. Lines that are no element lines are skipped
+and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import isleap
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+from sgp4.api import WGS72, Satrec
+
+from leowarp.ephemeris.sgp4_orbits import Element, check_started
+from leowarp.ephemeris.skipped import Skipped
+from leowarp.errors import ScenarioError
+
+COLUMNS = "the columns of a TLE are at celestrak.org/NORAD/documentation/tle-fmt.php"
+HEADER = re.compile(r"[ \t]*([1-9][0-9]{0,5})[ \t]+([1-9][0-9]{0,5})[ \t]*\r?\n(?!1 )")
+"""Hypatia's first line. A satellite's name follows it: two numbers directly above line 1 of a TLE are a name."""
+THEORIES = {1: "SGP", 3: "PPT3 or SDP4", 4: "SGP4-XP", 5: "SDP8", 6: "a special perturbations ephemeris"}
+"""Meaning of the ephemeris type (CCSDS 502.0-B-3, table 4-3; Spacetrack Report 3). 0 and 2 are SGP4."""
+
+
+def from_tle(path: Path, text: str, header_lines: int, skipped: Skipped) -> Iterator[Element]:
+    """Element sets of a text, in its order.
+
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    text : str
+    header_lines : int
+        Lines at the top that the caller has read.
+    skipped : Skipped
+        Gets comments (``#``), and text that is no name of a satellite: headers and ends of bulletins.
+
+    Raises
+    ------
+    ScenarioError
+        If an element line is damaged, alone, or of another theory than SGP4; with file and line.
+    """
+    content = list(_content(text, header_lines, skipped))
+    for at, (number, line, blanks_above) in enumerate(content):
+        before = content[at - 1] if at else None
+        if _IS_SECOND.match(line):
+            if before is None or not _IS_FIRST.match(before[1]):
+                raise ScenarioError(
+                    f'{path}:{number}: expected line 1 of a TLE ("1 ..."), found {line[:40]!r}', COLUMNS
+                )
+        elif _IS_FIRST.match(line):
+            if at + 1 == len(content):
+                raise ScenarioError(f"{path}:{number}: the file ends after line 1 of a TLE", COLUMNS)
+            second_number, second, blanks_between = content[at + 1]
+            # Text that stands farther above line 1 than line 2 below it belongs to the page, not to the satellite.
+            named = before is not None and not _IS_ELEMENT.match(before[1]) and blanks_above <= blanks_between
+            # Some files mark the name's line with a 0, as Space-Track's 3LE does.
+            name = before[1].removeprefix("0 ") if named and before is not None else ""
+            yield _element(path, (number, line), (second_number, second), name)
+        else:
+            following = content[at + 1] if at + 1 < len(content) else None
+            is_name = (
+                following is not None
+                and _IS_FIRST.match(following[1])
+                and (at + 2 == len(content) or following[2] <= content[at + 2][2])
+            )
+            _check_no_elements(path, number, line)
+            if not is_name:
+                skipped.add("line of text around the elements", "lines of text around the elements", number)
+
+
+def _content(text: str, header_lines: int, skipped: Skipped) -> Iterator[tuple[int, str, int]]:
+    """Lines that hold something: number, text without the blanks around it, and the blank lines above it."""
+    blanks = 0
+    # Line feeds alone end lines: `splitlines` also knows characters that a name may hold.
+    for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), 1):
+        # Files from DOS end with Ctrl-Z.
+        line = raw.strip().strip("\x1a")
+        if number <= header_lines:
+            continue
+        if line.startswith("#"):
+            skipped.add("comment", "comments", number)
+        elif line:
+            yield number, line, blanks
+            blanks = 0
+        else:
+            blanks += 1
+
+
+def _check_no_elements(path: Path, number: int, line: str) -> None:
+    """Refuse text that holds an element line: a quoted mail, a source file. It would be lost as text."""
+    found = _WITHIN.search(line)
+    if found is not None and found.start() > 0:
+        before = line[: found.start()]
+        hint = f"cut it off: cut -c{found.start() + 1}-{found.start() + 69} {path.name}"
+        raise ScenarioError(f"{path}:{number}: {before[:40]!r} stands before an element line", hint)
+
+
+def _element(path: Path, first: tuple[int, str], second: tuple[int, str], name: str) -> Element:
+    """The satellite of two lines, each with its number."""
+    number, line = first
+    _check_line(path, number, line, _LINE_1, 1)
+    _check_line(path, *second, _LINE_2, 2)
+    # Both lines may be whole and right by their checksums, and yet of two satellites.
+    if line[2:7] != second[1][2:7]:
+        raise ScenarioError(
+            f"{path}:{second[0]}: catalogue number {second[1][2:7].strip()} of line 2 is not the "
+            f"{line[2:7].strip()} of line 1",
+            "the two lines of a TLE belong together: look for a missing or doubled line above",
+        )
+    catalogue_number = _catalogue_number(line[2:7])
+    satellite = f"catalogue number {catalogue_number}" + (f", {name}" if name else "")
+    check_theory(f"{path}:{number}: column 63 ({satellite})", line[62].strip() or "0")
+    note = _note_of_epoch(path, number, line, satellite)
+    for first_column, last_column, meaning, most_deg in _ANGLES:
+        value_deg = float(second[1][first_column - 1 : last_column])
+        if value_deg > most_deg:
+            raise ScenarioError(
+                f"{path}:{second[0]}: columns {first_column} to {last_column} ({satellite}): the {meaning} is "
+                f"{value_deg:g} deg, more than {most_deg:g}",
+                "the line was altered: fetch the elements again",
+            )
+    try:
+        # WGS72, for that is what the published elements were fitted with (Vallado and others, AIAA 2006-6753).
+        satrec = Satrec.twoline2rv(line, second[1], WGS72)
+    except ValueError as error:
+        raise ScenarioError(f"{path}:{number}: SGP4 cannot read the two lines: {error}", COLUMNS) from error
+    element = Element(name, catalogue_number, number, satrec, designator=line[9:17].strip(), note=note)
+    check_started(path, element)
+    return element
+
+
+def check_theory(where: str, ephemeris_type: str) -> None:
+    """Refuse an ephemeris type that is not SGP4's.
+
+    Parameters
+    ----------
+    where : str
+        Begin of the message: file, line, field and satellite.
+    ephemeris_type : str
+        As the file has it.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    if ephemeris_type.isascii() and ephemeris_type.isdigit() and int(ephemeris_type) in (0, 2):
+        return
+    meaning = THEORIES.get(int(ephemeris_type)) if ephemeris_type.isascii() and ephemeris_type.isdigit() else None
+    raise ScenarioError(
+        f"{where}: ephemeris type {ephemeris_type}{f' is {meaning}' if meaning else ' is unknown'}; leowarp has SGP4 "
+        "alone (type 0), which would read other quantities in these fields and give wrong positions",
+        "fetch the satellites' SGP4 elements (CelesTrak's GP data, or Space-Track's class gp with EPHEMERIS_TYPE 0)",
+    )
+
+
+def _note_of_epoch(path: Path, number: int, line: str, satellite: str) -> str:
+    """A sentence about an epoch on day 366 of a common year; empty: there is nothing to say.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such day.
+    """
+    two_digits, day = int(line[18:20]), float(line[20:32])
+    # As SGP4 reads it: Sputnik flew in 1957.
+    year = two_digits + (1900 if two_digits >= 57 else 2000)
+    days = 365 + isleap(year)
+    if 1 <= day < days + 1:
+        return ""
+    # Producers that write an epoch just after the year's end go on counting.
+    if not isleap(year) and 366 <= day < 367:
+        taken = datetime(year, 1, 1) + timedelta(days=day - 1)
+        return f"day {day:.8f} of {year}, which has {days} days, is taken as {taken:%Y-%m-%dT%H:%M:%SZ}"
+    raise ScenarioError(
+        f"{path}:{number}: columns 21 to 32 ({satellite}): {year} has no day {line[20:32].strip()}; days count from 1 "
+        f"(1 January) to {days}",
+        "fetch the elements again; day 0 of a year is the last day of the year before",
+    )
+
+
+def _catalogue_number(text: str) -> int:
+    """The number in five columns; Alpha-5 has a letter (without I and O) for two digits: A0000 is 100000."""
+    letter = _ALPHA_5.find(text[0])
+    return int(text) if letter < 0 else (letter + 10) * 10_000 + int(text[1:])
+
+
+def _check_line(path: Path, number: int, line: str, layout: _Layout, which: int) -> None:
+    """Refuses a line whose length, columns or checksum are not those of a TLE; `which` is 1 or 2."""
+    if len(line) != _LENGTH:
+        hint = COLUMNS
+        if len(line) == _LENGTH - 1:
+            hint = "its checksum (column 69) is missing: without it damage cannot be found; fetch the elements again"
+        elif len(line) > _LENGTH:
+            hint = f"if something stands behind the elements, cut it off: cut -c1-{_LENGTH} {path.name}"
+        raise ScenarioError(
+            f"{path}:{number}: line {which} of a TLE has {_LENGTH} characters, this one {len(line)}", hint
+        )
+    if not line.isascii() or not line.isprintable():
+        raise ScenarioError(
+            f"{path}:{number}: line {which} of a TLE has characters that are not printable ASCII: {line!r}", COLUMNS
+        )
+    for first, last, meaning, pattern in layout:
+        # Columns count from 1, as in the format's description.
+        if re.fullmatch(pattern, line[first - 1 : last]) is None:
+            raise ScenarioError(
+                f"{path}:{number}: columns {first} to {last} of line {which} of a TLE hold the {meaning}, not "
+                f"{line[first - 1 : last]!r}",
+                COLUMNS,
+            )
+    # Fields are separated by blanks: a digit between two of them belongs to neither, or to a line that is shifted.
+    for (_, last, meaning, _), (first, *_) in pairwise(layout):
+        between = line[last : first - 1]
+        if between.strip() and (which, last) != (1, 7):  # behind the catalogue number: classification and designator
+            raise ScenarioError(
+                f"{path}:{number}: column {last + 1} of line {which} of a TLE, behind the {meaning}, is blank, not "
+                f"{between!r}",
+                COLUMNS,
+            )
+    # Checksum, modulo 10: digits count as themselves, a minus sign as 1.
+    expected = sum(int(c) if c.isdigit() else c == "-" for c in line[:-1]) % 10
+    if int(line[-1]) != expected:
+        raise ScenarioError(
+            f"{path}:{number}: the checksum of line {which} is {line[-1]}, its characters add up to {expected}",
+            "the line was altered: fetch the elements again",
+        )
+
+
+_LENGTH = 69
+_ALPHA_5 = "ABCDEFGHJKLMNPQRSTUVWXYZ"
+# Prose such as "2 satellites follow" is no element line: two letters never follow the line's number and a blank.
+_IS_ELEMENT = re.compile(r"[12] (?![^\W\d_]{2})")
+_IS_FIRST = re.compile(r"1 (?![^\W\d_]{2})")
+_IS_SECOND = re.compile(r"2 (?![^\W\d_]{2})")
+_WITHIN = re.compile(r"(?:1 [ 0-9A-Z][ 0-9]{3}[0-9][UCS ] .{40}|2 [ 0-9A-Z][ 0-9]{3}[0-9] [ 0-9]{3}\.[0-9]{4} .{30})")
+# (first column, last column, meaning, pattern) of each field.
+_Layout = tuple[tuple[int, int, str, str], ...]
+# Catalogue numbers above 99999 have a letter in front (Alpha-5).
+_CATALOGUE = (3, 7, "catalogue number", r"(?=.{5}) *[0-9]+|[A-HJ-NP-Z][0-9]{4}")
+_ANGLE = r" *[0-9]{1,3}\.[0-9]{4}"
+# A leading zero may stand where the sign is: it changes no number. Of a B* with a blank in it `sgp4` makes NaN.
+_EXPONENT = r"[ +0-][0-9]{5}[ +-][0-9]"
+_LINE_1: _Layout = (
+    (1, 2, "line number", "1 "), _CATALOGUE, (19, 20, "year of the epoch", "[0-9]{2}"),
+    (21, 32, "day of the epoch", r" *[0-9]{1,3}\.[0-9]+ *"),
+    (34, 43, "first derivative of the mean motion", r"[ +-]?0?\.[0-9]{7,9}"),
+    (45, 52, "second derivative of the mean motion", _EXPONENT), (54, 61, "drag term B*", _EXPONENT),
+    (63, 63, "ephemeris type", "[ 0-9]"), (65, 68, "element set number", "[ 0-9]{4}"), (69, 69, "checksum", "[0-9]"),
+)  # fmt: skip
+_LINE_2: _Layout = (
+    (1, 2, "line number", "2 "), _CATALOGUE, (9, 16, "inclination", _ANGLE), (18, 25, "ascending node", _ANGLE),
+    (27, 33, "eccentricity", "[ 0-9]{6}[0-9]"), (35, 42, "argument of perigee", _ANGLE),
+    (44, 51, "mean anomaly", _ANGLE), (53, 63, "mean motion", r" *[0-9]{1,2}\.[0-9]{8}"),
+    (64, 68, "revolution number", "[ 0-9]{5}"), (69, 69, "checksum", "[0-9]"),
+)  # fmt: skip
+# (first column, last column, meaning, largest value) of the angles of line 2.
+_ANGLES = ((9, 16, "inclination", 180.0), (18, 25, "ascending node", 360.0), (35, 42, "argument of perigee", 360.0),
+           (44, 51, "mean anomaly", 360.0))  # fmt: skip
