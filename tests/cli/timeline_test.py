@@ -154,3 +154,22 @@ def test_a_table_without_a_header_is_guessed_said_folded_and_converted(leowarp, 
     (again,) = leowarp("timeline", "describe", csv, "--json").json()["described"]
     assert again["seconds_of_minute"] == pytest.approx([9, 24, 39, 54], abs=0.1)
     assert again["finding"]["confidence_ratio"] > 0.9
+
+
+def test_a_tables_share_of_losses_is_told_over_time(leowarp_within, tmp_path):
+    table = tmp_path / "bursts.csv"
+    table.write_text("t_s,delay_ms,loss_ratio\n0,250,0\n9.5,250,1\n10,250,0\n")
+    out = " ".join(leowarp_within("timeline", "describe", table).out.split())
+    assert "lost, over time 5 %" in out
+    assert "0 of" not in out
+
+
+def test_what_a_reader_skipped_is_printed_and_in_the_object(leowarp_within, pings):
+    text = pings.read_text().splitlines()
+    text[100] = text[100][:40]
+    pings.write_text("\n".join(text))
+    found = leowarp_within("timeline", "describe", pings)
+    assert "skipped 1 lines that are no whole replies" in " ".join(found.err.split())
+    described = leowarp_within("timeline", "describe", pings, "--json").json()["described"][0]
+    assert described["skipped"][0]["count"] == 1
+    assert any(note.startswith("skipped 1") for note in described["notes"])

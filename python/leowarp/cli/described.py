@@ -16,6 +16,7 @@ from leowarp.scenario.schema import Access, Measured
 from leowarp.timeline.measured import Description, Measurement, read, read_capacity
 from leowarp.timeline.measured.files import capacity_format_of
 from leowarp.timeline.measured.from_timeline import measurement_of_timeline
+from leowarp.timeline.measured.losses import Loss
 from leowarp.timeline.measured.planned import measurement_of, wall_ns_of
 from leowarp.timeline.measured.schedule import Schedule
 from leowarp.timeline.measured.transfer import TransferDescription
@@ -126,6 +127,13 @@ def lines(description: Description) -> dict[str, str]:
     values |= _recorder_lines(description)
     if description.transfer is not None:
         values |= _transfer_lines(description.transfer)
+    if description.transfer_back is not None:
+        # Retransmissions and windows are the sender's, whose file this is not.
+        values |= {
+            name: value
+            for name, value in _transfer_lines(description.transfer_back).items()
+            if name.startswith("through")
+        }
     for name, capacity in (("down", description.capacity_down), ("up", description.capacity_up)):
         if capacity is None:
             continue
@@ -247,6 +255,10 @@ def _loss_lines(description: Description) -> dict[str, str]:
     """
     loss = description.loss
     values = {"lost": f"{loss.lost} of {loss.sent}" + ("" if loss.ratio is None else f" ({_percent(loss.ratio)})")}
+    if loss.over_time_ratio is not None:
+        # A share of packets is no probe that was lost: without one of these, "0 of 350" would be all that is said.
+        values = {} if not loss.lost else values
+        values |= _table_loss_lines(loss)
     # Of nothing lost there are no runs, whose mean would be one of no numbers.
     if not loss.lost:
         return values
@@ -265,6 +277,20 @@ def _loss_lines(description: Description) -> dict[str, str]:
             f"{loss.in_handover} ({_percent(loss.in_handover_ratio)} of the lost)"
         )
         values["share lost there; elsewhere"] = f"{_percent(loss.ratio_within)}; {_percent(loss.ratio_without)}"
+    return values
+
+
+def _table_loss_lines(loss: Loss) -> dict[str, str]:
+    """What a table says of the share of packets lost."""
+    values = {"lost, over time": _percent(loss.over_time_ratio)}
+    if loss.over_time_up_ratio is not None:
+        values = {"lost down, over time": values["lost, over time"],
+                  "lost up, over time": _percent(loss.over_time_up_ratio)}  # fmt: skip
+    if loss.certain:
+        lengths_ms = [one.length_ns / 1e6 for one in loss.certain]
+        values["stretches in which all is lost"] = (
+            f"{len(lengths_ms)}, mean {np.mean(lengths_ms):.3g} ms, longest {max(lengths_ms):.6g} ms"
+        )
     return values
 
 
@@ -321,4 +347,5 @@ _QUANTILES = (
     (None, "quantiles_ns"),
     ("capacity_down", "quantiles_bps"), ("capacity_down", "steps_bps"),
     ("capacity_up", "quantiles_bps"), ("capacity_up", "steps_bps"), ("transfer", "quantiles_bps"),
+    ("transfer_back", "quantiles_bps"),
 )  # fmt: skip

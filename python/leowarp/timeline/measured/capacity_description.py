@@ -16,6 +16,12 @@ QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 # ms would be whole multiples of 12 Mbit/s.
 CAPACITY_WINDOW_NS = 100_000_000
 
+GAP_SPACINGS = 10
+"""As of probes (`description.GAP_INTERVALS`)."""
+
+_AROUND = 10
+_MS_NS = 1_000_000
+
 
 @dataclass(frozen=True)
 class CapacityDescription:
@@ -32,7 +38,8 @@ class CapacityDescription:
     interval_ns : int or None
         The median length of what is described: of a row, or 100 ms.
     zero_ns : int
-        Time in which it carried nothing.
+        Time in which it carried nothing. In a trace of packets only gaps that are longer than `GAP_SPACINGS` of the
+        spacing around them: a steady 3 Mbit/s is a packet each 4 ms, and never stops.
     steps_bps : dict of float to float
         Quantiles of the absolute change from a row to the next.
     """
@@ -51,7 +58,7 @@ def described_capacity(capacity: Capacity | None) -> CapacityDescription | None:
         return None
     rows = len(capacity.t_ns)
     length_ns = np.diff(np.append(capacity.t_ns, max(capacity.end_ns, int(capacity.t_ns[-1]))))
-    zero_ns = int(length_ns[capacity.rate_bps == 0].sum())
+    zero_ns = _gaps_ns(capacity) if capacity.opportunities else int(length_ns[capacity.rate_bps == 0].sum())
     if rows > 1 and np.median(length_ns[:-1]) < CAPACITY_WINDOW_NS and (capacity.rate_bps != UNSHAPED).all():
         capacity = _means(capacity, length_ns)
         length_ns = np.diff(np.append(capacity.t_ns, capacity.end_ns))
@@ -64,12 +71,33 @@ def described_capacity(capacity: Capacity | None) -> CapacityDescription | None:
     steps_bps = np.abs(np.diff(capacity.rate_bps))[both].astype(np.float64)
     return CapacityDescription(
         mean_bps=float(np.average(rate_bps, weights=weight)) if weight.sum() else None,
-        quantiles_bps=_weighted_quantiles(rate_bps, weight),
+        quantiles_bps=weighted_quantiles(rate_bps, weight),
         rows=rows,
         interval_ns=int(np.median(length_ns[:-1])) if len(length_ns) > 1 else None,
         zero_ns=zero_ns,
         steps_bps=quantiles(steps_bps),
     )
+
+
+def _gaps_ns(capacity: Capacity) -> int:
+    """Time without an opportunity, in gaps that are no spacing."""
+    ends_ns = np.append(capacity.t_ns[1:], capacity.end_ns)
+    busy = capacity.rate_bps > 0
+    begins_ms, lengths_ms = capacity.t_ns[busy] // _MS_NS, (ends_ns - capacity.t_ns)[busy] // _MS_NS
+    # Each ms that has an opportunity; as many as the file has lines at most.
+    first = np.cumsum(lengths_ms) - lengths_ms
+    instants_ms = np.repeat(begins_ms - first, lengths_ms) + np.arange(int(lengths_ms.sum()))
+    end_ms = capacity.end_ns // _MS_NS
+    apart_ms = np.diff(np.concatenate([[-1], instants_ms, [end_ms]]))
+    long = np.flatnonzero(apart_ms > GAP_SPACINGS)
+    gaps_ms = 0
+    for place in long.tolist():
+        before, after = apart_ms[max(place - _AROUND, 1) : place], apart_ms[place + 1 : place + 1 + _AROUND]
+        # The slower side: where a rate falls, its first spacing is no gap.
+        spacing_ms = max((float(np.median(side)) for side in (before, after) if len(side)), default=np.inf)
+        if apart_ms[place] > GAP_SPACINGS * spacing_ms:
+            gaps_ms += int(apart_ms[place]) - 1
+    return gaps_ms * _MS_NS
 
 
 def _means(capacity: Capacity, length_ns: Times) -> Capacity:
@@ -87,7 +115,8 @@ def quantiles(of: NDArray[np.float64]) -> dict[float, float]:
     return dict(zip(QUANTILES, np.quantile(of, QUANTILES).tolist(), strict=True)) if len(of) else {}
 
 
-def _weighted_quantiles(of: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[float, float]:
+def weighted_quantiles(of: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[float, float]:
+    """`QUANTILES` of some values, each counted by its weight; empty of none."""
     if not weight.sum():
         return {}
     order = np.argsort(of, kind="stable")

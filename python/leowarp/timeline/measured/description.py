@@ -13,6 +13,7 @@ from leowarp.timeline.measured.finding import Finding, find, set_forward, undone
 from leowarp.timeline.measured.losses import HANDOVER_NS, Loss, loss_of
 from leowarp.timeline.measured.measurement import ClockStep, Measurement, Series
 from leowarp.timeline.measured.schedule import Schedule
+from leowarp.timeline.measured.skips import Skip
 from leowarp.timeline.measured.spikes import Spike, find_spikes
 from leowarp.timeline.measured.transfer import TransferDescription, described_transfer
 
@@ -98,6 +99,12 @@ class Description:
         Replies that came once more; None where the tool does not tell.
     clock_steps : tuple of ClockStep
         The sender's clock was set; what is described goes on as it showed before the first of them.
+    transfer_back : TransferDescription or None
+        Down, of a test in both directions; `transfer` is then up.
+    skipped : tuple of Skip
+        What could not be read, how often and why.
+    notes : tuple of str
+        What the reader has to say; a line of it names all of `skipped`.
     """
 
     source: str
@@ -123,6 +130,9 @@ class Description:
     transfer: TransferDescription | None = None
     duplicates: int | None = None
     clock_steps: tuple[ClockStep, ...] = ()
+    transfer_back: TransferDescription | None = None
+    skipped: tuple[Skip, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def steps_ns(self) -> tuple[int, ...]:
@@ -190,12 +200,15 @@ def describe(
         slots=() if found is None else _slots(met, found),
         spikes=spikes,
         spikes_at_reconfigurations=at_reconfigurations,
-        loss=loss_of(measurement, name, met, found),
+        loss=loss_of(measurement, name, met, found, of),
         capacity_down=described_capacity(measurement.capacity_down),
         capacity_up=described_capacity(measurement.capacity_up),
         transfer=described_transfer(measurement.transfer),
+        transfer_back=described_transfer(measurement.transfer_back),
         duplicates=measurement.duplicates,
         clock_steps=clock_steps,
+        skipped=measurement.skipped,
+        notes=measurement.notes,
     )
 
 

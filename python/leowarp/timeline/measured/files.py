@@ -130,7 +130,8 @@ def format_of(path: Path) -> str:
     # ping -D begins its lines with a bracket, as JSON may.
     if looks_like_ping(text):
         return "ping"
-    if line.startswith(("{", "[")):
+    # A shell's 2>&1 puts warnings in front of the JSON.
+    if line.startswith(("{", "[")) or any(line.startswith("{") for _, line in lines[:100]):
         if looks_like_iperf3(text):
             return "iperf3"
         if looks_like_irtt(text):
@@ -144,6 +145,11 @@ def format_of(path: Path) -> str:
         return "csv"
     if line.isascii() and line.isdigit():
         return "leoreplayer"
+    if "t_s" in {name.strip() for name in line.split(";")}:
+        raise ScenarioError(
+            f"{path}:{first}: a table whose cells are apart by semicolons, and not by commas",
+            f"write a point in each number, and commas between cells: sed 's/,/./g; s/;/,/g' {path} > table.csv",
+        )
     raise ScenarioError(
         f"{path}:{first}: neither a table with the column t_s, nor irtt's, ping's, iperf3's or LeoReplayer's",
         FORMATS_HINT,

@@ -52,6 +52,7 @@ def test_a_reversed_transfer_is_down_and_tells_throughput_alone(tmp_path: Path) 
 def test_streams_add_up(tmp_path: Path) -> None:
     one = interval(0, 5e6, rtt=20_000, snd_cwnd=10, retransmits=1)
     one["streams"].append({**one["streams"][0], "rtt": 40_000})
+    one["sum"]["bits_per_second"] = 1e7
     of = read(written(tmp_path, text(one))).transfer
     assert of is not None
     assert [values[0] for values in (of.rate_bps, of.rtt_ns, of.cwnd_bytes, of.retransmissions)] == [1e7, 3e7, 20, 2]
@@ -87,3 +88,166 @@ def test_json_of_nobody_names_the_two_that_can_be_read(tmp_path: Path, content: 
         read(written(tmp_path, content))
     assert "irtt client" in str(raised.value.hint)
     assert "iperf3 -J" in str(raised.value.hint)
+
+
+def sent(number: float, mbps: float, *, sender: bool = True, length_s: float = 1.0, **more: Any) -> dict[str, Any]:
+    """A stream of an interval, as iperf 3.16 has it."""
+    of_sender = {"retransmits": 3, "snd_cwnd": 800_000, "rtt": 34_000} if sender else {}
+    return {
+        "socket": 5, "start": number, "end": number + length_s, "seconds": length_s,
+        "bytes": round(mbps * length_s * 125_000), "bits_per_second": mbps * 1e6, **of_sender, "omitted": False,
+        "sender": sender, **more,
+    }  # fmt: skip
+
+
+def summed(*streams: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """An interval with the sum of its streams."""
+    first = streams[0]
+    whole = {
+        **first, "bytes": sum(one["bytes"] for one in streams),
+        "bits_per_second": sum(one["bits_per_second"] for one in streams), **more,
+    }  # fmt: skip
+    return {"streams": list(streams), "sum": whole}
+
+
+def both(number: int) -> dict[str, Any]:
+    up, down = sent(number, 20), sent(number, 180, sender=False)
+    return {"streams": [up, down], "sum": dict(up), "sum_bidir_reverse": dict(down)}
+
+
+def start_of(**keys: Any) -> dict[str, Any]:
+    return {"test_start": {"protocol": "TCP", "reverse": 0, **keys}}
+
+
+@pytest.mark.parametrize("of_39", [False, True])
+@pytest.mark.parametrize("server", [False, True])
+def test_both_directions_are_two_transfers(tmp_path: Path, of_39: bool, server: bool) -> None:
+    start = start_of() if of_39 else start_of(bidir=1)
+    if server:
+        start |= {"accepted_connection": {"host": "192.0.2.1"}}
+    content = text(*(both(n) for n in range(10)), **start)
+    if of_39:  # two keys of one name
+        content = content.replace('"sum_bidir_reverse"', '"sum"')
+    of = read(written(tmp_path, content))
+    assert of.transfer is not None
+    assert of.transfer_back is not None
+    assert (of.transfer.way, of.transfer_back.way) == ("up", "down")
+    means = [float(one.rate_bps.mean()) for one in (of.transfer, of.transfer_back)]
+    assert means == ([180e6, 20e6] if server else [20e6, 180e6])
+    found = describe(of)
+    assert found.transfer is not None
+    assert found.transfer_back is not None
+    assert (found.transfer.retransmissions, found.transfer_back.retransmissions) == (
+        (None, 30) if server else (30, None)
+    )
+    assert of.round_trip is not None
+
+
+def test_both_directions_that_nobody_tells_apart_are_refused(tmp_path: Path) -> None:
+    one = both(0)
+    for stream in one["streams"]:
+        del stream["sender"]
+    with pytest.raises(ScenarioError, match="do not say which is which") as raised:
+        read(written(tmp_path, text(one, **start_of(bidir=1))))
+    assert "-R" in str(raised.value.hint)
+
+
+def test_omitted_intervals_are_left_out_and_counted(tmp_path: Path) -> None:
+    omitted = [summed(sent(n, 4, omitted=True)) for n in range(2)]
+    of = read(written(tmp_path, text(*omitted, *(summed(sent(n, 40)) for n in range(5)), **start_of(omit=2))))
+    assert of.transfer is not None
+    assert of.transfer.rate_bps.tolist() == [40e6] * 5
+    assert of.wall_ns == (1_695_283_200 + 2) * S
+    assert [(skip.count, skip.first) for skip in of.skipped] == [(2, "intervals[0]")]
+
+
+@pytest.mark.parametrize("rate", [0, None, "nan"])
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_last_interval_of_no_length_is_left_out(tmp_path: Path, rate: float | None, streams: bool) -> None:
+    last = summed(sent(10, 0, length_s=0.0))
+    last["sum"]["bits_per_second"] = last["streams"][0]["bits_per_second"] = rate
+    last["streams"] = last["streams"] if streams else []
+    content = text(*(summed(sent(n, 40)) for n in range(10)), last).replace('"nan"', "-nan")
+    of = read(written(tmp_path, content))
+    assert of.transfer is not None
+    assert of.transfer.rate_bps.tolist() == [40e6] * 10
+    assert sum(skip.count for skip in of.skipped) == 1
+
+
+def test_quantiles_are_over_time(tmp_path: Path) -> None:
+    last = sent(10, 43_710, length_s=12e-6)
+    found = describe(read(written(tmp_path, text(*(summed(sent(n, 40)) for n in range(10)), summed(last))))).transfer
+    assert found is not None
+    assert (found.quantiles_bps[0.95], found.quantiles_bps[0.5]) == (40e6, 40e6)
+
+
+def test_documents_that_are_the_same_are_read_once_and_others_refused(tmp_path: Path) -> None:
+    one, two = (text(*(summed(sent(n, mbps)) for n in range(3))) for mbps in (40, 30))
+    of = read(written(tmp_path, f"{one}\n{one}\n"))
+    assert any("2 times, read once" in note for note in of.notes)
+    with pytest.raises(ScenarioError, match="json:2: 2 JSON documents in one file") as raised:
+        read(written(tmp_path, f"{one}\n{two}\n"))
+    assert "head -n 1" in str(raised.value.hint)
+    with pytest.raises(ScenarioError, match="2 JSON documents in one file") as raised:
+        read(written(tmp_path, one + two))
+    assert "jq" in str(raised.value.hint)
+    failed = json.dumps({"start": {}, "intervals": [], "end": {}, "error": "the server is busy"})
+    assert any("nothing was measured" in note for note in read(written(tmp_path, f"{failed}\n{one}")).notes)
+
+
+def test_text_around_the_document_is_counted(tmp_path: Path) -> None:
+    one = text(*(summed(sent(n, 40)) for n in range(3)))
+    of = read(written(tmp_path, f"warning: no route cache\n{one}\niperf3: interrupt\n"))
+    assert sum(skip.count for skip in of.skipped) == 2
+
+
+def stream_of_events(count: int) -> list[str]:
+    start = {"event": "start", "data": {"test_start": {"protocol": "TCP"}, "timestamp": {"timesecs": 1_695_283_200}}}
+    rows = [{"event": "interval", "data": summed(sent(n, 40 + n))} for n in range(count)]
+    return [json.dumps(row) for row in (start, *rows, {"event": "end", "data": {}})]
+
+
+def test_a_stream_of_events_is_read(tmp_path: Path) -> None:
+    lines = stream_of_events(5)
+    of = read(written(tmp_path, "\n".join(lines)))
+    assert of.transfer is not None
+    assert (of.transfer.rate_bps.tolist(), of.wall_ns) == ([40e6, 41e6, 42e6, 43e6, 44e6], 1_695_283_200 * S)
+    with pytest.raises(ScenarioError, match="two streams of events"):
+        read(written(tmp_path, "\n".join(lines * 2)))
+    lines[3] = lines[3][:50]
+    cut = read(written(tmp_path, "\n".join(lines[:-1])))
+    assert cut.transfer is not None
+    assert len(cut.transfer.rate_bps) == 4
+    assert any("no end" in note for note in cut.notes)
+    assert any("1 gaps between intervals, 1 s" in note for note in cut.notes)
+    assert sum(skip.count for skip in cut.skipped) == 1
+
+
+def test_what_iperf3_says_of_its_end_is_said(tmp_path: Path) -> None:
+    content = text(*(summed(sent(n, 40)) for n in range(6)), **start_of(duration=10))
+    notes = read(written(tmp_path, content[:-1] + ', "error": "control socket has closed unexpectedly"}')).notes
+    assert any("control socket has closed" in note for note in notes)
+    assert any("was to take 10 s" in note for note in notes)
+
+
+@pytest.mark.parametrize("name", ["bytes", "bits_per_second", "end"])
+@pytest.mark.parametrize("of", ["streams", "sum"])
+def test_a_damaged_number_is_found(tmp_path: Path, name: str, of: str) -> None:
+    rows = [summed(sent(n, 40), sent(n, 40, retransmits=1)) for n in range(6)]
+    damaged = rows[3]["sum"] if of == "sum" else rows[3]["streams"][0]
+    damaged[name] = damaged[name] * 10 if name != "end" else 3.1
+    try:
+        found = read(written(tmp_path, text(*rows)))
+    except ScenarioError:
+        return
+    assert found.transfer is not None
+    # The sum's own rate and end are not needed where its bytes are those of the streams.
+    if of == "streams" or name == "bytes":
+        assert (len(found.transfer.rate_bps), sum(skip.count for skip in found.skipped)) == (5, 1)
+
+
+def test_totals_show_intervals_that_are_missing(tmp_path: Path) -> None:
+    content = text(*(summed(sent(n, 40)) for n in (0, 1, 2, 4))).replace(
+        '"end": {}}', '"end": {"sum_sent": {"bytes": 25000000}}}'
+    )
+    assert any("end.sum_sent says 25000000 bytes" in note for note in read(written(tmp_path, content)).notes)

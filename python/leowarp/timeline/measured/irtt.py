@@ -4,10 +4,13 @@
 irtt-client(1), section OUTPUT, json_format 1. `delay.rtt` is what the server's own processing is taken out of; `send`
 is client to server, here *up*, because the client is where the user is; `receive` is *down*. One-way delays are
 differences of two machines' clocks: only as good as those agree, and negative if they do not.
+
+A round trip below 0, or one that contradicts its own time stamps, is left out: neither lost nor answered.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,10 +20,11 @@ import numpy as np
 from leowarp.errors import ScenarioError
 from leowarp.timeline.measured.documents import IRTT_HINT as _HINT
 from leowarp.timeline.measured.documents import document_of
+from leowarp.timeline.measured.irtt_trips import Trip, clocks_note, part_of, stats_notes
 from leowarp.timeline.measured.lines import text_of
 from leowarp.timeline.measured.measurement import Measurement, Series
+from leowarp.timeline.measured.skips import Skips, skipped_note
 
-_LOST = {False: "false", True: "true"}
 _UDP_BYTES = {"IPv4": 28, "IPv6": 48}
 """Headers of IP and UDP before irtt's own packet, whose length `config.params.length` is."""
 
@@ -38,17 +42,24 @@ def read_irtt(path: Path) -> Measurement:
     ScenarioError
         With the file, and the round trip or the line at fault.
     """
-    document = document_of(path, text_of(path), "round_trips", "irtt", _HINT)
-    trips = [_Trip(path, number, trip) for number, trip in enumerate(document["round_trips"])]
+    skips = Skips()
+    document, notes = document_of(path, text_of(path), "round_trips", "irtt", _HINT, skips)
+    trips = _trips(path, document, skips)
     # By sending: irtt lists them by sequence number, but a clock that was set puts later ones first.
     by_time = {trip.sent_ns: trip for trip in sorted(trips, key=lambda trip: trip.sent_ns)}
     kept = list(by_time.values())
     zero_ns = kept[0].sent_ns
     t_ns = np.array([trip.sent_ns - zero_ns for trip in kept], dtype=np.int64)
     lost = [trip.lost for trip in kept]
-    notes = [f"{len(trips) - len(kept)} round trips with the sending time of another"] if len(kept) < len(trips) else []
+    notes += (
+        [f"{len(trips) - len(kept)} round trips with the sending time of another"] if len(kept) < len(trips) else []
+    )
     late = sum(trip.late for trip in kept)
     notes += [f"{late} replies came after a later one's"] if late else []
+    if kept[0].clock == "number":
+        notes.append("no round trip has a time stamp: they are taken to be as far apart as irtt was told to send them")
+    notes += stats_notes(document, trips)
+    notes += clocks_note([trip.delay_ns("send") for trip in kept], [trip.delay_ns("receive") for trip in kept])
     return Measurement(
         source=str(path),
         format="irtt",
@@ -58,59 +69,70 @@ def read_irtt(path: Path) -> Measurement:
         lost_down=np.array([way == "true_down" for way in lost]),
         lost_up=np.array([way == "true_up" for way in lost]),
         probe_bytes=_probe_bytes(document),
-        wall_ns=zero_ns if kept[0].on_wall_clock else None,
-        notes=tuple(notes),
+        wall_ns=zero_ns if kept[0].clock == "wall" else None,
+        skipped=skips.found,
+        notes=(*notes, *skipped_note(skips.found)),
     )
 
 
-class _Trip:
-    """One of the round trips, with the few things that are needed of it."""
+def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
+    """Those that can be read, each once, on one clock.
 
-    def __init__(self, path: Path, number: int, trip: Any) -> None:
-        self._where = f"{path}: round_trips[{number}]"
-        self._trip = trip
-        lost = self._value(("lost",))
-        # irtt writes "false", "true", "true_up" or "true_down"; its documentation shows bare true and false.
-        self.lost = _LOST[lost] if isinstance(lost, bool) else str(lost)
-        if self.lost not in ("false", "true", "true_up", "true_down"):
-            raise ScenarioError(f"{self._where}: lost = {lost!r} is none of false, true, true_up, true_down", _HINT)
-        stamps = self._value(("timestamps", "client", "send"))
-        # Without a stamp of the wall clock the monotonic one orders the probes as well, but dates none.
-        wall = stamps.get("wall") if isinstance(stamps, dict) else None
-        self.on_wall_clock = wall is not None
-        self.sent_ns = self._integer(
-            ("timestamps", "client", "send", "wall" if self.on_wall_clock else "monotonic"), least=0
+    Raises
+    ------
+    ScenarioError
+        If none can be: the first one's fault.
+    """
+    read: list[Trip] = []
+    failed: ScenarioError | None = None
+    clock, interval_ns = _clock(document)
+    seen: dict[int, Any] = {}
+    for number, value in enumerate(document["round_trips"]):
+        where = f"round_trips[{number}]"
+        seqno = value.get("seqno") if isinstance(value, dict) else None
+        if isinstance(seqno, int) and seen.get(seqno) == value:
+            skips.add("round trips that stand twice", where)
+            continue
+        if isinstance(seqno, int):
+            seen[seqno] = value
+        try:
+            trip = Trip(f"{path}: {where}", value, clock, interval_ns)
+            below_ns = trip.delay_ns("rtt")
+        except ScenarioError as error:
+            failed = failed or error
+            skips.add("round trips that cannot be read", error.message.removeprefix(f"{path}: "))
+            continue
+        # A coarse timer, or a server's processing time that was more than the packet's whole (heistp/irtt 13).
+        if below_ns < 0:
+            skips.add("round trips below 0, left out", f"{where}, {below_ns / 1e3:g} us")
+            failed = failed or ScenarioError(f"{path}: {where}: delay.rtt = {below_ns:g} is below 0", _HINT)
+            continue
+        read.append(trip)
+    if not read:
+        assert failed is not None, "there is one at least"
+        raise failed
+    damaged = [trip for trip in read if trip.contradicts]
+    # A few are damaged. If most of them are so, the file is of another version and says something else.
+    if damaged and len(damaged) * 2 < len(read):
+        skips.add(
+            "round trips that their time stamps contradict", damaged[0].where.removeprefix(f"{path}: "), len(damaged)
         )
-        self.late = self._optional(("timestamps", "server", "late")) is True or self._optional(("late",)) is True
+        read = [trip for trip in read if not trip.contradicts]
+    return read
 
-    def delay_ns(self, name: str) -> float:
-        """A delay; nan of a lost round trip, and where the server did not stamp."""
-        if self.lost != "false" or (name != "rtt" and self._optional(("delay", name)) is None):
-            return float("nan")
-        # A round trip below 0 is no measurement; a one-way delay below 0 is two clocks that disagree.
-        return float(self._integer(("delay", name), least=0 if name == "rtt" else None))
 
-    def _integer(self, keys: tuple[str, ...], least: int | None) -> int:
-        value = self._value(keys)
-        if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 2**62:
-            raise ScenarioError(f"{self._where}: {'.'.join(keys)} = {value!r:.40} is not a whole number of ns", _HINT)
-        if least is not None and value < least:
-            raise ScenarioError(f"{self._where}: {'.'.join(keys)} = {value} is below {least}", _HINT)
-        return value
-
-    def _value(self, keys: tuple[str, ...]) -> Any:
-        value = self._optional(keys)
-        if value is None:
-            raise ScenarioError(f"{self._where}: {'.'.join(keys)} is missing", _HINT)
-        return value
-
-    def _optional(self, keys: tuple[str, ...]) -> Any:
-        value = self._trip
-        for key in keys:
-            if not isinstance(value, dict):
-                return None
-            value = value.get(key)
-        return value
+def _clock(document: dict[str, Any]) -> tuple[str, int]:
+    """wall or monotonic: the one that most round trips have, so that all are on one; number, and irtt's interval."""
+    have: Counter[str] = Counter()
+    for trip in document["round_trips"]:
+        stamps = part_of(trip, ("timestamps", "client", "send"))
+        have.update(name for name in ("wall", "monotonic") if isinstance(stamps, dict) and stamps.get(name) is not None)
+    # Without a stamp of the wall clock the monotonic one orders the probes as well, but dates none.
+    if have:
+        return ("monotonic" if have["monotonic"] > have["wall"] else "wall"), 0
+    interval_ns = part_of(document, ("config", "params", "interval"))
+    known = isinstance(interval_ns, int) and not isinstance(interval_ns, bool) and 0 < interval_ns < 2**40
+    return ("number", interval_ns) if known else ("wall", 0)
 
 
 def _one_way(t_ns: Any, delay_ns: list[float], lost: list[str], way: str) -> Series | None:

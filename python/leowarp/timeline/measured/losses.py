@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leowarp.timeline.measured.measurement import Flags, Measurement, Series
+from leowarp.timeline.measured.measurement import Delays, Flags, Measurement, Series, Times
 from leowarp.timeline.measured.schedule import Schedule
 
 HANDOVER_NS = 1_000_000_000
@@ -58,6 +58,11 @@ class Loss:
         where satellites pass behind something.
     outages : tuple of LongLoss
         The other ones of 1 s and more.
+    over_time_ratio, over_time_up_ratio : float or None
+        Of a table that gives shares of packets lost: their mean over the time in which there is a connection; *up* of
+        round trips whose ways differ. None of others.
+    certain : tuple of LongLoss
+        Of such a table, stretches in which every packet is lost; `lost` is 0 there.
     """
 
     sent: int
@@ -69,6 +74,9 @@ class Loss:
     runs: tuple[int, ...]
     obstructions: tuple[LongLoss, ...] = ()
     outages: tuple[LongLoss, ...] = ()
+    over_time_ratio: float | None = None
+    over_time_up_ratio: float | None = None
+    certain: tuple[LongLoss, ...] = ()
 
     @property
     def ratio(self) -> float | None:
@@ -95,7 +103,9 @@ class Loss:
         return (self.lost - self.in_handover) / (self.sent - self.sent_in_handover)
 
 
-def loss_of(measurement: Measurement, name: str, series: Series, schedule: Schedule | None) -> Loss:
+def loss_of(
+    measurement: Measurement, name: str, series: Series, schedule: Schedule | None, rows: Series | None = None
+) -> Loss:
     """The losses of a series.
 
     Parameters
@@ -107,7 +117,10 @@ def loss_of(measurement: Measurement, name: str, series: Series, schedule: Sched
     series : Series
     schedule : Schedule or None
         When the path is reconfigured.
+    rows : Series, optional
+        The series as the table has it, if `series` is what probes met of it.
     """
+    rows = series if rows is None else rows
     lost = series.lost
     sent = int((~series.cut).sum())
     down = up = within = near_sent = None
@@ -120,7 +133,50 @@ def loss_of(measurement: Measurement, name: str, series: Series, schedule: Sched
     edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
     runs = tuple(int(length) for length in edges[1::2] - edges[::2])
     obstructions, outages = _by_cause(long_losses(series), schedule)
-    return Loss(sent, int(lost.sum()), down, up, within, near_sent, runs, obstructions, outages)
+    of_table = () if rows.loss_ratio is None else _certain(rows, measurement.end_ns)
+    up_ratio = measurement.loss_up_ratio if name == "round_trip" else None
+    return Loss(
+        sent, int(lost.sum()), down, up, within, near_sent, runs, obstructions, outages,
+        over_time_ratio(rows, rows.loss_ratio, measurement.end_ns), over_time_ratio(rows, up_ratio, measurement.end_ns),
+        of_table,
+    )  # fmt: skip
+
+
+def over_time_ratio(series: Series, loss_ratio: Delays | None, end_ns: int | None) -> float | None:
+    """The mean of a share of packets lost, each row by how long it holds; None if the table says none.
+
+    Parameters
+    ----------
+    loss_ratio : float64 array, shape as `series`, or None
+    end_ns : int or None
+        Where the last row ends; it counts nothing if nobody says so.
+    """
+    if loss_ratio is None:
+        return None
+    known = ~series.cut & ~np.isnan(loss_ratio)
+    # A row whose probe was lost says it of all that is sent then.
+    share = np.where(series.lost, 1.0, loss_ratio)[known]
+    length_ns = _lengths_ns(series, end_ns)[known]
+    if not known.any():
+        return None
+    return float(np.average(share, weights=length_ns)) if length_ns.any() else float(share.mean())
+
+
+def _lengths_ns(series: Series, end_ns: int | None) -> Times:
+    last_ns = int(series.t_ns[-1])
+    return np.diff(np.append(series.t_ns, last_ns if end_ns is None else max(end_ns, last_ns)))
+
+
+def _certain(series: Series, end_ns: int | None) -> tuple[LongLoss, ...]:
+    """Stretches of rows in which every packet is lost."""
+    assert series.loss_ratio is not None
+    lost = (series.loss_ratio >= 1) & ~series.cut
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
+    ends_ns = series.t_ns + _lengths_ns(series, end_ns)
+    return tuple(
+        LongLoss(int(series.t_ns[begin]), int(ends_ns[after - 1] - series.t_ns[begin]), 0)
+        for begin, after in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+    )
 
 
 def long_losses(series: Series) -> tuple[LongLoss, ...]:

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-import numpy as np
+from pathlib import Path
 
+import numpy as np
+import pytest
+
+from leowarp.timeline.measured import describe, read
 from leowarp.timeline.measured.losses import long_losses, loss_of
 from leowarp.timeline.measured.measurement import Measurement, Series
 from leowarp.timeline.measured.schedule import Schedule
@@ -40,3 +44,17 @@ def test_scattered_losses_are_no_stretch() -> None:
     delay_ns[np.random.default_rng(1).random(len(T_NS)) < 0.2] = np.nan
     assert long_losses(Series.of(T_NS, delay_ns)) == ()
     assert long_losses(lost_in()) == ()
+
+
+def test_a_tables_share_of_losses_is_weighed_by_time(tmp_path: Path) -> None:
+    path = tmp_path / "bursts.csv"
+    rows = ["0,250,0", "9.5,250,1", "9.75,250,0.5", "10,250,0"]
+    path.write_text("t_s,delay_ms,loss_ratio\n" + "\n".join(rows) + "\n")
+    loss = describe(read(path)).loss
+    assert loss.over_time_ratio == pytest.approx(0.0375)
+    assert [(one.t_ns, one.length_ns) for one in loss.certain] == [(9_500_000_000, 250_000_000)]
+    path.write_text("t_s,rtt_ms,loss_ratio,loss_up_ratio\n0,250,0.5,0.1\n10,250,0,0\n")
+    loss = describe(read(path)).loss
+    assert (loss.over_time_ratio, loss.over_time_up_ratio) == (0.5, 0.1)
+    path.write_text("t_s,delay_ms\n0,250\n10,250\n")
+    assert describe(read(path)).loss.over_time_ratio is None

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp.timeline.measured.skips import Skip
+
 Times = NDArray[np.int64]
 Delays = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -87,11 +89,17 @@ class Capacity:
         Bits of IP packets per second; -1: unshaped.
     end_ns : int
         Where the last row ends.
+    opportunities : bool
+        Rows are of a trace of packets (Mahimahi): a row without any is the spacing between two, or a gap.
+    notes : tuple of str
+        What the reader met and left out.
     """
 
     t_ns: Times
     rate_bps: NDArray[np.int64]
     end_ns: int
+    opportunities: bool = False
+    notes: tuple[str, ...] = ()
 
 
 # Not None: rates are an array of int64, and 0 is a rate of its own, at which nothing is sent.
@@ -179,6 +187,10 @@ class Measurement:
         Settings of the sender's clock that sequence numbers give away.
     steady_ns : int64 array or None
         Sending times on a clock that was not set back; shape as `round_trip`. None: the same as its times.
+    transfer_back : Transfer or None
+        Of a test in both directions, the way down; `transfer` is then the way up.
+    skipped : tuple of Skip
+        What the reader could not read, how often and why; `notes` has a line of it.
     notes : tuple of str
         What the reader met and left out: duplicates, lines that are no samples.
     """
@@ -201,6 +213,8 @@ class Measurement:
     duplicates: int | None = None
     clock_steps: tuple[ClockStep, ...] = ()
     steady_ns: Times | None = None
+    transfer_back: Transfer | None = None
+    skipped: tuple[Skip, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
     @staticmethod
@@ -225,7 +239,13 @@ class Measurement:
 
     def with_capacity(self, down: Capacity | None, up: Capacity | None) -> Measurement:
         """The same with these capacities where they are given."""
-        return replace(self, capacity_down=down or self.capacity_down, capacity_up=up or self.capacity_up)
+        notes = tuple(note for one in (down, up) if one is not None for note in one.notes)
+        return replace(
+            self,
+            capacity_down=down or self.capacity_down,
+            capacity_up=up or self.capacity_up,
+            notes=tuple(dict.fromkeys((*self.notes, *notes))),
+        )
 
     @property
     def series(self) -> dict[str, Series]:

@@ -108,7 +108,11 @@ def measurement_of_probes(
 
 
 def sent_in_order(
-    source: str, sequence: NDArray[np.int64], sent_ns: NDArray[np.int64], delay_ns: NDArray[np.float64]
+    source: str,
+    sequence: NDArray[np.int64],
+    sent_ns: NDArray[np.int64],
+    delay_ns: NDArray[np.float64],
+    unknown: NDArray[np.int64] | None = None,
 ) -> Sent:
     """All probes: those without a reply were sent between their neighbours, in step.
 
@@ -118,6 +122,8 @@ def sent_in_order(
         Strictly increasing.
     sent_ns, delay_ns : arrays of shape (n,)
         What the sender's clock showed; nan: lost.
+    unknown : int64 array of shape (m,), optional
+        Numbers of which nothing is known: neither lost nor answered, and so no samples.
     """
     count = int(sequence[-1] - sequence[0]) + 1
     if count > _MOST_PROBES:
@@ -130,6 +136,9 @@ def sent_in_order(
     delays[sequence - sequence[0]] = delay_ns
     # A series has one sample at an instant, and interpolated times are whole ns: of equal ones the first stays.
     distinct = np.concatenate([[True], np.diff(np.maximum.accumulate(whole)) > 0])
+    if unknown is not None:
+        places = unknown - sequence[0]
+        distinct[places[(places >= 0) & (places < count)]] = False
     t_ns = whole[distinct] - whole[0]
     steps, steady_ns = [], None
     if back:

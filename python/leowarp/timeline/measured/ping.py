@@ -2,16 +2,19 @@
 """What ping prints: round trips, one line a reply; a missing sequence number is a lost probe.
 
 iputils (``ping -D``: each line begins with the time at which it was printed, in s since 1970), and without ``-D`` the
-same from it, BusyBox and the BSDs. A reply was sent its round trip before it was printed. Lost probes print nothing
-(or, with ``-O``, "no answer yet"): they were sent between their neighbours, in step. Of those lost before the first
-reply and after the last nothing is known.
+same from it, BusyBox, GNU inetutils and the BSDs, in any language (`ping_lines`). A reply was sent its round trip
+before it was printed. Lost probes print nothing (or, with ``-O``, "no answer yet"): they were sent between their
+neighbours, in step. Of those lost before the first reply and after the last nothing is known but their number, if ping
+tells it at its end.
+
+Several outputs in one file are one measurement if their replies have time stamps, with nothing known in between. A
+probe whose line cannot be read is neither lost nor answered: it is left out.
 """
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from dataclasses import dataclass
-from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,47 +23,50 @@ from numpy.typing import NDArray
 
 from leowarp.errors import ScenarioError
 from leowarp.timeline.measured.lines import text_of
-from leowarp.timeline.measured.measurement import Measurement
-from leowarp.timeline.measured.numbered_probes import sent_in_order
-
-SEQUENCE_NUMBERS = 65536
-"""icmp_seq has 16 bits and begins anew after 65535."""
-
-_REPLY = re.compile(
-    r"^(?:\[(?P<stamp>\d{1,12}\.\d{1,9})\]\s*)?(?P<bytes>\d{1,6}) bytes from (?P<from>.*?)[:,]?\s+"
-    r"(?:icmp_)?seq=(?P<seq>\d{1,10})\b(?P<rest>.*)$"
+from leowarp.timeline.measured.measurement import ClockStep, Measurement, Series, Times
+from leowarp.timeline.measured.numbered_probes import Sent, sent_in_order
+from leowarp.timeline.measured.ping_lines import Header, Reply, lines_of
+from leowarp.timeline.measured.ping_refused import (
+    apart_hint,
+    check_stamps,
+    check_together,
+    in_one_place,
+    no_replies,
+    numbers_begin_anew,
+    two_without_stamps,
 )
-_TIME = re.compile(r"\btime[=<]\s*(?P<time>\d{1,9}(?:\.\d{1,9})?)\s*(?P<unit>ms|msec|us|s)\b")
-_NO_REPLY = re.compile(r"^(?:\[\d+\.\d+\]\s*)?(?:no answer yet for|From .*) (?:icmp_)?seq=\d+")
-_HEADER = re.compile(r"^PING .*?\b(?P<payload>\d+)\((?P<ip>\d+)\) (?:data )?bytes")
-_HINT = "write it with: ping -D -i 0.01 HOST > trace.txt"
-_UNIT_NS = {"ms": 1_000_000, "msec": 1_000_000, "us": 1_000, "s": 1_000_000_000}
+from leowarp.timeline.measured.ping_runs import SEQUENCE_NUMBERS, Run, runs_of, unwrapped
+from leowarp.timeline.measured.ping_tallies import tally_notes
+from leowarp.timeline.measured.skips import Skips, skipped_note
+
 _ICMP_HEADER_AND_IP = {4: 20, 6: 40}
+_DIFFERENT = "DIFFERENT ADDRESS"
 
 
 def looks_like_ping(text: str) -> bool:
     """Whether some line among the first is a reply or ping's first line."""
-    return any(_REPLY.match(line.strip()) or line.startswith("PING ") for line in text.splitlines()[:100])
+    beginning = "\n".join(line for line in text[:100_000].splitlines()[:100] if not line.startswith("#"))
+    return any(isinstance(line, Header | Reply) for _, line in lines_of(beginning))
 
 
-@dataclass(frozen=True)
-class _Reply:
-    """A line that says that a reply came.
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """One run, put in order.
 
     Attributes
     ----------
-    line : int
-    seq : int
-        As printed: of 16 bits.
-    rtt_ns : int
-    printed_ns : int or None
-        When the line was printed, if `-D` said so.
+    run : Run
+    sent : Sent
+        Its probes.
+    copies : int
+        Replies that came once more.
+    notes : tuple of str
     """
 
-    line: int
-    seq: int
-    rtt_ns: int
-    printed_ns: int | None
+    run: Run
+    sent: Sent
+    copies: int
+    notes: tuple[str, ...]
 
 
 def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
@@ -74,123 +80,169 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
     Raises
     ------
     ScenarioError
-        With file and line.
+        With file and line: if there is no reply, or if runs that do not belong together are in one file.
     """
     text = text_of(path)
-    replies, notes = _replies(path, text)
-    if not replies:
-        raise ScenarioError(f"{path}: no line is a reply to a ping", _HINT)
-    stamped = [reply.printed_ns is not None for reply in replies]
-    if any(stamped) and not all(stamped):
-        line = replies[stamped.index(not stamped[0])].line
-        raise ScenarioError(
-            f"{path}:{line}: some replies have a time stamp and some have none", "give one ping's output"
-        )
-    if all(stamped) and interval_ns is not None:
-        raise ScenarioError(f"{path}: an interval has no effect: each reply has a time stamp", "take it out")
-    if not all(stamped) and interval_ns is None:
-        raise ScenarioError(
-            f"{path}:{replies[0].line}: replies without time stamps, and nobody said how far apart the probes were",
-            'write interval = "1 s" (what ping -i was given, 1 s if it was not), or measure with ping -D',
-        )
-    seqs = _unwrapped(replies, interval_ns)
-    first: dict[int, _Reply] = {}
+    lines = lines_of(text)
+    skips = Skips()
+    runs = [run for run in runs_of(lines) if run.replies or run.damaged or run.without_time]
+    if not any(run.replies for run in runs):
+        raise no_replies(path, text, runs)
+    check_stamps(path, [reply for run in runs for reply in run.replies], interval_ns)
+    cut = _cut_line(text, runs)
+    for run in runs:
+        in_one_place(path, run.replies)
+        _count_unread(run, skips, cut)
+    others = sum(line is None and not text.startswith(("---", "#")) for text, line in lines)
+    notes = [f"{others} lines that are no replies were passed over"] if others else []
+    read: list[_Read] = []
+    for run in (run for run in runs if run.replies):
+        read += _parts_of(path, run, interval_ns, skips)
+    check_together(path, [one.run for one in read])
+    stamped = read[0].run.replies[0].printed_ns is not None
+    if len(read) > 1 and not stamped:
+        raise two_without_stamps(path, [one.run for one in read])
+    sent = _joined(path, read)
+    for one in read:
+        notes += one.notes
+    prefixes = [reply.prefix for one in read for reply in one.run.replies if reply.prefix]
+    if prefixes:
+        notes.append(f"{len(prefixes)} lines have something in front of them ({prefixes[0]!r:.60}), passed over")
+    notes += [note for one in read for note in tally_notes(one.run)]
+    notes += _runs_note(read)
+    return Measurement(
+        source=str(path),
+        format="ping",
+        round_trip=sent.series,
+        probe_bytes=_probe_bytes(read[0].run),
+        wall_ns=sent.zero_ns if stamped else None,
+        duplicates=sum(one.copies for one in read),
+        clock_steps=sent.clock_steps,
+        steady_ns=sent.steady_ns,
+        skipped=skips.found,
+        notes=(*dict.fromkeys(notes), *skipped_note(skips.found)),
+    )
+
+
+def _cut_line(text: str, runs: list[Run]) -> int | None:
+    """The last line, if it is half a reply: ping was killed while it wrote."""
+    last = text.rstrip().count("\n") + 1
+    unread = [line.line for run in runs for _, line in run.damaged]
+    unread += [reply.line for run in runs for _, reply in run.without_time]
+    return last if last in unread else None
+
+
+def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
+    """Lines that were replies and give none."""
+    for _, line in run.damaged:
+        why = "last lines that were cut off" if line.line == cut else "lines that are no whole replies"
+        skips.add(why, f"line {line.line}, {line.text[:60]!r}")
+    for _, reply in run.without_time:
+        why = "last lines that were cut off" if reply.line == cut else "replies without a time"
+        skips.add(why, f"line {reply.line}, {reply.text[:60]!r}")
+    bad = [reply for reply in run.replies if reply.mark is not None and _DIFFERENT not in reply.mark]
+    for reply in bad:
+        skips.add(f"replies marked {reply.mark}", f"line {reply.line}")
+    # ping counts them as not received (iputils, gather_statistics), and which probe's they are is in what is bad.
+    run.replies = [reply for reply in run.replies if reply.mark is None or _DIFFERENT in reply.mark]
+    strange = Counter(reply.mark for reply in run.replies if reply.mark is not None)
+    for mark, count in strange.items():
+        skips.add(f"marks {mark} of replies that were read", f"line {run.replies[0].line} or later", count)
+
+
+def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> list[_Read]:
+    """The run; each of several, if its numbers begin anew without a first line of ping's.
+
+    Raises
+    ------
+    ScenarioError
+        If they do, and there are no time stamps.
+    """
+    if not run.replies:
+        return []
+    seqs, place = unwrapped(run.replies, interval_ns)
+    if place is None:
+        return [_in_order(path, run, seqs, interval_ns, skips)]
+    if run.replies[place].printed_ns is None:
+        raise numbers_begin_anew(path, run.replies[place - 1], run.replies[place])
+    first = Run(
+        run.header, run.replies[:place],
+        [one for one in run.without_time if one[0] <= place], [one for one in run.damaged if one[0] <= place],
+    )  # fmt: skip
+    rest = Run(
+        None, run.replies[place:],
+        [(n - place, one) for n, one in run.without_time if n > place],
+        [(n - place, one) for n, one in run.damaged if n > place],
+    )  # fmt: skip
+    # What ping says at its end is of all that it sent, and these are two of it.
+    return [_in_order(path, first, seqs, interval_ns, skips), *_parts_of(path, rest, interval_ns, skips)]
+
+
+def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, skips: Skips) -> _Read:
+    first: dict[int, Reply] = {}
+    marked = twice = unmarked = 0
+    notes = []
     # The first reply of a number is the probe's; what comes after it is a duplicate, made somewhere on the way.
-    for seq, reply in zip(seqs, replies, strict=True):
+    for seq, reply in zip(seqs, run.replies, strict=True):
+        if seq in first:
+            same = first[seq].text == reply.text
+            twice += same
+            unmarked += not (same or reply.copy)
+            marked += not same
         first.setdefault(seq, reply)
-    if len(first) < len(replies):
-        notes.append(f"{len(replies) - len(first)} duplicates were left out")
+    orphans = [seq for seq, reply in first.items() if reply.copy]
+    for seq in orphans:
+        skips.add("copies (DUP!) of replies that are not in the file", f"line {first[seq].line}")
+    if unmarked * 4 > len(first):
+        raise ScenarioError(
+            f"{path}:{run.line}: {unmarked} numbers stand twice with other times, and ping marks none of them (DUP!): "
+            "two outputs of ping line by line in one file",
+            "give each its own file: ping -D HOST > first.txt, ping -D HOST > second.txt",
+        )
+    if marked:
+        notes.append(f"{marked} duplicates were left out")
+    if twice:
+        skips.add("lines that stand twice", "the same text", twice)
     if sorted(first) != list(first):
         notes.append("some replies came after a later probe's")
     sequence = np.array(sorted(first), dtype=np.int64)
     rtt_ns = np.array([first[int(seq)].rtt_ns for seq in sequence], dtype=np.int64)
     sent_ns = _sent_ns(sequence, [first[int(seq)] for seq in sequence], rtt_ns, interval_ns)
-    sent = sent_in_order(str(path), sequence, sent_ns, rtt_ns.astype(np.float64))
-    return Measurement(
-        source=str(path),
-        format="ping",
-        round_trip=sent.series,
-        probe_bytes=_probe_bytes(text),
-        wall_ns=sent.zero_ns if all(stamped) else None,
-        duplicates=len(replies) - len(first),
-        clock_steps=sent.clock_steps,
-        steady_ns=sent.steady_ns,
-        notes=tuple(notes),
+    unknown, either = _unknown(run, seqs)
+    if either:
+        notes.append(f"up to {either} probes that count as lost may have been answered, on lines that are skipped")
+    sent = sent_in_order(
+        str(path), sequence, sent_ns, rtt_ns.astype(np.float64), unknown=np.array([*unknown, *orphans], dtype=np.int64)
     )
+    return _Read(run, sent, marked + twice, tuple(notes))
 
 
-def _replies(path: Path, text: str) -> tuple[list[_Reply], list[str]]:
-    """Replies in the order of the lines, and what there is to say of other lines.
-
-    Raises
-    ------
-    ScenarioError
-        With file and line: of half a reply that is not the last line, or of one without a time.
-    """
-    replies, others = [], 0
-    lines = text.splitlines()
-    for number, raw in enumerate(lines, 1):
-        line = raw.strip()
-        if not line:
+def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
+    """Numbers of which nothing is known since their line cannot be read, and how many more nobody can name."""
+    known = set(seqs)
+    unknown = set()
+    for place, reply in run.without_time:
+        near = seqs[max(place - 1, 0)]
+        unknown.add(reply.seq + SEQUENCE_NUMBERS * round((near - reply.seq) / SEQUENCE_NUMBERS))
+    unknown -= known
+    either = 0
+    # All damaged lines between the same two replies together.
+    counts: Counter[int] = Counter()
+    for place, line in run.damaged:
+        counts[place] += line.replies
+    for place, count in counts.items():
+        if not 0 < place < len(seqs):
             continue
-        reply = _REPLY.match(line)
-        if reply is None:
-            # A reply that cannot be read is an error and not a lost probe; the last line may be cut off, as ping was
-            # killed.
-            if "bytes from" in line and number < len(lines):
-                raise ScenarioError(f"{path}:{number}: not a whole reply: {line[:80]!r}", "take the line out")
-            others += not (_NO_REPLY.match(line) or line.startswith(("PING ", "---", "rtt ", "round-trip ")))
-            continue
-        time = _TIME.search(reply["rest"])
-        if time is None and number == len(lines):
-            others += 1  # ping was killed while it wrote
-            continue
-        if time is None:
-            raise ScenarioError(
-                f"{path}:{number}: a reply without a time: {line[:80]!r}",
-                "ping tells no time with fewer than 16 bytes of data: ping -s 56",
-            )
-        replies.append(
-            _Reply(
-                number,
-                int(reply["seq"]),
-                # Decimal, as a time in ms with three digits is a whole number of us, and a product of floats is seldom.
-                int(Decimal(time["time"]) * _UNIT_NS[time["unit"]]),
-                None if reply["stamp"] is None else int(Decimal(reply["stamp"]) * 1_000_000_000),
-            )
-        )
-    return replies, [f"{others} lines that are no replies were passed over"] if others else []
-
-
-def _unwrapped(replies: list[_Reply], interval_ns: int | None) -> list[int]:
-    """Sequence numbers that go on after 65535: of all that it could be, the nearest to what the time stamps say."""
-    step_ns = _step_ns(replies) if interval_ns is None else interval_ns
-    seqs = [replies[0].seq]
-    for before, reply in pairwise(replies):
-        expected = float(seqs[-1])
-        if before.printed_ns is not None and reply.printed_ns is not None and step_ns:
-            # The clock tells how many probes were sent meanwhile, also of an outage of more than 32,768 of them, half
-            # of all numbers (`test_an_outage_longer_than_half_of_all_sequence_numbers_is_told_by_the_clock`).
-            expected += (reply.printed_ns - reply.rtt_ns - before.printed_ns + before.rtt_ns) / step_ns
-        elif reply.seq != before.seq:
-            expected += 1
-        wraps = round((expected - reply.seq) / SEQUENCE_NUMBERS)
-        seqs.append(reply.seq + SEQUENCE_NUMBERS * wraps)
-    return seqs
-
-
-def _step_ns(replies: list[_Reply]) -> float:
-    """Time between probes, from those whose numbers follow each other."""
-    steps = [
-        b.printed_ns - b.rtt_ns - a.printed_ns + a.rtt_ns
-        for a, b in pairwise(replies)
-        if a.printed_ns is not None and b.printed_ns is not None and b.seq == a.seq + 1
-    ]
-    return float(np.median(steps)) if steps else 0.0
+        between = [number for number in range(seqs[place - 1] + 1, seqs[place]) if number not in known | unknown]
+        if len(between) <= count:
+            unknown |= set(between)
+        else:
+            either += count
+    return unknown, either
 
 
 def _sent_ns(
-    sequence: NDArray[np.int64], replies: list[_Reply], rtt_ns: NDArray[np.int64], interval_ns: int | None
+    sequence: NDArray[np.int64], replies: list[Reply], rtt_ns: NDArray[np.int64], interval_ns: int | None
 ) -> NDArray[np.int64]:
     """When each was sent: when its reply was printed, less its round trip; else in step."""
     printed = [reply.printed_ns for reply in replies if reply.printed_ns is not None]
@@ -200,14 +252,62 @@ def _sent_ns(
     return (sequence - sequence[0]) * interval_ns
 
 
-def _probe_bytes(text: str) -> int | None:
+def _joined(path: Path, read: list[_Read]) -> Sent:
+    """All runs on the clock of the first.
+
+    Raises
+    ------
+    ScenarioError
+        If one begins before the one in front of it ends: what happened when is not known then.
+    """
+    if len(read) == 1:
+        return read[0].sent
+    zero_ns, end_ns = read[0].sent.zero_ns, -1
+    series: list[Series] = []
+    steps: list[ClockStep] = []
+    steady: list[Times] = []
+    back_ns = 0
+    for before, one in zip([read[0], *read], read, strict=False):
+        later_ns = one.sent.zero_ns - zero_ns
+        t_ns = one.sent.series.t_ns + later_ns
+        if not len(t_ns):
+            continue
+        if t_ns[0] <= end_ns:
+            raise ScenarioError(
+                f"{path}:{one.run.line}: a second output of ping, which begins {(end_ns - t_ns[0]) / 1e9:g} s before "
+                f"that of line {before.run.line} ends: two at the same time, or a clock that was set back",
+                apart_hint(path, one.run.line),
+            )
+        end_ns = int(t_ns[-1])
+        series.append(Series.of(t_ns, one.sent.series.delay_ns))
+        steady.append(t_ns - back_ns if one.sent.steady_ns is None else one.sent.steady_ns + later_ns - back_ns)
+        steps += [ClockStep(step.t_ns + later_ns, step.by_ns) for step in one.sent.clock_steps]
+        back_ns += sum(step.by_ns for step in one.sent.clock_steps)
+    whole = Series.of(np.concatenate([s.t_ns for s in series]), np.concatenate([s.delay_ns for s in series]))
+    return Sent(whole, zero_ns, tuple(steps), np.concatenate(steady) if steps else None)
+
+
+def _runs_note(read: list[_Read]) -> list[str]:
+    if len(read) == 1:
+        return []
+    begins = ", ".join(f"line {one.run.line} ({len(one.run.replies)} replies)" for one in read[:5])
+    more = ", ..." if len(read) > 5 else ""
+    pauses_s = [
+        (after.sent.zero_ns - before.sent.zero_ns - int(before.sent.series.t_ns[-1])) / 1e9
+        for before, after in pairwise(read)
+        if len(before.sent.series)
+    ]
+    return [
+        f"{len(read)} outputs of ping, from {begins}{more}: nothing is known of the time between them "
+        f"({', '.join(f'{pause:.3g} s' for pause in pauses_s[:5])}{more})"
+    ]
+
+
+def _probe_bytes(run: Run) -> int | None:
     """The IP length, from ping's first line or from what the first reply says it had."""
-    for line in text.splitlines():
-        header = _HEADER.match(line.strip())
-        if header is not None:
-            return int(header["ip"])
-        reply = _REPLY.match(line.strip())
-        if reply is not None:
-            address = reply["from"].split("(")[-1]
-            return int(reply["bytes"]) + _ICMP_HEADER_AND_IP[6 if ":" in address else 4]
-    return None
+    if run.header is not None and run.header.ip_bytes is not None:
+        return run.header.ip_bytes
+    reply = run.replies[0]
+    if reply.length_bytes is None:
+        return None
+    return reply.length_bytes + _ICMP_HEADER_AND_IP[6 if reply.source and ":" in reply.source else 4]

@@ -141,7 +141,7 @@ def _later(capacity: Capacity | None, by_ns: int) -> Capacity | None:
     """The same capacity, its times moved."""
     if capacity is None:
         return None
-    return Capacity(t_ns=capacity.t_ns + by_ns, rate_bps=capacity.rate_bps, end_ns=capacity.end_ns + by_ns)
+    return replace(capacity, t_ns=capacity.t_ns + by_ns, end_ns=capacity.end_ns + by_ns)
 
 
 def _constant(rate_bps: int) -> Capacity:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leowarp.timeline.measured.capacity_description import quantiles
+from leowarp.timeline.measured.capacity_description import quantiles, weighted_quantiles
 from leowarp.timeline.measured.measurement import Transfer
+
+_ALIKE_RATIO = 1.05
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class TransferDescription:
     mean_bps : float
         Of payload, over the whole time.
     quantiles_bps : dict of float to float
-        Over the intervals.
+        Over time.
     zero_ns : int
         Time in intervals in which nothing came through.
     retransmissions : int or None
@@ -65,9 +67,16 @@ def described_transfer(transfer: Transfer | None) -> TransferDescription | None:
         span_ns=int(transfer.t_ns[-1] + transfer.length_ns[-1] - transfer.t_ns[0]),
         # Weighed by length: a transfer seldom ends with a whole interval.
         mean_bps=float(np.average(transfer.rate_bps, weights=transfer.length_ns)),
-        quantiles_bps=quantiles(transfer.rate_bps),
+        quantiles_bps=_quantiles(transfer),
         zero_ns=int(transfer.length_ns[transfer.rate_bps == 0].sum()),
         retransmissions=int(told["retransmissions"].sum()) if len(told["retransmissions"]) else None,
         median_cwnd_bytes=float(np.median(told["cwnd"])) if len(told["cwnd"]) else None,
         median_rtt_ns=float(np.median(told["rtt"])) if len(told["rtt"]) else None,
     )
+
+
+def _quantiles(transfer: Transfer) -> dict[float, float]:
+    # Intervals that are as long as each other weigh alike, and what is between two values then is neither of them.
+    if transfer.length_ns.max() <= _ALIKE_RATIO * transfer.length_ns.min():
+        return quantiles(transfer.rate_bps)
+    return weighted_quantiles(transfer.rate_bps, transfer.length_ns.astype(np.float64))

@@ -73,7 +73,11 @@ def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
     columns = {}
     if not np.isnan(transfer.rtt_ns).any() and (transfer.rtt_ns > 0).all():
         columns["rtt_ms"] = [_decimal(round(value), 6) for value in transfer.rtt_ns.tolist()]
-    columns["rate_mbps"] = [_decimal(round(rate), 6) for rate in transfer.rate_bps.tolist()]
+    # Of a test in both directions the table's way down is the way down; one alone has the column that tables must have.
+    back = measurement.transfer_back
+    for name, one in (("rate_mbps", back or transfer), ("rate_up_mbps", None if back is None else transfer)):
+        if one is not None:
+            columns[name] = [_decimal(round(rate), 6) for rate in one.rate_bps.tolist()]
     return transfer.t_ns, columns
 
 
@@ -98,7 +102,7 @@ def _notes(measurement: Measurement) -> Iterator[str]:
     yield f"{Path(measurement.source).name} ({measurement.format})"
     yield from measurement.notes
     if measurement.transfer is not None:
-        way = measurement.transfer.way
+        way = "down, and up" if measurement.transfer_back is not None else measurement.transfer.way
         yield f"each row is an interval of a transfer, {way}; its round trip was measured at its end"
         yield "retransmissions and congestion windows have no column here"
     if measurement.lost_down is not None and (measurement.lost_down.any() or _any(measurement.lost_up)):

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lines that ping prints, of whichever ping and in whichever language.
+
+iputils 20240905 with its 17 catalogues of translations (`po/*.po`: `icmp_seq=` stands in all but the Czech one, the
+unit and the words around it do not), its older releases (`icmp_req=`), GNU inetutils and macOS (the decimal sign of the
+locale), the BSDs (`ping6` with `hlim=`), BusyBox and toybox (`seq=`). Something may stand in front of each line: what
+`ts`, `--apple-time` or a shell's loop put there.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+_UNIT_NS = {
+    **dict.fromkeys(("ms", "msec", "мс", "毫秒", "ミリ秒", "მწმ", "mts"), 1_000_000), "us": 1_000, "µs": 1_000,
+    "s": 1_000_000_000,
+}  # fmt: skip
+_UNIT = "|".join(sorted(_UNIT_NS, key=len, reverse=True))
+_NUMBER = r"\d{1,9}(?:[.,]\d{1,9})?"
+_SEQUENCE = re.compile(r"(?:\b(?:icmp_)?[sr]eq|\bpořadí)\s?=\s?(?P<seq>\d{1,10})\b")
+"""`icmp_req=` is iputils before 2012; Georgian has a blank before the sign."""
+_TIME = re.compile(rf"[=<]\s?(?P<time>{_NUMBER})\s*(?P<unit>{_UNIT})(?![^\W\d_])")
+_BYTES = re.compile(r"(?<![\d.:])(?P<bytes>\d{1,6}) bytes from (?P<from>.*?)[:,]?\s*$")
+_ANY_BYTES = re.compile(r"^(?P<bytes>\d{1,6}) ")
+_ADDRESS = re.compile(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7})(?![\w.])")
+_HOPS = re.compile(r"\b(?:ttl|hlim)\s?=\s?\d+", re.IGNORECASE)
+_STAMP = re.compile(r"\[(?P<stamp>\d{1,12}\.\d{1,9})\]\s*")
+_BARE_STAMP = re.compile(r"^(?P<stamp>\d{9,10}\.\d{1,9})(?:[:;,]?\s+)")
+"""What `ts %.s` writes: the same clock as `ping -D`, without its brackets."""
+HEADER = re.compile(r"(?<!AR)(?:P(?:ING|ing)6?|ПІНГ)(?: (?P<target>\S+?) ?)?\((?P<address>[^\s()]*)")
+_LENGTHS = re.compile(r"\b(?P<payload>\d{1,6}) ?\((?P<ip>\d{1,6})\) ")
+_TALLY = re.compile(r"(?P<sent>\d{1,10}) packets transmitted, (?P<received>\d{1,10})(?: packets)? received\b")
+_ANY_TALLY = re.compile(r"^\D*(?P<sent>\d{1,10})\D+(?P<received>\d{1,10})\D.*\d\s?%")
+_ICMP_ERROR = re.compile(
+    r"\b(?:Unreachable|unreachable|Unknown|Isolated|Prohibited|exceeded|Redirect|Quench|problem|Violation|Cutoff|filtered"
+    r"|Frag|Failed|Source Route|Timestamp|Information|Address Mask|Echo|Bad|Type)\b"
+)
+"""What the BSDs print of an ICMP error, `36 bytes from ROUTER: Destination Host Unreachable`: no reply."""
+_SPREAD = re.compile(
+    rf"=\s*(?P<least>{_NUMBER})/(?P<mean>{_NUMBER})/(?P<most>{_NUMBER})(?:/{_NUMBER})?\s*(?P<unit>{_UNIT})"
+)
+_COPY = re.compile(r"\((?:DUPL?!|DUPLIQUÉ\s?!|Kaksoiskappale!|重複!|重复!|중복!|YİNELENEN!|ДУБЛЮВАННЯ!)\)")
+_PART = re.compile(r"^\[\d|\d bytes f|^\d{1,6} bytes\b")
+_MARK = re.compile(r"\([^()]*!\)")
+"""`(BAD CHECKSUM!)`, `(DIFFERENT ADDRESS!)`, in any language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A line that says that a reply came.
+
+    Attributes
+    ----------
+    line : int
+        From 1.
+    text : str
+        The whole line.
+    seq : int
+        As printed: of 16 bits.
+    rtt_ns : int or None
+        None: the line has no time that can be read.
+    resolution_ns : int
+        A unit of the time's last digit.
+    printed_ns : int or None
+        When the line was printed, ns since 1970, if `-D` said so.
+    source : str or None
+        The address that replied; None in a language other than English.
+    length_bytes : int or None
+        Of the ICMP message.
+    copy : bool
+        ping says that it is not the first reply to this probe.
+    mark : str or None
+        What ping says of the reply besides: a bad checksum, another address.
+    prefix : str
+        What stands in front of the reply and is no time stamp of ping's.
+    """
+
+    line: int
+    text: str
+    seq: int
+    rtt_ns: int | None
+    resolution_ns: int
+    printed_ns: int | None
+    source: str | None
+    length_bytes: int | None
+    copy: bool
+    mark: str | None
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The line with which an output begins.
+
+    Attributes
+    ----------
+    line : int
+    target : str or None
+        What was asked to reply.
+    ip_bytes : int or None
+        IP length of a probe.
+    """
+
+    line: int
+    target: str | None
+    ip_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many packets ping says that it sent and received."""
+
+    line: int
+    sent: int
+    received: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The least, mean and largest round trip, as ping says them."""
+
+    line: int
+    least_ns: int
+    mean_ns: int
+    most_ns: int
+    resolution_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A line that says that nothing came for a number, or an error instead."""
+
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A line that was a reply, or looks like a part of one."""
+
+    line: int
+    text: str
+    replies: int = 1
+    """How many it holds at least."""
+
+
+Line = Reply | Header | Tally | Spread | Silence | Damaged | None
+
+
+def lines_of(text: str) -> list[tuple[str, Line]]:
+    """Each line that is not blank, with what it is; None: nothing that ping prints about a reply.
+
+    A line stands twice where another begins inside it: ping was killed while it wrote, and started again.
+    """
+    found: list[tuple[str, Line]] = []
+    in_statistics = False
+    # Not `splitlines`: a form feed inside a damaged line is no line's end to any other tool.
+    for number, raw in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        line = raw.strip()
+        if not line:
+            continue
+        for what in _parts(number, line, in_statistics=in_statistics):
+            if isinstance(what, Header | Reply):
+                in_statistics = False
+            found.append((line, what))
+        in_statistics = in_statistics or "--- " in line
+    return found
+
+
+def _parts(number: int, line: str, *, in_statistics: bool) -> tuple[Line, ...]:
+    # A cheap look before any expression: a file has millions of lines.
+    header = HEADER.search(line) if "PING" in line or "Ping" in line or "ПІНГ" in line else None
+    numbers = list(_SEQUENCE.finditer(line))
+    if header is not None:
+        lengths = _LENGTHS.search(line, header.end())
+        begins = Header(number, header["address"] or header["target"], int(lengths["ip"]) if lengths else None)
+        return (Damaged(number, line), begins) if numbers or "bytes " in line[: header.start()] else (begins,)
+    if len(numbers) == 1:
+        return (_reply(number, line, numbers[0]),)
+    # Two of them: a line that was cut off, and the next one after it without an end between them.
+    if numbers:
+        return (Damaged(number, line, len(numbers)),)
+    if in_statistics and (spread := _SPREAD.search(line)) is not None:
+        return (_spread(number, spread),)
+    if in_statistics and (tally := _TALLY.search(line) or _ANY_TALLY.search(line)) is not None:
+        return (Tally(number, int(tally["sent"]), int(tally["received"])),)
+    if line.startswith("Request timeout for icmp_seq") or _ICMP_ERROR.search(line):
+        return (Silence(number),)
+    return (Damaged(number, line) if _PART.search(line) or _HOPS.search(line) else None,)
+
+
+def _reply(number: int, line: str, sequence: re.Match[str]) -> Line:
+    head, rest = line[: sequence.start()].rstrip(), line[sequence.end() :]
+    times = list(_TIME.finditer(rest))
+    stamp = _STAMP.search(head) or _BARE_STAMP.search(head)
+    after_stamp = head if stamp is None else head[stamp.end() :]
+    said = _BYTES.search(after_stamp)
+    length = said or _ANY_BYTES.search(after_stamp)
+    # "no answer yet for icmp_seq=3", "From 192.0.2.9 icmp_seq=4 Destination Host Unreachable", in any language
+    if not times and length is None and not _HOPS.search(rest):
+        return Silence(number)
+    if len(times) > 1:
+        return Damaged(number, line)
+    mark = _MARK.search(rest)
+    copied = _COPY.search(rest) is not None
+    rtt_ns, resolution_ns = _ns(times[0]["time"], times[0]["unit"]) if times else (None, 0)
+    prefix = ("" if stamp is None else head[: stamp.start()]) + (after_stamp[: said.start()] if said else "")
+    return Reply(
+        line=number,
+        text=line,
+        seq=int(sequence["seq"]),
+        rtt_ns=rtt_ns,
+        resolution_ns=resolution_ns,
+        printed_ns=None if stamp is None else int(Decimal(stamp["stamp"]) * 1_000_000_000),
+        source=None if said is None else _source(said["from"]),
+        length_bytes=None if length is None else int(length["bytes"]),
+        copy=copied,
+        mark=None if mark is None or copied else mark[0],
+        prefix=prefix.strip(),
+    )
+
+
+def _ns(number: str, unit: str) -> tuple[int, int]:
+    """A printed time in ns, and a unit of its last digit."""
+    # Decimal, as a time in ms with three digits is a whole number of us, and a product of floats is seldom. No ping
+    # writes a sign between thousands: a comma is the decimal sign of the locale.
+    value = Decimal(number.replace(",", "."))
+    exponent = value.as_tuple().exponent
+    assert isinstance(exponent, int), "digits alone"
+    return int(value * _UNIT_NS[unit]), max(int(Decimal(1).scaleb(exponent) * _UNIT_NS[unit]), 1)
+
+
+def _source(text: str) -> str:
+    """The address, without the name that is found for it at times."""
+    addresses = _ADDRESS.findall(text)
+    return addresses[-1].lower() if addresses else text.strip()
+
+
+def _spread(number: int, spread: re.Match[str]) -> Spread:
+    (least, step), (mean, _), (most, _) = (_ns(spread[name], spread["unit"]) for name in ("least", "mean", "most"))
+    return Spread(number, least, mean, most, step)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a reader passed over, how often, and why: nothing of a file is dropped without a word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Skip:
+    """Records that were passed over for one reason.
+
+    Attributes
+    ----------
+    count : int
+    why : str
+        As a noun with its reason, in the plural: "replies without a time".
+    first : str
+        Where the first of them stands.
+    """
+
+    count: int
+    why: str
+    first: str
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.why} (the first: {self.first})"
+
+
+@dataclass
+class Skips:
+    """Counts by reason, in the order in which reasons were met."""
+
+    _counts: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    def add(self, why: str, where: str, count: int = 1) -> None:
+        """Count `count` more records that are passed over for a reason; `where` the first of them stands."""
+        before, first = self._counts.get(why, (0, where))
+        self._counts[why] = (before + count, first)
+
+    def __len__(self) -> int:
+        return sum(count for count, _ in self._counts.values())
+
+    @property
+    def found(self) -> tuple[Skip, ...]:
+        """One for each reason."""
+        return tuple(Skip(count, why, first) for why, (count, first) in self._counts.items())
+
+
+def skipped_note(skips: tuple[Skip, ...]) -> tuple[str, ...]:
+    """One line that names all of them; none if nothing was passed over."""
+    return (f"skipped {', '.join(str(skip) for skip in skips)}",) if skips else ()
