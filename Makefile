@@ -18,7 +18,7 @@ SPREAD := -n auto --dist worksteal
 NATIVE := python/leowarp/_native.abi3.so
 NATIVE_SOURCES := Cargo.toml Cargo.lock tools/native.py $(shell find crates/py crates/reorder crates/arrivals -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: help setup kernel doctor demo test test-fast plain conformance check bench wheel release docs site page pictures lock clean
+.PHONY: help setup kernel doctor demo test test-fast fuzz plain conformance check bench wheel release docs site page pictures lock clean
 
 help: ## print this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -33,6 +33,9 @@ test: doctor ## everything needed, then all tests, those in the guest included
 
 test-fast: $(NATIVE) ## the tests that need no guest: under a minute
 	@$(PYTHON) -m pytest -m "not guest and not slow" $(SPREAD)
+
+fuzz: $(NATIVE) ## damaged files to the readers: make fuzz SECONDS=600 TARGET=elements (10 s, all targets)
+	@$(PYTHON) tools/fuzz.py --seconds $(or $(SECONDS),10) --target "$(TARGET)"
 
 plain: kernel ## compare the default kernel with `plain`, byte by byte: examples, runs of studies, random networks (an hour)
 	@$(PYTHON) tools/same_results.py kernels default plain

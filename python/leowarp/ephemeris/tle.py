@@ -234,10 +234,9 @@ def _check_line(path: Path, number: int, line: str, layout: _Layout, which: int)
 
 _LENGTH = 69
 _ALPHA_5 = "ABCDEFGHJKLMNPQRSTUVWXYZ"
-# Prose such as "2 satellites follow" is no element line: two letters never follow the line's number and a blank.
-_IS_ELEMENT = re.compile(r"[12] (?![^\W\d_]{2})")
-_IS_FIRST = re.compile(r"1 (?![^\W\d_]{2})")
-_IS_SECOND = re.compile(r"2 (?![^\W\d_]{2})")
+# Short prose such as "2 satellites follow" is no element line: two letters never follow the line's number and a blank.
+_NO_PROSE = r"(?:(?![^\W\d_]{2})|.{50})"
+_IS_ELEMENT, _IS_FIRST, _IS_SECOND = (re.compile(f"{number} {_NO_PROSE}") for number in ("[12]", "1", "2"))
 _WITHIN = re.compile(r"(?:1 [ 0-9A-Z][ 0-9]{3}[0-9][UCS ] .{40}|2 [ 0-9A-Z][ 0-9]{3}[0-9] [ 0-9]{3}\.[0-9]{4} .{30})")
 # (first column, last column, meaning, pattern) of each field.
 _Layout = tuple[tuple[int, int, str, str], ...]
