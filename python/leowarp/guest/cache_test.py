@@ -6,7 +6,7 @@ from subprocess import PIPE
 import pytest
 
 from leowarp.errors import HostError
-from leowarp.guest.cache import cache_root, content_key, entry_or_build, faults
+from leowarp.guest.cache import cache_root, content_key, demand_path_for_make, entry_or_build, faults
 
 BUILD = """
 import sys
@@ -133,3 +133,22 @@ def test_the_cache_is_where_the_environment_says(monkeypatch, tmp_path):
     assert cache_root() == Path("/x/leowarp")
     monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path))
     assert cache_root() == tmp_path
+
+
+@pytest.mark.parametrize("name", ["my cache", "a:b", "it's", "a$b", "50%", "a#b", "a,b"])
+def test_a_cache_in_whose_path_make_cannot_build_is_refused_with_the_reason(monkeypatch, tmp_path, name):
+    monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / name))
+    with pytest.raises(HostError, match="make cannot build there") as caught:
+        demand_path_for_make("compiling the module x.c")
+    assert "export LEOWARP_CACHE=" in caught.value.hint
+    # A link to it is resolved by kbuild.
+    (tmp_path / name).mkdir()
+    (tmp_path / "plain").symlink_to(tmp_path / name)
+    monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / "plain"))
+    with pytest.raises(HostError):
+        demand_path_for_make("compiling the module x.c")
+
+
+def test_letters_of_any_language_are_no_hindrance(monkeypatch, tmp_path):
+    monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / "größe-1.0_b+c"))
+    demand_path_for_make("compiling the module x.c")

@@ -18,7 +18,16 @@ from typing import IO
 
 from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import left_out, overrides, recipe, shelf, system_calls
-from leowarp.guest.cache import built_earlier, cache_root, content_key, entry_or_build, faults, locked, sha256_of_file
+from leowarp.guest.cache import (
+    built_earlier,
+    cache_root,
+    content_key,
+    demand_path_for_make,
+    entry_or_build,
+    faults,
+    locked,
+    sha256_of_file,
+)
 from leowarp.guest.course import Course, OnProgress
 from leowarp.guest.elf import is_static_address_program, symbols
 from leowarp.guest.host import apt
@@ -303,6 +312,7 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
     A kept tree makes the next build with another of our objects a matter of seconds, and modules are compiled against
     it. It lies in the cache, not in /tmp: it takes 0.7 GB (design/kernel-config.md), and a tmpfs is memory.
     """
+    demand_path_for_make("building the guest kernel")
     kept = cache_root() / KIND / f"tree-{key}"
     busy = kept / "busy"
     kept.parent.mkdir(parents=True, exist_ok=True)
