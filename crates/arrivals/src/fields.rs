@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which field of a packet numbers it: ICMP echo, RTP, TCP, or any field of a UDP payload.
 
-use crate::packet::{half, word, Datagram, ICMP, ICMPV6, TCP, UDP};
+use crate::layers::{half, word, Datagram, ICMP, ICMPV6, TCP, UDP};
 use crate::tcp::Segment;
-use crate::tunnels::Via;
+use crate::via::Via;
 use std::net::IpAddr;
 
 /// What is looked for in a capture.

@@ -8,7 +8,7 @@ use crate::link::Direction;
 use crate::measured::Measured;
 use crate::skips::Reason;
 use crate::tcp::Passed;
-use crate::tunnels::Via;
+use crate::via::Via;
 use std::collections::HashMap;
 use std::net::IpAddr;
 

@@ -17,6 +17,7 @@ mod evidence_test;
 mod fields;
 mod flows;
 mod frames;
+mod layers;
 mod link;
 mod measured;
 mod merged;
@@ -29,6 +30,7 @@ mod text;
 mod tunnels;
 #[cfg(test)]
 mod tunnels_test;
+mod via;
 
 pub use arrivals::{Arrivals, SEQ_MAX};
 pub use capture::{Capture, Counts, Settings};
@@ -40,4 +42,4 @@ pub use merged::Merged;
 pub use place::{Place, Verdict};
 pub use skips::{Reason, Skips};
 pub use text::Text;
-pub use tunnels::Via;
+pub use via::Via;

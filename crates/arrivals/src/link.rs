@@ -3,7 +3,7 @@
 //!
 //! References: tcpdump.org/linktypes.html and the pages of the link types there, RFC 1662 (PPP), RFC 2516 (PPPoE).
 
-use crate::packet::{Found, Layer, Slice, Stop};
+use crate::layers::{Found, Layer, Slice, Stop};
 use crate::skips::Reason;
 
 /// Link types that are read, as messages name them.

@@ -7,9 +7,9 @@
 //! 3GPP TS 29.281 (GTP-U). A UDP datagram on a tunnel's port is looked into only if its header obeys the tunnel's rules,
 //! and is UDP as any other if not.
 
-use crate::packet::{Datagram, Found, Layer, Slice, Stop, UDP};
+use crate::layers::{Datagram, Found, Layer, Slice, Stop, UDP};
 use crate::skips::Reason;
-use std::fmt;
+use crate::via::{Via, ERSPAN, ETHER_IP, GENEVE, GRE, GTP_U, IPV6_IN_IPV4, IP_IN_IP, MPLS, PPPOE, VXLAN};
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
@@ -22,41 +22,6 @@ const ERSPAN_3: u16 = 0x22eb;
 /// Below it the field is the frame's length (IEEE 802.3, 3.2.6).
 const ETHERTYPE_LEAST: u16 = 0x0600;
 const LABELS_MAX: usize = 16;
-
-/// The encapsulations around a packet, VLAN tags not counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Via(u16);
-
-const NAMES: [&str; 10] =
-    ["PPPoE", "MPLS", "GRE", "ERSPAN", "EtherIP", "IP in IP", "IPv6 in IPv4", "VXLAN", "Geneve", "GTP-U"];
-const PPPOE: Via = Via(1);
-const MPLS: Via = Via(1 << 1);
-const GRE: Via = Via(1 << 2);
-const ERSPAN: Via = Via(1 << 3);
-const ETHER_IP: Via = Via(1 << 4);
-const IP_IN_IP: Via = Via(1 << 5);
-const IPV6_IN_IPV4: Via = Via(1 << 6);
-const VXLAN: Via = Via(1 << 7);
-const GENEVE: Via = Via(1 << 8);
-const GTP_U: Via = Via(1 << 9);
-
-impl Via {
-    fn and(self, other: Via) -> Via {
-        Via(self.0 | other.0)
-    }
-
-    /// Whether the packet was in no encapsulation.
-    pub fn is_none(self) -> bool {
-        self.0 == 0
-    }
-}
-
-impl fmt::Display for Via {
-    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
-        let names: Vec<_> = (0..NAMES.len()).filter(|at| self.0 & 1 << at != 0).map(|at| NAMES[at]).collect();
-        to.write_str(&names.join(", "))
-    }
-}
 
 /// The layer above one that is not IP.
 pub fn next<'a>(layer: Layer, here: Slice<'a>, via: &mut Via) -> Found<(Layer, Slice<'a>)> {
