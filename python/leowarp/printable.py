@@ -3,6 +3,59 @@
 
 from __future__ import annotations
 
+import codecs
+import unicodedata
+from typing import Any
+
+SUBSTITUTES = {
+    "–": "-", "—": "-", "−": "-", "─": "-", "━": "-", "│": "|", "┃": "|", "·": ".", "•": "*", "…": "...", "×": "x",
+    "÷": "/", "±": "+-", "°": "deg", "µ": "u", "μ": "u", "Δ": "d", "≤": "<=", "≥": ">=", "≈": "~", "→": "->", "←": "<-",
+    "⇒": "=>", "“": '"', "”": '"', "‘": "'", "’": "'", "ß": "ss", "ø": "o", "Ø": "O", "✓": "ok", "✗": "x", "█": "#",
+    "╸": "-", "╺": "-",
+}  # fmt: skip
+"""ASCII for characters that an encoding may lack."""
+
+
+def accept_any_character(stream: Any) -> None:
+    """Makes a stream write a substitute for each character that its encoding lacks, instead of raising.
+
+    A table with a dash, or the name of a station, must not end a verb whose work is done. A stream in UTF-8 lacks
+    nothing and stays as it is; so does one that has no encoding.
+    """
+    encoding = getattr(stream, "encoding", None)
+    if encoding and codecs.lookup(encoding).name != "utf-8" and hasattr(stream, "reconfigure"):
+        codecs.register_error(_SUBSTITUTE, _substitute)
+        stream.reconfigure(errors=_SUBSTITUTE)
+
+
+def has_all(text: str, stream: Any) -> bool:
+    """Whether a stream's encoding has all characters of a text."""
+    try:
+        text.encode(getattr(stream, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _substitute(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that cannot be encoded, and where to go on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(_ascii, error.object[error.start : error.end])), error.end
+
+
+def _ascii(char: str) -> str:
+    r"""A character in ASCII: as listed, without its accent, or as an escape.
+
+    >>> _ascii("–"), _ascii("é"), _ascii("東")
+    ('-', 'e', '\\u6771')
+    """
+    plain = unicodedata.normalize("NFKD", char).encode("ascii", "ignore").decode()
+    return SUBSTITUTES.get(char) or plain or _escaped(char)
+
+
+_SUBSTITUTE = "leowarp.substitute"
+
 
 def visible(text: str) -> str:
     r"""The text with each character that does something instead of showing something as an escape: `\x1b`, `\u202e`.

@@ -4,9 +4,13 @@
 use crate::arrivals::{Arrivals, SEQ_MAX};
 use crate::error::{Error, Result};
 use crate::fields::{number, Protocol, Without};
-use crate::flows::{is_number, Flow, Flows};
-use crate::frames::{Frame, Frames};
-use crate::packet::{cut_or_none, datagram};
+use crate::flows::{Flow, Flows, Outcome};
+use crate::frames::{Frame, Frames, Record};
+use crate::link;
+use crate::merged::Merged;
+use crate::packet::{cut_or_short, datagram};
+use crate::place::Verdict;
+use crate::skips::{Reason, Skips};
 use crate::tcp::Passed;
 
 /// What is looked for.
@@ -18,21 +22,34 @@ pub struct Settings {
     pub flow: Option<usize>,
 }
 
-/// What was in the capture.
+/// What was in the capture. Every packet is in one of `numbered_pkts`, `answer_pkts`, `udp_pkts`, `without_field_pkts`,
+/// `foreign_pkts` and [`Capture::skips`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All packets.
     pub packets: u64,
+    /// Of all flows together.
+    pub numbered_pkts: u64,
+    /// TCP without data, and echo replies where requests are numbered, or the other way round.
+    pub answer_pkts: u64,
     /// UDP, while ICMP and TCP were looked for.
     pub udp_pkts: u64,
     /// UDP that is too short for the field, or no RTP.
     pub without_field_pkts: u64,
+    /// Protocols that were not asked for, and ICMP's errors.
+    pub foreign_pkts: u64,
     /// Segments of the measured flow that brought nothing new.
     pub repeated_pkts: u64,
     /// Segments that brought what had been lost.
     pub in_need_pkts: u64,
     /// Segments that filled a hole and were taken for first transmissions because nothing told.
     pub undecided_pkts: u64,
+    /// About so many segments were acknowledged and are not in the capture.
+    pub missed_pkts: u64,
+    /// Their bytes.
+    pub missed_bytes: u64,
+    /// Packets between the measured flow's ends that the capture cut before their number.
+    pub cut_pkts: u64,
 }
 
 /// Reads pcap and pcapng.
@@ -42,6 +59,9 @@ pub struct Capture {
     frames: Frames,
     flows: Flows,
     counts: Counts,
+    skips: Skips,
+    /// The first packet of the measured flow whose number is no sequence number.
+    too_large: Option<(u64, u64)>,
     is_timed: Option<bool>,
 }
 
@@ -53,6 +73,8 @@ impl Capture {
             frames: Frames::new(),
             flows: Flows::new(settings.flow),
             counts: Counts::default(),
+            skips: Skips::default(),
+            too_large: None,
             is_timed: None,
         }
     }
@@ -63,18 +85,41 @@ impl Capture {
     ///
     /// Whatever contradicts the format, with packet and byte; what stands before it is in `into`.
     pub fn feed(&mut self, chunk: &[u8], into: &mut Arrivals) -> Result<()> {
-        let Capture { wanted, frames, flows, counts, is_timed } = self;
-        frames.feed(chunk, |frame| one(&frame, *wanted, flows, counts, is_timed, into))
+        let Capture { wanted, frames, flows, counts, skips, too_large, is_timed } = self;
+        frames.feed(chunk, |record| {
+            counts.packets += 1;
+            let read = match record {
+                Record::Frame(frame) => {
+                    One { frame, wanted: *wanted }.read(flows, counts, too_large, is_timed, into)?
+                }
+                Record::Unreadable(reason) => Err(reason),
+            };
+            if let Err(reason) = read {
+                skips.count(reason);
+            }
+            Ok(())
+        })
     }
 
     /// The last arrivals: those that waited for what never came.
     ///
     /// # Errors
     ///
-    /// [`Error::CutShort`] if the file ends inside a packet, [`Error::NoCapture`] if it is empty or no capture.
+    /// [`Error::CutShort`] if the file ends inside a packet, [`Error::NoCapture`] if it is empty or no capture,
+    /// [`Error::Malformed`] if a number of the measured flow is none.
     pub fn finish(&mut self, into: &mut Arrivals) -> Result<()> {
         self.flows.finish(|seq, t_ns, len_bytes| into.push(seq, t_ns, len_bytes));
-        self.frames.finish()
+        self.frames.finish()?;
+        match self.too_large {
+            // With several flows and none chosen, that is what has to be mended first.
+            Some((packet, at)) if self.flows.measured().is_some() => {
+                let why = format!(
+                    "its sequence number is larger than the largest, {SEQ_MAX}: offset, size or order is wrong"
+                );
+                Err(Error::Malformed { what: format!("packet {packet}"), at, why })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The flows so far.
@@ -84,35 +129,84 @@ impl Capture {
 
     /// What was in the capture so far.
     pub fn counts(&self) -> Counts {
-        let Passed { repeated_pkts, in_need_pkts, undecided_pkts } = self.flows.passed();
-        Counts { repeated_pkts, in_need_pkts, undecided_pkts, ..self.counts }
+        let Passed { repeated_pkts, in_need_pkts, undecided_pkts, missed_pkts, missed_bytes } = self.flows.passed();
+        let measured = self.flows.measured();
+        let cut_pkts = measured.map_or(0, |(_, flow)| self.flows.ends.cut_pkts(flow.source, flow.destination));
+        Counts { repeated_pkts, in_need_pkts, undecided_pkts, missed_pkts, missed_bytes, cut_pkts, ..self.counts }
+    }
+
+    /// Packets that were not read, and why.
+    pub fn skips(&self) -> &Skips {
+        &self.skips
+    }
+
+    /// Where the capture was made, seen from the measured flow; None if there is none.
+    pub fn place(&self) -> Option<Verdict> {
+        self.flows.measured().map(|(measured, _)| measured.place(&self.flows.ends))
+    }
+
+    /// Segments of the measured flow that are several; None if nothing speaks for it.
+    pub fn merged(&self) -> Option<Merged> {
+        self.flows.measured().and_then(|(measured, _)| measured.merged(&self.flows.ends))
     }
 }
 
-fn one(
-    frame: &Frame,
+/// A frame that is read.
+struct One<'a> {
+    frame: Frame<'a>,
     wanted: Option<Protocol>,
-    flows: &mut Flows,
-    counts: &mut Counts,
-    is_timed: &mut Option<bool>,
-    into: &mut Arrivals,
-) -> Result<()> {
-    counts.packets += 1;
-    let Some(datagram) = datagram(frame)? else { return Ok(()) };
-    let packet = match number(&datagram, frame.t_ns, wanted) {
-        Ok(packet) => packet,
-        Err(why) => {
-            counts.udp_pkts += u64::from(why == Without::Udp);
-            counts.without_field_pkts += u64::from(why == Without::Field);
-            return if why == Without::Cut { cut_or_none(frame).map(|_: Option<()>| ()) } else { Ok(()) };
+}
+
+impl One<'_> {
+    /// Puts the packet where it belongs; the inner error: it is not read.
+    fn read(
+        &self,
+        flows: &mut Flows,
+        counts: &mut Counts,
+        too_large: &mut Option<(u64, u64)>,
+        is_timed: &mut Option<bool>,
+        into: &mut Arrivals,
+    ) -> Result<std::result::Result<(), Reason>> {
+        let frame = &self.frame;
+        let datagram = match datagram(frame) {
+            Ok(datagram) => datagram,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let packet = match number(&datagram, frame.t_ns, self.wanted) {
+            Ok(packet) => packet,
+            Err(why) => {
+                let count = match why {
+                    Without::Foreign => &mut counts.foreign_pkts,
+                    Without::Udp => &mut counts.udp_pkts,
+                    Without::Field => &mut counts.without_field_pkts,
+                    Without::Protocol(other) => return Ok(Err(Reason::IpProtocol(other))),
+                    Without::Short => return Ok(Err(Reason::Short)),
+                    Without::Cut => {
+                        flows.ends.cut(datagram.source, datagram.destination);
+                        return Ok(Err(cut_or_short(frame)));
+                    }
+                };
+                *count += 1;
+                return Ok(Ok(()));
+            }
+        };
+        let direction = link::direction(frame.link_type, frame.data);
+        let push = |seq, t_ns, len_bytes| into.push(seq, t_ns, len_bytes);
+        let outcome = match flows.packet(&packet, frame.t_ns, direction, push) {
+            Ok(outcome) => outcome,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        if outcome == Outcome::Answer {
+            counts.answer_pkts += 1;
+            return Ok(Ok(()));
         }
-    };
-    if *is_timed.get_or_insert(frame.t_ns.is_some()) != frame.t_ns.is_some() {
-        return Err(Error::MixedTimes { packet: frame.number, at: frame.at });
+        counts.numbered_pkts += 1;
+        if *is_timed.get_or_insert(frame.t_ns.is_some()) != frame.t_ns.is_some() {
+            return Err(Error::MixedTimes { packet: frame.number, at: frame.at });
+        }
+        if outcome == Outcome::TooLarge {
+            too_large.get_or_insert((frame.number, frame.at));
+        }
+        Ok(Ok(()))
     }
-    if !is_number(&packet.number) {
-        let why = format!("its sequence number is larger than the largest, {SEQ_MAX}: offset, size or order is wrong");
-        return Err(Error::Malformed { what: format!("packet {}", frame.number), at: frame.at, why });
-    }
-    flows.packet(&packet, frame.t_ns, |seq, t_ns, len_bytes| into.push(seq, t_ns, len_bytes))
 }

@@ -44,30 +44,6 @@ pub enum Error {
         /// Which rule it breaks.
         why: String,
     },
-    /// A link layer that is not known.
-    #[error("packet {packet} at byte {at} has the link type {link_type}, which is not known here")]
-    LinkType {
-        /// Counted from 1.
-        packet: u64,
-        /// Where it begins.
-        at: u64,
-        /// As registered at tcpdump.org/linktypes.html.
-        link_type: u16,
-    },
-    /// The capture's snap length is too short.
-    #[error("packet {packet} at byte {at} was captured to {captured} of {original} bytes only: {needed} is missing")]
-    SnapLength {
-        /// Counted from 1.
-        packet: u64,
-        /// Where it begins.
-        at: u64,
-        /// Bytes in the file.
-        captured: u32,
-        /// Bytes on the wire.
-        original: u32,
-        /// What would have been read.
-        needed: &'static str,
-    },
     /// Some packets have a time, others none.
     #[error("packet {packet} at byte {at} has no time, others have one")]
     MixedTimes {
@@ -76,9 +52,6 @@ pub enum Error {
         /// Where it begins.
         at: u64,
     },
-    /// More flows than can be told apart in bounded memory.
-    #[error("it holds more than {0} flows")]
-    TooManyFlows(usize),
 }
 
 impl Error {
@@ -89,10 +62,7 @@ impl Error {
             Error::NoCapture(_) => "other formats are read with --input text, csv or parquet",
             Error::CutShort { .. } => "was it copied while it was written? tcpdump -r FILE -w NEW.pcap keeps what is complete",
             Error::Malformed { .. } => "the file is damaged: copy or capture it again",
-            Error::LinkType { .. } => "known: Ethernet (1), raw IP (12, 14, 101, 228, 229), Linux cooked (113, 276), loopback (0, 108)",
-            Error::SnapLength { .. } => "capture whole packets: tcpdump -s 0",
             Error::MixedTimes { .. } => "write it anew with times: editcap -F pcap FILE NEW.pcap",
-            Error::TooManyFlows(_) => "take out those to measure: tcpdump -r FILE -w NEW.pcap 'host ADDRESS'",
         }
     }
 }

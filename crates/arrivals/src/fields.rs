@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which field of a packet numbers it: ICMP echo, RTP, TCP, or any field of a UDP payload.
 
-use crate::packet::{half, word, Datagram, ICMP, ICMPV6, TCP, UDP};
+use crate::layers::{half, word, Datagram, ICMP, ICMPV6, TCP, UDP};
 use crate::tcp::Segment;
+use crate::via::Via;
 use std::net::IpAddr;
 
 /// What is looked for in a capture.
@@ -10,6 +11,8 @@ use std::net::IpAddr;
 pub enum Protocol {
     /// Echo requests, by identifier; their 16-bit numbers (RFC 792, RFC 4443).
     Icmp,
+    /// Replies to echo requests, likewise; only if they are asked for.
+    IcmpReply,
     /// UDP whose payload is RTP, by synchronization source; its 16-bit numbers (RFC 3550).
     Rtp,
     /// Data segments, by byte (RFC 9293).
@@ -47,6 +50,25 @@ pub struct Key {
     pub ports: Option<(u16, u16)>,
     /// Identifier of ICMP, synchronization source of RTP.
     pub id: u32,
+    pub via: Via,
+}
+
+impl Key {
+    /// The packets that answer these, in whatever encapsulation they travel.
+    pub fn reversed(&self) -> Key {
+        let protocol = match self.protocol {
+            Protocol::Icmp => Protocol::IcmpReply,
+            Protocol::IcmpReply => Protocol::Icmp,
+            other => other,
+        };
+        let ports = self.ports.map(|(source, destination)| (destination, source));
+        Key { protocol, source: self.destination, destination: self.source, ports, id: self.id, via: Via::default() }
+    }
+
+    /// The same ends, in whatever encapsulation.
+    pub fn bare(&self) -> Key {
+        Key { via: Via::default(), ..*self }
+    }
 }
 
 /// A packet's own number.
@@ -59,62 +81,97 @@ pub enum Number {
     },
     Segment(Segment),
     /// The number of a connection's first byte: no packet of the sequence.
-    Begin(u32),
+    Begin(Begin),
+    /// TCP without data.
+    Bare,
+    /// An echo of the other kind than the one that is numbered, with its number.
+    Answer(u16),
 }
 
-/// A packet that may belong to a sequence.
+/// A SYN.
+#[derive(Debug, Clone, Copy)]
+pub struct Begin {
+    /// Of the first byte.
+    pub seq: u32,
+    /// Data in the SYN (RFC 7413).
+    pub len_bytes: u32,
+    /// The longest segment that the other end may send.
+    pub mss_bytes: Option<u16>,
+}
+
+/// What a TCP segment says of the other direction.
+#[derive(Debug, Clone, Copy)]
+pub struct Ack {
+    pub seq: u32,
+    /// TSval.
+    pub stamp: Option<u32>,
+    /// TSecr.
+    pub echo: Option<u32>,
+}
+
+/// A packet that belongs to a sequence, or answers one.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbered {
     pub key: Key,
     pub number: Number,
     /// Payload above ICMP, UDP or TCP.
     pub len_bytes: u32,
+    pub ack: Option<Ack>,
+    /// Time to live, or hop limit.
+    pub hops: u8,
 }
 
 /// Why a datagram has no number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Without {
-    /// It is of another protocol, or carries no data.
+    /// Another protocol is looked for, or it is an ICMP message without a number.
     Foreign,
+    /// No protocol that has numbers.
+    Protocol(u8),
     /// It is UDP, in a capture in which nobody said where UDP has its number.
     Udp,
     /// It is UDP, too short for the field, or no RTP.
     Field,
     /// It ends inside its header.
     Cut,
+    /// Its lengths contradict each other.
+    Short,
 }
 
-/// The number of a datagram. `wanted`: None looks for ICMP and TCP.
+/// The number of a datagram. `wanted`: None looks for ICMP echo requests and TCP.
 pub fn number(datagram: &Datagram, t_ns: Option<i64>, wanted: Option<Protocol>) -> Result<Numbered, Without> {
-    let takes = |protocol| wanted.is_none_or(|wanted| wanted == protocol);
-    match datagram.protocol {
-        ICMP | ICMPV6 if takes(Protocol::Icmp) => icmp(datagram),
-        TCP if takes(Protocol::Tcp) => tcp(datagram, t_ns),
-        UDP => match wanted {
-            Some(Protocol::Udp(field)) => udp(datagram, field),
-            Some(Protocol::Rtp) => rtp(datagram),
-            None => Err(Without::Udp),
-            _ => Err(Without::Foreign),
-        },
-        _ => Err(Without::Foreign),
+    match (datagram.protocol, wanted) {
+        (ICMP | ICMPV6, None) => icmp(datagram, Protocol::Icmp),
+        (ICMP | ICMPV6, Some(wanted @ (Protocol::Icmp | Protocol::IcmpReply))) => icmp(datagram, wanted),
+        (TCP, None | Some(Protocol::Tcp)) => tcp(datagram, t_ns),
+        (UDP, None) => Err(Without::Udp),
+        (UDP, Some(Protocol::Udp(field))) => udp(datagram, field),
+        (UDP, Some(Protocol::Rtp)) => rtp(datagram),
+        (ICMP | ICMPV6 | TCP | UDP, _) => Err(Without::Foreign),
+        (other, _) => Err(Without::Protocol(other)),
     }
 }
 
 fn key(datagram: &Datagram, protocol: Protocol, ports: Option<(u16, u16)>, id: u32) -> Key {
-    Key { protocol, source: datagram.source, destination: datagram.destination, ports, id }
+    let &Datagram { source, destination, via, .. } = datagram;
+    Key { protocol, source, destination, ports, id, via }
 }
 
-fn icmp(datagram: &Datagram) -> Result<Numbered, Without> {
+fn icmp(datagram: &Datagram, wanted: Protocol) -> Result<Numbered, Without> {
     let bytes = datagram.payload;
-    let request = if datagram.protocol == ICMP { 8 } else { 128 };
-    if *bytes.first().ok_or(Without::Cut)? != request {
-        return Err(Without::Foreign);
-    }
+    let (request, reply) = if datagram.protocol == ICMP { (8, 0) } else { (128, 129) };
+    let protocol = match *bytes.first().ok_or(Without::Cut)? {
+        kind if kind == request => Protocol::Icmp,
+        kind if kind == reply => Protocol::IcmpReply,
+        _ => return Err(Without::Foreign),
+    };
     let id = half(bytes, 4).ok_or(Without::Cut)?;
-    let value = half(bytes, 6).ok_or(Without::Cut)?.into();
+    let value = half(bytes, 6).ok_or(Without::Cut)?;
     let len_bytes = datagram.payload_bytes.saturating_sub(8);
-    let key = key(datagram, Protocol::Icmp, None, id.into());
-    Ok(Numbered { key, number: Number::Field { value, bits: 16 }, len_bytes })
+    let key = key(datagram, protocol, None, id.into());
+    let is_wanted = protocol == wanted;
+    let number = if is_wanted { Number::Field { value: value.into(), bits: 16 } } else { Number::Answer(value) };
+    Ok(Numbered { key, number, len_bytes, ack: None, hops: datagram.hops })
 }
 
 fn ports(bytes: &[u8]) -> Option<(u16, u16)> {
@@ -144,7 +201,13 @@ fn udp(datagram: &Datagram, field: Field) -> Result<Numbered, Without> {
         Order::Little => bytes.iter().rev().fold(0, join),
     };
     let key = key(datagram, Protocol::Udp(field), ports(datagram.payload), 0);
-    Ok(Numbered { key, number: Number::Field { value, bits: field.size as u32 * 8 }, len_bytes })
+    Ok(Numbered {
+        key,
+        number: Number::Field { value, bits: field.size as u32 * 8 },
+        len_bytes,
+        ack: None,
+        hops: datagram.hops,
+    })
 }
 
 // Implements RFC 4737, 6.1 (passive measurement).
@@ -163,40 +226,57 @@ fn rtp(datagram: &Datagram) -> Result<Numbered, Without> {
         return Err(Without::Field);
     }
     let key = key(datagram, Protocol::Rtp, ports(datagram.payload), source);
-    Ok(Numbered { key, number: Number::Field { value: value.into(), bits: 16 }, len_bytes })
+    Ok(Numbered {
+        key,
+        number: Number::Field { value: value.into(), bits: 16 },
+        len_bytes,
+        ack: None,
+        hops: datagram.hops,
+    })
 }
 
 fn tcp(datagram: &Datagram, t_ns: Option<i64>) -> Result<Numbered, Without> {
     const SYN: u8 = 2;
+    const ACK: u8 = 16;
     let bytes = datagram.payload;
-    let (Some(ports), Some(seq), Some(&offset), Some(&flags)) =
-        (ports(bytes), word(bytes, 4), bytes.get(12), bytes.get(13))
+    let (Some(ports), Some(seq), Some(acknowledged), Some(&offset), Some(&flags)) =
+        (ports(bytes), word(bytes, 4), word(bytes, 8), bytes.get(12), bytes.get(13))
     else {
         return Err(Without::Cut);
     };
     let header = usize::from(offset >> 4) * 4;
+    let len_bytes = datagram.payload_bytes.checked_sub(header as u32).ok_or(Without::Short)?;
+    if header < 20 {
+        return Err(Without::Short);
+    }
+    // As far as captured
+    let options = bytes.get(20..header.min(bytes.len())).unwrap_or_default();
+    let stamps = option(options, 8, 8);
+    let stamp = stamps.and_then(|value| word(value, 0));
+    let echo = stamps.and_then(|value| word(value, 4));
+    let number = if flags & SYN != 0 {
+        let mss_bytes = option(options, 2, 2).and_then(|value| half(value, 0));
+        Number::Begin(Begin { seq: seq.wrapping_add(1), len_bytes, mss_bytes })
+    } else if len_bytes == 0 {
+        Number::Bare
+    } else {
+        Number::Segment(Segment { seq, len_bytes, t_ns, stamp, ip_id: datagram.ip_id })
+    };
+    let ack = (flags & ACK != 0).then_some(Ack { seq: acknowledged, stamp, echo });
     let key = key(datagram, Protocol::Tcp, Some(ports), 0);
-    if flags & SYN != 0 {
-        // It has a number of its own; data beside it (RFC 7413) would be sent again if they were lost.
-        return Ok(Numbered { key, number: Number::Begin(seq.wrapping_add(1)), len_bytes: 0 });
-    }
-    let Some(len_bytes) = datagram.payload_bytes.checked_sub(header as u32) else { return Err(Without::Foreign) };
-    if header < 20 || len_bytes == 0 {
-        return Err(Without::Foreign);
-    }
-    let stamp = bytes.get(20..header).and_then(timestamp);
-    let number = Number::Segment(Segment { seq, len_bytes, t_ns, stamp, ip_id: datagram.ip_id });
-    Ok(Numbered { key, number, len_bytes })
+    Ok(Numbered { key, number, len_bytes, ack, hops: datagram.hops })
 }
 
-/// TSval among the options (RFC 7323).
-fn timestamp(mut options: &[u8]) -> Option<u32> {
+/// The value of one of TCP's options (RFC 9293, 3.1; timestamps: RFC 7323, 3), if it is as long as it should be.
+fn option(mut options: &[u8], kind: u8, length: usize) -> Option<&[u8]> {
     loop {
-        match options {
-            [8, 10, rest @ ..] => return word(rest, 0),
+        match *options {
             [0, ..] | [] => return None,
-            [1, rest @ ..] => options = rest,
-            [_, length, ..] => options = options.get(usize::from(*length).max(2)..)?,
+            [1, ref rest @ ..] => options = rest,
+            [found, said, ref rest @ ..] if found == kind && usize::from(said) == length + 2 => {
+                return rest.get(..length);
+            }
+            [_, said, ..] => options = options.get(usize::from(said).max(2)..)?,
             [_] => return None,
         }
     }

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The flows of a capture, numbered by their first packet, and the sequence of the one that is measured.
+//! The flows of a capture, numbered by their first packet.
 
 use crate::arrivals::SEQ_MAX;
-use crate::error::{Error, Result};
-use crate::fields::{Key, Number, Numbered, Protocol};
-use crate::tcp::{Numbering, Passed};
-use reorder::Unwrap;
+use crate::ends::{reverse, Ends};
+use crate::fields::{Begin, Key, Number, Numbered, Protocol};
+use crate::link::Direction;
+use crate::measured::Measured;
+use crate::skips::Reason;
+use crate::tcp::Passed;
+use crate::via::Via;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// More would no longer be a bounded memory.
 const FLOWS_MAX: usize = 65_536;
+/// Directions in which packets were seen: two for each flow.
+const ENTRIES_MAX: usize = 2 * FLOWS_MAX;
 
 /// Packets in one direction that are numbered together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +30,8 @@ pub struct Flow {
     pub ports: Option<(u16, u16)>,
     /// Identifier of ICMP, synchronization source of RTP, else 0.
     pub id: u32,
+    /// The encapsulations around its packets.
+    pub via: Via,
     /// Numbered packets.
     pub packets: u64,
     /// Their payload.
@@ -36,19 +43,25 @@ pub struct Flow {
 }
 
 /// A connection or stream by its key.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Entry {
     /// Which flow; None while it has only begun.
     flow: Option<usize>,
-    /// Number of the first byte, from TCP's SYN.
-    begin: Option<u32>,
+    /// From TCP's SYN.
+    begin: Option<Begin>,
+    /// Its direction's number.
+    way: usize,
 }
 
-#[derive(Debug)]
-enum Sequence {
-    None,
-    Field(Unwrap),
-    Tcp(Box<Numbering>),
+/// What became of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It belongs to a flow.
+    Counted,
+    /// It has no number that is looked for: TCP without data, an echo of the other kind.
+    Answer,
+    /// It belongs to the measured flow, and its number is larger than any sequence number.
+    TooLarge,
 }
 
 /// All flows so far.
@@ -56,10 +69,12 @@ enum Sequence {
 pub struct Flows {
     wanted: Option<usize>,
     keys: HashMap<Key, usize>,
-    last: Option<(Key, usize)>,
+    /// The keys of the last packets: a segment and its acknowledgement come in turn.
+    last: [Option<(Key, usize)>; 2],
     entries: Vec<Entry>,
+    pub ends: Ends,
     pub flows: Vec<Flow>,
-    sequence: Sequence,
+    measured: Option<Measured>,
     passed: Passed,
 }
 
@@ -69,20 +84,23 @@ impl Flows {
         Flows {
             wanted,
             keys: HashMap::new(),
-            last: None,
+            last: [None, None],
             entries: Vec::new(),
+            ends: Ends::default(),
             flows: Vec::new(),
-            sequence: Sequence::None,
+            measured: None,
             passed: Passed::default(),
         }
     }
 
+    /// The flow that is measured, once it has begun; None if there are several and none was chosen.
+    pub fn measured(&self) -> Option<(&Measured, &Flow)> {
+        Some((self.measured.as_ref()?, self.flows.get(self.wanted.unwrap_or(0))?))
+    }
+
     /// What of TCP's segments gave no arrival.
     pub fn passed(&self) -> Passed {
-        match &self.sequence {
-            Sequence::Tcp(numbering) => numbering.passed,
-            _ => self.passed,
-        }
+        self.measured.as_ref().map_or(self.passed, Measured::passed)
     }
 
     /// Counts a packet; `on_arrival(number, t_ns, len_bytes)` gets what is known now of the flow that is measured.
@@ -90,67 +108,110 @@ impl Flows {
         &mut self,
         packet: &Numbered,
         t_ns: Option<i64>,
+        direction: Option<Direction>,
         on_arrival: impl FnMut(u64, Option<i64>, u32),
-    ) -> Result<()> {
+    ) -> Result<Outcome, Reason> {
         let entry = self.entry(&packet.key)?;
-        if let Number::Begin(seq) = packet.number {
-            if self.entries[entry].begin != Some(seq) {
-                // The ports are used anew, or the handshake comes first as it should: in either case a flow of its own.
-                self.entries[entry] = Entry { flow: None, begin: Some(seq) };
-            }
-            return Ok(());
+        let way = self.entries[entry].way;
+        if let Number::Begin(begin) = packet.number {
+            self.connection(entry, begin, packet, t_ns);
+        } else {
+            self.ends.way_mut(way).facts.after_syn(t_ns);
         }
+        self.ends.packet(way, packet, direction);
+        let is_numbered = matches!(packet.number, Number::Field { .. } | Number::Segment(_));
         let number = match self.entries[entry].flow {
             Some(number) => number,
-            None => self.begin(entry, packet, t_ns)?,
+            None if is_numbered => self.begin(entry, packet, t_ns)?,
+            None => self.flows.len(),
         };
+        if let Some(measured) = &mut self.measured {
+            measured.hear(packet, way, t_ns);
+        }
+        if !is_numbered {
+            return Ok(Outcome::Answer);
+        }
         let flow = &mut self.flows[number];
         flow.packets += 1;
         flow.payload_bytes += u64::from(packet.len_bytes);
         flow.last_ns = t_ns.or(flow.last_ns);
-        if number == self.wanted.unwrap_or(0) {
-            self.sequence_of(packet, t_ns, on_arrival);
+        if number != self.wanted.unwrap_or(0) {
+            return Ok(Outcome::Counted);
         }
-        Ok(())
+        if matches!(packet.number, Number::Field { value, .. } if value > SEQ_MAX) {
+            return Ok(Outcome::TooLarge);
+        }
+        if let Some(measured) = &mut self.measured {
+            measured.packet(packet, t_ns, on_arrival);
+        }
+        Ok(Outcome::Counted)
     }
 
     /// Hands out what still waits.
     pub fn finish(&mut self, on_arrival: impl FnMut(u64, Option<i64>, u32)) {
-        if let Sequence::Tcp(numbering) = &mut self.sequence {
-            numbering.finish(on_arrival);
+        if let Some(measured) = &mut self.measured {
+            measured.finish(on_arrival);
         }
     }
 
-    fn entry(&mut self, key: &Key) -> Result<usize> {
-        if let Some((last, entry)) = &self.last {
+    /// A SYN. If it has another number than the last one, the ports are used anew, or the handshake comes first as it
+    /// should: in either case a flow of its own.
+    fn connection(&mut self, entry: usize, begin: Begin, packet: &Numbered, t_ns: Option<i64>) {
+        let Entry { begin: known, way, .. } = self.entries[entry];
+        if known.is_none_or(|known| known.seq != begin.seq) {
+            if self.entries[entry].flow.is_some() || known.is_some() {
+                if let Some(measured) = &mut self.measured {
+                    measured.another_begins(way);
+                }
+            }
+            self.entries[entry] = Entry { flow: None, begin: Some(begin), way };
+            // What the other end acknowledged before was another connection's, unless it is this SYN's question.
+            if packet.ack.is_none() {
+                self.ends.way_mut(reverse(way)).acknowledged = None;
+            }
+        } else if begin.len_bytes > 0 {
+            // Sent again, perhaps with data as the first time.
+            self.entries[entry].begin = Some(begin);
+        }
+        let one = self.ends.way_mut(way);
+        one.mss_bytes = begin.mss_bytes.or(one.mss_bytes);
+        one.facts.syn(t_ns, packet.ack.is_some());
+    }
+
+    fn entry(&mut self, key: &Key) -> Result<usize, Reason> {
+        for (last, entry) in self.last.iter().flatten() {
             if last == key {
                 return Ok(*entry);
             }
         }
         let next = self.entries.len();
-        let entry = *self.keys.entry(*key).or_insert(next);
-        if entry == next {
-            if next == FLOWS_MAX {
-                return Err(Error::TooManyFlows(FLOWS_MAX));
+        let entry = match self.keys.get(key) {
+            Some(&entry) => entry,
+            None if next == ENTRIES_MAX => return Err(Reason::Flows(FLOWS_MAX)),
+            None => {
+                let way = self.ends.of(key);
+                self.keys.insert(*key, next);
+                self.entries.push(Entry { flow: None, begin: None, way });
+                next
             }
-            self.entries.push(Entry::default());
-        }
-        self.last = Some((*key, entry));
+        };
+        self.last = [Some((*key, entry)), self.last[0]];
         Ok(entry)
     }
 
-    fn begin(&mut self, entry: usize, packet: &Numbered, t_ns: Option<i64>) -> Result<usize> {
+    fn begin(&mut self, entry: usize, packet: &Numbered, t_ns: Option<i64>) -> Result<usize, Reason> {
         let number = self.flows.len();
         if number == FLOWS_MAX {
-            return Err(Error::TooManyFlows(FLOWS_MAX));
+            return Err(Reason::Flows(FLOWS_MAX));
         }
-        let Key { protocol, source, destination, ports, id } = packet.key;
+        let Key { protocol, source, destination, ports, id, via } = packet.key;
         self.flows.push(Flow {
             protocol,
             source,
             destination,
             ports,
             id,
+            via,
             packets: 0,
             payload_bytes: 0,
             first_ns: t_ns,
@@ -158,37 +219,14 @@ impl Flows {
         });
         self.entries[entry].flow = Some(number);
         if number == self.wanted.unwrap_or(0) {
-            self.sequence = match packet.number {
-                // 2, 4 or 8 bytes: all of them widths that can be unwrapped.
-                Number::Field { bits, .. } => Unwrap::new(bits).map_or(Sequence::None, Sequence::Field),
-                _ => {
-                    let mut numbering = Numbering::default();
-                    if let Some(seq) = self.entries[entry].begin {
-                        numbering.begin(seq);
-                    }
-                    Sequence::Tcp(Box::new(numbering))
-                }
-            };
+            let Entry { begin, way, .. } = self.entries[entry];
+            let syn = begin.map(|begin| (begin.seq, begin.len_bytes));
+            self.measured = Some(Measured::new(packet, syn, way, &self.ends));
         } else if self.wanted.is_none() {
             // Somebody has to choose; nothing need be kept until then.
             self.passed = self.passed();
-            self.sequence = Sequence::None;
+            self.measured = None;
         }
         Ok(number)
     }
-
-    fn sequence_of(&mut self, packet: &Numbered, t_ns: Option<i64>, mut on_arrival: impl FnMut(u64, Option<i64>, u32)) {
-        match (&mut self.sequence, packet.number) {
-            (Sequence::Field(unwrap), Number::Field { value, .. }) => {
-                on_arrival(unwrap.number(value), t_ns, packet.len_bytes);
-            }
-            (Sequence::Tcp(numbering), Number::Segment(segment)) => numbering.arrive(segment, on_arrival),
-            _ => {}
-        }
-    }
-}
-
-/// Whether a number of a field is a sequence number at all.
-pub fn is_number(number: &Number) -> bool {
-    !matches!(number, Number::Field { value, .. } if *value > SEQ_MAX)
 }

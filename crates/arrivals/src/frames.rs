@@ -5,6 +5,7 @@
 //! section, interface and packet is passed over unread, its trailing length included.
 
 use crate::error::{Error, Result};
+use crate::skips::Reason;
 
 /// libpcap's own limit (MAXIMUM_SNAPLEN): a frame that says it is longer is a damaged file.
 const FRAME_MAX_BYTES: u32 = 262_144;
@@ -36,6 +37,14 @@ pub struct Frame<'a> {
     pub original_bytes: u32,
 }
 
+/// A packet of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Record<'a> {
+    Frame(Frame<'a>),
+    /// It cannot be read, and where the next begins is known.
+    Unreadable(Reason),
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Interface {
     link_type: u16,
@@ -48,7 +57,7 @@ struct Interface {
 enum Format {
     Unknown,
     Pcap { big_endian: bool, unit_ns: i64, link_type: u16 },
-    Pcapng { big_endian: bool, interfaces: Vec<Interface> },
+    Pcapng { big_endian: bool, interfaces: Vec<Option<Interface>> },
 }
 
 /// Cuts a file into frames.
@@ -80,7 +89,7 @@ impl Frames {
     }
 
     /// Reads the next bytes of the file and hands out the frames that are complete.
-    pub fn feed(&mut self, chunk: &[u8], mut on_frame: impl FnMut(Frame) -> Result<()>) -> Result<()> {
+    pub fn feed(&mut self, chunk: &[u8], mut on_record: impl FnMut(Record) -> Result<()>) -> Result<()> {
         let mut buffer = std::mem::take(&mut self.pending);
         buffer.extend_from_slice(chunk);
         let mut begin = 0;
@@ -92,7 +101,7 @@ impl Frames {
             if self.skip > 0 || begin == buffer.len() {
                 break;
             }
-            match self.step(&buffer[begin..], &mut on_frame)? {
+            match self.step(&buffer[begin..], &mut on_record)? {
                 Step::Done(bytes) => {
                     begin += bytes;
                     self.at += bytes as u64;
@@ -129,7 +138,7 @@ impl Frames {
         cut(what, self.at, self.at + needed)
     }
 
-    fn step(&mut self, bytes: &[u8], on_frame: &mut impl FnMut(Frame) -> Result<()>) -> Result<Step> {
+    fn step(&mut self, bytes: &[u8], on_record: &mut impl FnMut(Record) -> Result<()>) -> Result<Step> {
         match &mut self.format {
             Format::Unknown => self.begin(bytes),
             &mut Format::Pcap { big_endian, unit_ns, link_type } => {
@@ -144,10 +153,10 @@ impl Frames {
                 let (seconds, fraction) = (read.word(0).unwrap_or(0), read.word(4).unwrap_or(0));
                 let t_ns = Some(i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit_ns);
                 self.frames = number;
-                on_frame(Frame { number, at, t_ns, link_type, data, original_bytes })?;
+                on_record(Record::Frame(Frame { number, at, t_ns, link_type, data, original_bytes }))?;
                 Ok(Step::Done(length))
             }
-            Format::Pcapng { .. } => self.block(bytes, on_frame),
+            Format::Pcapng { .. } => self.block(bytes, on_record),
         }
     }
 
@@ -171,7 +180,7 @@ impl Frames {
         Ok(Step::Done(24))
     }
 
-    fn block(&mut self, bytes: &[u8], on_frame: &mut impl FnMut(Frame) -> Result<()>) -> Result<Step> {
+    fn block(&mut self, bytes: &[u8], on_record: &mut impl FnMut(Record) -> Result<()>) -> Result<Step> {
         let Format::Pcapng { big_endian, interfaces } = &mut self.format else { return Ok(Step::Need(0)) };
         let at = self.at;
         let malformed = |why: &str| Error::Malformed { what: "the block".into(), at, why: why.into() };
@@ -210,25 +219,10 @@ impl Frames {
             INTERFACE if interfaces.len() >= INTERFACES_MAX => {
                 return Err(malformed(&format!("it describes more than {INTERFACES_MAX} interfaces")));
             }
-            INTERFACE => interfaces.push(interface(&body).ok_or_else(|| malformed("it describes no interface"))?),
+            INTERFACE => interfaces.push(interface(&body)),
             _ => {
-                let number = self.frames + 1;
-                let packet = |why: String| Error::Malformed { what: format!("packet {number}"), at, why };
-                let found = packet_of(kind, &body, interfaces);
-                let (interface, ticks, captured, original_bytes, from) = found.map_err(packet)?;
-                check_length(captured, number, at)?;
-                let data = body.bytes.get(from..from + captured as usize);
-                let data =
-                    data.ok_or_else(|| packet(format!("it says it holds {captured} bytes, more than its block")))?;
-                let t_ns = match ticks {
-                    None => None,
-                    Some(ticks) => Some(
-                        instant_ns(ticks, &interface)
-                            .ok_or_else(|| packet("its time is beyond the year 2262".into()))?,
-                    ),
-                };
-                self.frames = number;
-                on_frame(Frame { number, at, t_ns, link_type: interface.link_type, data, original_bytes })?;
+                self.frames += 1;
+                on_record(record(kind, &body, interfaces, self.frames, at))?;
             }
         }
         Ok(Step::Done(block.len()))
@@ -243,28 +237,47 @@ fn check_length(captured: u32, number: u64, at: u64) -> Result<()> {
     Ok(())
 }
 
-/// Interface, ticks, captured and original length, and where the data begin in the block's body.
-type Described = (Interface, Option<u64>, u32, u32, usize);
-
-fn packet_of(kind: u32, body: &Reader, interfaces: &[Interface]) -> std::result::Result<Described, String> {
-    let short = || "its block is too short".to_string();
-    let of = |number: u32| {
-        let found = interfaces.get(number as usize).copied();
-        found.ok_or_else(|| format!("it is of interface {number}, which was never described"))
+/// The packet in a block. The block's own length has been found right, so a packet that contradicts itself is the only
+/// one that is lost.
+fn record<'a>(kind: u32, body: &Reader<'a>, interfaces: &[Option<Interface>], number: u64, at: u64) -> Record<'a> {
+    let Some(Described { interface, ticks, captured, original_bytes, from }) = described(kind, body, interfaces) else {
+        return Record::Unreadable(Reason::Record);
     };
-    if kind == SIMPLE {
-        let (interface, original) = (of(0)?, body.word(0).ok_or_else(short)?);
-        let limit = if interface.snap_bytes == 0 { u32::MAX } else { interface.snap_bytes };
-        // Padded to 4 bytes, and nothing says how long it is but the two limits.
-        return Ok((interface, None, original.min(limit), original, 4));
-    }
-    let number = if kind == PACKET { body.half(0).map(u32::from) } else { body.word(0) };
-    let interface = of(number.ok_or_else(short)?)?;
-    let words = (body.word(4), body.word(8), body.word(12), body.word(16));
-    let (Some(high), Some(low), Some(captured), Some(original)) = words else { return Err(short()) };
-    Ok((interface, Some(u64::from(high) << 32 | u64::from(low)), captured, original, 20))
+    let Some(data) = body.bytes.get(from..).and_then(|rest| rest.get(..captured as usize)) else {
+        return Record::Unreadable(Reason::Record);
+    };
+    let t_ns = match ticks.map(|ticks| instant_ns(ticks, &interface)) {
+        Some(None) => return Record::Unreadable(Reason::Time),
+        known => known.flatten(),
+    };
+    Record::Frame(Frame { number, at, t_ns, link_type: interface.link_type, data, original_bytes })
 }
 
+/// A packet's interface, its instant, its captured and original length, and where its data begin in the block's body.
+struct Described {
+    interface: Interface,
+    ticks: Option<u64>,
+    captured: u32,
+    original_bytes: u32,
+    from: usize,
+}
+
+fn described(kind: u32, body: &Reader, interfaces: &[Option<Interface>]) -> Option<Described> {
+    let of = |number: u32| interfaces.get(number as usize).copied().flatten();
+    if kind == SIMPLE {
+        let (interface, original_bytes) = (of(0)?, body.word(0)?);
+        let limit = if interface.snap_bytes == 0 { u32::MAX } else { interface.snap_bytes };
+        // Padded to 4 bytes, and nothing says how long it is but the two limits.
+        let captured = original_bytes.min(limit);
+        return Some(Described { interface, ticks: None, captured, original_bytes, from: 4 });
+    }
+    let number = if kind == PACKET { body.half(0).map(u32::from) } else { body.word(0) };
+    let interface = of(number?)?;
+    let ticks = Some(u64::from(body.word(4)?) << 32 | u64::from(body.word(8)?));
+    Some(Described { interface, ticks, captured: body.word(12)?, original_bytes: body.word(16)?, from: 20 })
+}
+
+/// An interface; None if its description contradicts itself: its packets then cannot be read, those of others can.
 fn interface(body: &Reader) -> Option<Interface> {
     let mut found =
         Interface { link_type: body.half(0)?, per_second: 1_000_000, offset_s: 0, snap_bytes: body.word(4)? };
@@ -289,6 +302,7 @@ fn instant_ns(ticks: u64, interface: &Interface) -> Option<i64> {
     i64::try_from(offset_ns.checked_add(i128::try_from(since).ok()?)?).ok()
 }
 
+#[derive(Clone, Copy)]
 struct Reader<'a> {
     bytes: &'a [u8],
     big_endian: bool,

@@ -10,17 +10,36 @@ mod arrivals;
 mod capture;
 #[cfg(test)]
 mod capture_test;
+mod ends;
 mod error;
+#[cfg(test)]
+mod evidence_test;
 mod fields;
 mod flows;
 mod frames;
+mod layers;
+mod link;
+mod measured;
+mod merged;
+mod names;
 mod packet;
+mod place;
+mod skips;
 mod tcp;
 mod text;
+mod tunnels;
+#[cfg(test)]
+mod tunnels_test;
+mod via;
 
 pub use arrivals::{Arrivals, SEQ_MAX};
 pub use capture::{Capture, Counts, Settings};
 pub use error::{Error, Result};
 pub use fields::{Field, Order, Protocol};
 pub use flows::Flow;
+pub use link::KNOWN as KNOWN_LINK_TYPES;
+pub use merged::Merged;
+pub use place::{Place, Verdict};
+pub use skips::{Reason, Skips};
 pub use text::Text;
+pub use via::Via;

@@ -1,143 +1,144 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From a frame to what IP carries: link layers, VLAN tags, IPv4 and IPv6 with its extension headers.
+//! From a frame to what the innermost IP packet carries: link layers, VLAN tags, encapsulations, IPv4 and IPv6 with its
+//! extension headers.
 //!
-//! References: tcpdump.org/linktypes.html, RFC 791, RFC 8200, IEEE 802.1Q.
+//! References: RFC 791, RFC 8200, RFC 2675 (jumbograms). Encapsulations are in `tunnels.rs`, link layers in `link.rs`.
 
-use crate::error::{Error, Result};
 use crate::frames::Frame;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
-/// Protocol numbers of IP (IANA, "Protocol Numbers").
-pub const ICMP: u8 = 1;
-pub const TCP: u8 = 6;
-pub const UDP: u8 = 17;
-pub const ICMPV6: u8 = 58;
+use crate::layers::{word, Datagram, Found, Layer, Slice, Stop};
+use crate::link;
+use crate::skips::Reason;
+use crate::tunnels;
+use crate::via::Via;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const DESTINATION: u8 = 60;
+const MOBILITY: u8 = 135;
 const EXTENSIONS_MAX: usize = 8;
-const TAGS_MAX: usize = 4;
+/// Headers within each other: more than any network stacks.
+const DEPTH_MAX: usize = 16;
+const OPTION_PAD: u8 = 0;
+const OPTION_JUMBO: u8 = 0xc2;
 
-/// What an IP packet carries: the whole of it, or its first fragment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Datagram<'a> {
-    pub protocol: u8,
-    pub source: IpAddr,
-    pub destination: IpAddr,
-    /// IPv4's identification.
-    pub ip_id: Option<u16>,
-    /// As much as was captured, without the link layer's padding.
-    pub payload: &'a [u8],
-    /// As long as IP says.
-    pub payload_bytes: u32,
+/// The innermost datagram of a frame, or why there is none.
+pub fn datagram<'a>(frame: &Frame<'a>) -> Result<Datagram<'a>, Reason> {
+    innermost(frame).map_err(|stop| match stop {
+        Stop::Ended => cut_or_short(frame),
+        Stop::For(reason) => reason,
+    })
 }
 
-/// The datagram in a frame; None: it holds another protocol, a later fragment, or is no IP packet inside.
-///
-/// # Errors
-///
-/// [`Error::LinkType`], and [`Error::SnapLength`] if the capture leaves out a part of the headers.
-pub fn datagram<'a>(frame: &Frame<'a>) -> Result<Option<Datagram<'a>>> {
-    let Some(begin) = ip_begins(frame)? else { return Ok(None) };
-    let Some(ip) = frame.data.get(begin..) else { return cut_or_none(frame) };
-    // What the frame carried on the wire from here on, padding included.
-    let wire_bytes = frame.original_bytes.saturating_sub(begin as u32);
-    match ip.first().map(|first| first >> 4) {
-        Some(4) => ipv4(ip, wire_bytes).map_or_else(|| cut_or_none(frame), Ok),
-        Some(6) => ipv6(ip).map_or_else(|| cut_or_none(frame), Ok),
-        Some(_) => Ok(None),
-        None => cut_or_none(frame),
-    }
-}
-
-/// What a packet is that ends inside a header: cut by the capture, or damaged on the wire and so of no flow.
-pub fn cut_or_none<T>(frame: &Frame) -> Result<Option<T>> {
+/// What a packet is that ends inside a header: cut by the capture, or damaged.
+pub fn cut_or_short(frame: &Frame) -> Reason {
     let captured = frame.data.len() as u32;
     if captured < frame.original_bytes {
-        let (packet, at, original) = (frame.number, frame.at, frame.original_bytes);
-        return Err(Error::SnapLength { packet, at, captured, original, needed: "a header or its sequence number" });
+        Reason::Cut(captured)
+    } else {
+        Reason::Short
     }
-    Ok(None)
 }
 
-/// Where the IP packet begins in the frame.
-fn ip_begins(frame: &Frame) -> Result<Option<usize>> {
-    let (mut type_at, mut begin) = match frame.link_type {
-        1 => (12, 14),
-        113 => (14, 16),
-        276 => (0, 20),
-        12 | 14 | 101 | 228 | 229 => return Ok(Some(0)),
-        // The protocol family in 4 bytes, which differs between systems; IP's version tells enough.
-        0 | 108 => return Ok(Some(4)),
-        link_type => return Err(Error::LinkType { packet: frame.number, at: frame.at, link_type }),
-    };
-    for _ in 0..=TAGS_MAX {
-        let Some(kind) = half(frame.data, type_at) else { return cut_or_none(frame) };
-        match kind {
-            0x0800 | 0x86dd => return Ok(Some(begin)),
-            // VLAN tags
-            0x8100 | 0x88a8 | 0x9100 => {
-                type_at = begin + 2;
-                begin += 4;
+fn innermost<'a>(frame: &Frame<'a>) -> Found<Datagram<'a>> {
+    let whole = Slice { bytes: frame.data, wire_bytes: frame.original_bytes };
+    let (mut layer, mut here) = link::first(frame.link_type, whole)?;
+    let mut via = Via::default();
+    for _ in 0..DEPTH_MAX {
+        if layer != Layer::Ip {
+            (layer, here) = tunnels::next(layer, here, &mut via)?;
+            continue;
+        }
+        let found = ip(here, via)?;
+        match tunnels::inside(&found)? {
+            Some((next, rest, around)) => {
+                (layer, here) = (next, rest);
+                via = around;
             }
-            _ => break,
+            None => return Ok(found),
         }
     }
-    Ok(None)
+    Err(Stop::For(Reason::Deep))
 }
 
-/// None: it is shorter than its headers. Some(None): nothing that is looked at.
-fn ipv4(ip: &[u8], wire_bytes: u32) -> Option<Option<Datagram<'_>>> {
-    let header = usize::from(ip.first()? & 15) * 4;
-    let (total, ip_id, fragment, &protocol) = (half(ip, 2)?, half(ip, 4)?, half(ip, 6)?, ip.get(9)?);
-    let source = Ipv4Addr::from(<[u8; 4]>::try_from(ip.get(12..16)?).ok()?);
-    let destination = Ipv4Addr::from(<[u8; 4]>::try_from(ip.get(16..20)?).ok()?);
-    if header < 20 || fragment & 0x1fff != 0 {
-        return Some(None);
+fn ip(here: Slice, via: Via) -> Found<Datagram> {
+    match here.byte(0)? >> 4 {
+        4 => ipv4(here, via),
+        6 => ipv6(here, via),
+        _ => Err(Stop::For(Reason::Short)),
+    }
+}
+
+fn ipv4(ip: Slice, via: Via) -> Found<Datagram> {
+    let mut header = usize::from(ip.byte(0)? & 15) * 4;
+    let (total, ip_id, fragment) = (ip.half(2)?, ip.half(4)?, ip.half(6)?);
+    let (hops, mut protocol) = (ip.byte(8)?, ip.byte(9)?);
+    let source = Ipv4Addr::from(array::<4>(ip.bytes, 12)?);
+    let destination = Ipv4Addr::from(array::<4>(ip.bytes, 16)?);
+    if header < 20 {
+        return Err(Stop::For(Reason::Short));
+    }
+    if fragment & 0x1fff != 0 {
+        return Err(Stop::For(Reason::Fragment));
     }
     // 0: a segment that the network card was still to cut up, longer than the field can say.
-    let total = if total == 0 { wire_bytes } else { u32::from(total) };
-    let Some(payload_bytes) = total.checked_sub(header as u32) else { return Some(None) };
-    let payload = ip.get(header..)?;
-    let payload = &payload[..payload.len().min(payload_bytes as usize)];
+    let total = if total == 0 { ip.wire_bytes } else { u32::from(total) };
+    if protocol == AUTHENTICATION {
+        protocol = ip.byte(header)?;
+        header += (usize::from(ip.byte(header + 1)?) + 2) * 4;
+    }
+    let payload_bytes = total.checked_sub(header as u32).ok_or(Stop::For(Reason::Short))?;
+    let payload = carried(ip, header, payload_bytes)?;
     let (source, destination) = (source.into(), destination.into());
-    Some(Some(Datagram { protocol, source, destination, ip_id: Some(ip_id), payload, payload_bytes }))
+    Ok(Datagram { protocol, source, destination, ip_id: Some(ip_id), hops, via, payload, payload_bytes })
 }
 
-fn ipv6(ip: &[u8]) -> Option<Option<Datagram<'_>>> {
-    let source = Ipv6Addr::from(<[u8; 16]>::try_from(ip.get(8..24)?).ok()?);
-    let destination = Ipv6Addr::from(<[u8; 16]>::try_from(ip.get(24..40)?).ok()?);
-    let (mut protocol, mut left, mut at) = (ip[6], u32::from(half(ip, 4)?), 40);
+fn ipv6(ip: Slice, via: Via) -> Found<Datagram> {
+    let source = Ipv6Addr::from(array::<16>(ip.bytes, 8)?);
+    let destination = Ipv6Addr::from(array::<16>(ip.bytes, 24)?);
+    let (mut protocol, hops, mut at) = (ip.byte(6)?, ip.byte(7)?, 40);
+    let said = u32::from(ip.half(4)?);
+    // 0: longer than the field can say. A jumbo option tells how long; Linux has left it out since 6.18 (BIG TCP).
+    let mut total = if said == 0 { ip.wire_bytes } else { 40 + said };
     for _ in 0..EXTENSIONS_MAX {
         let length = match protocol {
-            HOP_BY_HOP | ROUTING | DESTINATION => (usize::from(*ip.get(at + 1)?) + 1) * 8,
-            AUTHENTICATION => (usize::from(*ip.get(at + 1)?) + 2) * 4,
-            FRAGMENT if half(ip, at + 2)? & !7 != 0 => return Some(None),
+            HOP_BY_HOP | ROUTING | DESTINATION | MOBILITY => (usize::from(ip.byte(at + 1)?) + 1) * 8,
+            AUTHENTICATION => (usize::from(ip.byte(at + 1)?) + 2) * 4,
+            FRAGMENT if ip.half(at + 2)? & !7 != 0 => return Err(Stop::For(Reason::Fragment)),
             FRAGMENT => 8,
             _ => break,
         };
-        protocol = *ip.get(at)?;
+        if protocol == HOP_BY_HOP && said == 0 {
+            total = jumbo_bytes(ip.bytes.get(at + 2..at + length).ok_or(Stop::Ended)?).map_or(total, |long| 40 + long);
+        }
+        protocol = ip.byte(at)?;
         at += length;
-        left = match left.checked_sub(length as u32) {
-            Some(left) => left,
-            None => return Some(None),
-        };
     }
-    let payload = ip.get(at..)?;
-    let payload = &payload[..payload.len().min(left as usize)];
+    let payload_bytes = total.checked_sub(at as u32).ok_or(Stop::For(Reason::Short))?;
+    let payload = carried(ip, at, payload_bytes)?;
     let (source, destination) = (source.into(), destination.into());
-    Some(Some(Datagram { protocol, source, destination, ip_id: None, payload, payload_bytes: left }))
+    Ok(Datagram { protocol, source, destination, ip_id: None, hops, via, payload, payload_bytes })
 }
 
-/// The 16 bits at a place, in the order of the network; none = the bytes end before.
-pub fn half(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+/// The length in a jumbo option (RFC 2675, 2), of all that follows the 40 bytes of IPv6's header.
+fn jumbo_bytes(mut options: &[u8]) -> Option<u32> {
+    loop {
+        match options {
+            [OPTION_JUMBO, 4, rest @ ..] => return word(rest, 0).filter(|&long| long < u32::MAX - 40),
+            [OPTION_PAD, rest @ ..] => options = rest,
+            [_, length, rest @ ..] => options = rest.get(usize::from(*length)..)?,
+            _ => return None,
+        }
+    }
 }
 
-/// The 32 bits at a place, likewise.
-pub fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+fn carried<'a>(ip: Slice<'a>, header: usize, payload_bytes: u32) -> Found<&'a [u8]> {
+    let payload = ip.bytes.get(header..).ok_or(Stop::Ended)?;
+    Ok(&payload[..payload.len().min(payload_bytes as usize)])
+}
+
+fn array<const N: usize>(bytes: &[u8], at: usize) -> Found<[u8; N]> {
+    bytes.get(at..at + N).and_then(|part| part.try_into().ok()).ok_or(Stop::Ended)
 }

@@ -7,12 +7,14 @@
 //! - bytes beyond all seen so far: a first transmission;
 //! - bytes that fill a hole: the overtaken first transmission, or its repetition after a loss. The sender's clock tells
 //!   (RFC 7323 timestamps, as in RFC 3522): the first transmission was sent before the segment above the hole, its
-//!   timestamp is not later. Without timestamps IPv4's identification, which Linux counts up for each connection, takes
-//!   their place. With neither it is taken for the first transmission, and counted as undecided;
+//!   timestamp is earlier, that of a repetition later. Where both are of one tick, or there are none, IPv4's
+//!   identification takes their place, which Linux counts up for each connection, if it is seen to count. With neither
+//!   it is taken for the first transmission, and counted as undecided;
 //! - nothing new: a repetition in vain, or a copy that the network made. It is left out and counted.
 //!
 //! A lost first transmission has a number, which does not arrive: that of the segment that repeats it. How many packets
-//! were in a hole that nothing ever fills is not known: as many as the longest segment so far needs.
+//! were in a hole that nothing ever fills is not known: as many as the longest segment so far needs. Where the receiver
+//! acknowledged the bytes of such a hole, they arrived and the capture missed them: they have no numbers, and count apart.
 //!
 //! A number is known as soon as no hole is left below. Until then arrivals wait, at most [`WAITING_MAX`] of them; then
 //! the lowest hole is given up. A receiver's window is seldom so long.
@@ -25,6 +27,10 @@ const WAITING_MAX: usize = 65_536;
 const ORIGIN: u64 = 1 << 40;
 /// How far above a hole the sender's clock is looked for.
 const LOOK_MAX: usize = 64;
+/// An acknowledgement further beyond what was captured is of another connection: no window is so large (RFC 7323, 2.3).
+const WINDOW_MAX_BYTES: u64 = 1 << 30;
+/// Steps of an identification that counts: by a packet, or by those that a network card makes of one.
+const STEP_MAX: u16 = 4096;
 
 /// A segment that carries data.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +52,33 @@ pub struct Passed {
     pub in_need_pkts: u64,
     /// Filled a hole, and nothing told whether as first transmission.
     pub undecided_pkts: u64,
+    /// About so many were acknowledged and are not in the capture.
+    pub missed_pkts: u64,
+    /// Their bytes.
+    pub missed_bytes: u64,
+}
+
+/// How IPv4's identification goes from one segment of new data to the next.
+#[derive(Debug, Default)]
+struct Identifications {
+    last: Option<u16>,
+    steps: u64,
+    counting: u64,
+}
+
+impl Identifications {
+    fn new_data(&mut self, ip_id: Option<u16>) {
+        let Some(mine) = ip_id else { return };
+        if let Some(last) = self.last.replace(mine) {
+            self.steps += 1;
+            self.counting += u64::from((1..=STEP_MAX).contains(&mine.wrapping_sub(last)));
+        }
+    }
+
+    /// Some systems draw it at random (RFC 6864 allows it); nine of ten steps of one that counts are small.
+    fn is_counter(&self) -> bool {
+        self.counting * 10 >= self.steps * 9
+    }
 }
 
 /// Bytes that arrived, from the key of the map on.
@@ -85,6 +118,9 @@ pub struct Numbering {
     /// Arrivals that have left `waiting`.
     gone: u64,
     longest_bytes: u32,
+    /// Every byte below has been acknowledged.
+    acknowledged: u64,
+    identifications: Identifications,
     pub passed: Passed,
 }
 
@@ -96,6 +132,18 @@ impl Numbering {
         self.highest = self.resolved;
     }
 
+    /// Takes an acknowledgement of the other direction.
+    pub fn acknowledge(&mut self, seq: u32) {
+        if !self.begun {
+            return;
+        }
+        let distance = seq.wrapping_sub(self.highest as u32) as i32;
+        let position = self.highest.saturating_add_signed(distance.into());
+        if position <= self.highest + WINDOW_MAX_BYTES {
+            self.acknowledged = self.acknowledged.max(position);
+        }
+    }
+
     /// Takes a segment; `on_arrival(number, t_ns, len_bytes)` gets the arrivals whose numbers are known now.
     pub fn arrive(&mut self, segment: Segment, mut on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         if !self.begun {
@@ -105,6 +153,9 @@ impl Numbering {
         let distance = segment.seq.wrapping_sub(self.highest as u32) as i32;
         let begin = self.highest.saturating_add_signed(distance.into());
         let end = begin + u64::from(segment.len_bytes);
+        if begin >= self.highest {
+            self.identifications.new_data(segment.ip_id);
+        }
         if begin == self.resolved && self.above.is_empty() && self.waiting.is_empty() && end > begin {
             // In order and nothing is missing: nearly every segment of a bulk transfer.
             self.resolved = end;
@@ -144,6 +195,10 @@ impl Numbering {
         while !self.above.is_empty() {
             self.give_up_lowest_hole();
         }
+        // A FIN has a number of its own, which is no byte.
+        if self.begun && self.acknowledged > self.highest + 1 {
+            self.miss(self.acknowledged - self.highest);
+        }
         self.hand_out(&mut on_arrival);
     }
 
@@ -179,10 +234,12 @@ impl Numbering {
         let overtaker = self.above.range(end..).take(LOOK_MAX).find_map(|(_, unit)| unit.first);
         if let Some(overtaker) = overtaker {
             if let (Some(mine), Some(its)) = (segment.stamp, overtaker.stamp) {
-                return mine.wrapping_sub(its) as i32 <= 0;
+                if mine != its {
+                    return (mine.wrapping_sub(its) as i32) < 0;
+                }
             }
             if let (Some(mine), Some(its)) = (segment.ip_id, overtaker.ip_id) {
-                if mine != its {
+                if mine != its && self.identifications.is_counter() {
                     return (mine.wrapping_sub(its) as i16) < 0;
                 }
             }
@@ -204,10 +261,22 @@ impl Numbering {
 
     fn give_up_lowest_hole(&mut self) {
         if let Some((&begin, _)) = self.above.first_key_value() {
-            self.next_number += (begin - self.resolved).div_ceil(self.longest_bytes.max(1).into());
+            let arrived = self.acknowledged.clamp(self.resolved, begin);
+            self.miss(arrived - self.resolved);
+            self.next_number += self.packets_of(begin - arrived);
             self.resolved = begin;
             self.number_what_is_whole();
         }
+    }
+
+    fn miss(&mut self, bytes: u64) {
+        self.passed.missed_pkts += self.packets_of(bytes);
+        self.passed.missed_bytes += bytes;
+    }
+
+    /// How many packets so many bytes are at least.
+    fn packets_of(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.longest_bytes.max(1).into())
     }
 
     fn hand_out(&mut self, on_arrival: &mut impl FnMut(u64, Option<i64>, u32)) {
@@ -250,7 +319,7 @@ mod tests {
         let segments = sent.map(|(k, stamp)| segment(k, Some(stamp)));
         let (found, passed) = numbers(&segments);
         assert_eq!(found, [0, 2, 3, 1, 4, 6, 7, 8]);
-        assert_eq!(passed, Passed { repeated_pkts: 1, in_need_pkts: 1, undecided_pkts: 0 });
+        assert_eq!(passed, Passed { repeated_pkts: 1, in_need_pkts: 1, ..Passed::default() });
     }
 
     #[test]

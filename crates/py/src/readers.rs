@@ -67,7 +67,7 @@ pub struct Capture {
 
 #[pymethods]
 impl Capture {
-    /// `protocol`: icmp, tcp, rtp, udp, or None for the first two; `offset`, `size`, `big_endian` of udp.
+    /// `protocol`: icmp, icmp-reply, tcp, rtp, udp, or None for icmp and tcp; `offset`, `size`, `big_endian` of udp.
     #[new]
     #[pyo3(signature = (*, protocol=None, flow=None, offset=0, size=4, big_endian=true))]
     fn new(
@@ -80,6 +80,7 @@ impl Capture {
         let protocol = match protocol {
             None => None,
             Some("icmp") => Some(Protocol::Icmp),
+            Some("icmp-reply") => Some(Protocol::IcmpReply),
             Some("tcp") => Some(Protocol::Tcp),
             Some("rtp") => Some(Protocol::Rtp),
             Some("udp") if matches!(size, 2 | 4 | 8) => {
@@ -122,15 +123,45 @@ impl Capture {
         let all = PyDict::new(py);
         for (name, value) in [
             ("packets_pkts", counts.packets),
+            ("numbered_pkts", counts.numbered_pkts),
+            ("answer_pkts", counts.answer_pkts),
             ("udp_pkts", counts.udp_pkts),
             ("without_field_pkts", counts.without_field_pkts),
+            ("foreign_pkts", counts.foreign_pkts),
+            ("skipped_pkts", self.capture.skips().packets()),
             ("repeated_pkts", counts.repeated_pkts),
             ("in_need_pkts", counts.in_need_pkts),
             ("undecided_pkts", counts.undecided_pkts),
+            ("missed_pkts", counts.missed_pkts),
+            ("missed_bytes", counts.missed_bytes),
+            ("cut_pkts", counts.cut_pkts),
         ] {
             all.set_item(name, value)?;
         }
         Ok(all)
+    }
+
+    /// Packets that were not read: count and reason, the most frequent first.
+    fn skipped(&self) -> Vec<(u64, String)> {
+        self.capture.skips().listed()
+    }
+
+    /// Where the capture may have been made, and the evidence; None: no flow is measured.
+    fn place(&self) -> Option<(Vec<String>, Vec<String>)> {
+        let verdict = self.capture.place()?;
+        Some((verdict.places.iter().map(ToString::to_string).collect(), verdict.evidence))
+    }
+
+    /// Segments that are several: their number, bytes of the longest, bytes of one; None: nothing speaks for it.
+    fn merged(&self) -> Option<(u64, u32, Option<u32>)> {
+        let merged = self.capture.merged()?;
+        Some((merged.packets, merged.longest_bytes, merged.unit_bytes))
+    }
+
+    /// Link types that are read, for messages.
+    #[staticmethod]
+    fn known_link_types() -> &'static str {
+        arrivals::KNOWN_LINK_TYPES
     }
 }
 
@@ -138,6 +169,7 @@ fn flow_described<'py>(py: Python<'py>, flow: &Flow) -> PyResult<Bound<'py, PyDi
     let all = PyDict::new(py);
     let (name, id) = match flow.protocol {
         Protocol::Icmp => ("icmp", Some(flow.id)),
+        Protocol::IcmpReply => ("icmp-reply", Some(flow.id)),
         Protocol::Rtp => ("rtp", Some(flow.id)),
         Protocol::Tcp => ("tcp", None),
         Protocol::Udp(_) => ("udp", None),
@@ -148,6 +180,7 @@ fn flow_described<'py>(py: Python<'py>, flow: &Flow) -> PyResult<Bound<'py, PyDi
     all.set_item("source_port", flow.ports.map(|ports| ports.0))?;
     all.set_item("destination_port", flow.ports.map(|ports| ports.1))?;
     all.set_item("id", id)?;
+    all.set_item("inside", (!flow.via.is_none()).then(|| flow.via.to_string()))?;
     all.set_item("packets_pkts", flow.packets)?;
     all.set_item("payload_bytes", flow.payload_bytes)?;
     all.set_item("first_ns", flow.first_ns)?;

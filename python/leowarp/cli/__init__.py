@@ -30,7 +30,10 @@ def main() -> None:
     """
     from leowarp.cli.app import app
     from leowarp.cli.output import print_error, print_error_json
+    from leowarp.printable import accept_any_character
 
+    for stream in (sys.stdout, sys.stderr):
+        accept_any_character(stream)
     try:
         # A fixed name, so that messages read alike for `python -m leowarp` and for the script.
         app(prog_name="leowarp")

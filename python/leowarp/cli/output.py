@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from leowarp.errors import INTERRUPTED_EXIT_CODE, LeowarpError, kind_of
-from leowarp.printable import json_visible, one_line, visible
+from leowarp.printable import has_all, json_visible, one_line, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -109,7 +109,11 @@ def print_table(
 def print_json(value: Any) -> None:
     """One JSON value on stdout. NaN is written as null, as JSON knows none."""
     # allow_nan=False: Python would write NaN, which is no JSON (RFC 8259, 6).
-    print(json_visible(json.dumps(clean(value), indent=2, ensure_ascii=False, allow_nan=False)))
+    text = json.dumps(clean(value), indent=2, ensure_ascii=False, allow_nan=False)
+    # An encoding that lacks a character gets JSON's own escape: a substitute would be another value.
+    if not has_all(text, sys.stdout):
+        text = json.dumps(clean(value), indent=2, allow_nan=False)
+    print(json_visible(text))
 
 
 def say(text: object, *, end: str = "\n") -> None:

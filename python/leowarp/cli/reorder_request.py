@@ -35,6 +35,7 @@ class Protocol(StrEnum):
     """
 
     icmp = "icmp"
+    icmp_reply = "icmp-reply"
     tcp = "tcp"
     rtp = "rtp"
     udp = "udp"
@@ -143,7 +144,8 @@ class Request:
     protocol: Annotated[
         Protocol | None,
         typer.Option(
-            help="ICMP echo requests or TCP data are found; RTP and UDP must be named.", rich_help_panel=_CAPTURES
+            help="ICMP echo requests or TCP data are found; echo replies, RTP and UDP must be named.",
+            rich_help_panel=_CAPTURES,
         ),
     ] = None
     flow: Annotated[

@@ -16,7 +16,7 @@ from leowarp.printable import one_line
 from leowarp.status import is_terminal
 
 if TYPE_CHECKING:
-    from leowarp.reordering import Flow, Measured, Source
+    from leowarp.reordering import Flow, Measured, Skipped, Source
 
 
 def reorder(request: Request) -> None:
@@ -37,6 +37,7 @@ def reorder(request: Request) -> None:
         measured = reordering.measure_file(
             file, source=source, sent_pkts=request.sent, on_progress=shown, **request.settings().to_dict()
         )
+    _say_skipped(measured.skipped)
     for text in measured.notes:
         note(f"warning: {text}")
     drawn = [] if request.figures is None else _draw(measured, file, request.figures, formats)
@@ -57,13 +58,24 @@ def _facts(measured: Measured, file: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``flow`` is None of text and tables, ``capture`` of what is no capture.
+        ``flow`` is None of text and tables, ``capture`` and ``captured_at`` of what is no capture.
     """
     from dataclasses import asdict
 
     flow = None if measured.flow is None else asdict(measured.flow)
+    at = None if measured.captured_at is None else asdict(measured.captured_at)
     return {"file": file, "format": measured.format, "flow": flow, "capture": measured.counts or None,
+            "captured_at": at, "skipped": [asdict(skipped) for skipped in measured.skipped],
             "warnings": measured.notes}  # fmt: skip
+
+
+def _say_skipped(skipped: list[Skipped]) -> None:
+    """One line on stderr of what was not read, if anything was not."""
+    from leowarp import reordering
+    from leowarp.cli.output import note
+
+    if (line := reordering.skipped_line(skipped)) is not None:
+        note(line)
 
 
 def _print_flows(file: str, source: Source, as_json: bool) -> None:
@@ -79,19 +91,22 @@ def _print_flows(file: str, source: Source, as_json: bool) -> None:
     from leowarp import reordering
     from leowarp.cli.output import print_json, print_table
 
-    listed = reordering.flows(file, source=source)
+    found = reordering.survey(file, source=source)
+    listed = found.flows
+    _say_skipped(found.skipped)
     if as_json:
-        print_json({"file": file, "flows": [asdict(flow) for flow in listed]})
+        print_json({"file": file, "flows": [asdict(flow) for flow in listed], "capture": found.counts,
+                    "skipped": [asdict(skipped) for skipped in found.skipped]})  # fmt: skip
         return
     print_table(
         f"{_name(file)}, flows: {len(listed)}",
-        ("flow", "protocol", "from", "to", "id", "packets", "payload, bytes", "seconds"),
+        ("flow", "protocol", "from", "to", "id", "packets", "payload, bytes", "seconds", "inside"),
         [
             (flow.flow, flow.protocol, flow.source, flow.destination, flow.id, flow.packets_pkts, flow.payload_bytes,
-             _seconds(flow))
+             _seconds(flow), flow.inside)
             for flow in listed
         ],
-        text=("protocol", "from", "to"),
+        text=("protocol", "from", "to", "inside"),
     )  # fmt: skip
 
 
@@ -108,7 +123,10 @@ def _print_tables(measured: Measured, file: str) -> None:
 
     result = measured.reordering
     title = _name(file) if measured.flow is None else f"{file}, {_flow_text(measured.flow)}"
-    print_table(title, ("quantity", "value"), [(name, _text(value)) for name, value in _scalars(result.to_dict())])
+    rows = [(name, _text(value)) for name, value in _scalars(result.to_dict())]
+    if measured.captured_at is not None:
+        rows.insert(0, ("captured_at", measured.captured_at.text()))
+    print_table(title, ("quantity", "value"), rows)
     print_table(
         f"RD: share of packets by displacement (early negative, late positive), D_T = {result.density.threshold_pkts}",
         ("displacement", "packets", "share"),
@@ -204,7 +222,7 @@ def _name(file: str) -> str:
 
 def _flow_text(flow: Flow) -> str:
     """A flow in words: its number, ends and protocol."""
-    from leowarp.reordering.files import described
+    from leowarp.reordering.captures import described
 
     return f"flow {described(flow)}"
 

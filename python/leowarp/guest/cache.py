@@ -14,6 +14,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import time
@@ -79,6 +80,38 @@ def cache_place() -> Path:
             f"looking for a cache directory: no home directory is known ({error})",
             hint="set LEOWARP_CACHE to a directory that may be written",
         ) from error
+
+
+def demand_path_for_make(attempted: str) -> None:
+    """Refuses a cache in whose path make cannot build, before make says so in words of its own.
+
+    Parameters
+    ----------
+    attempted : str
+        What needs it: "building the guest kernel".
+
+    Raises
+    ------
+    HostError
+        If its path has a blank, or another character that make, kbuild's shell lines or gcc's options take for
+        something else (kernel: Makefile, "source directory cannot contain spaces or colons").
+    """
+    root = cache_root()
+    # kbuild resolves links, and a name is relative to where one stands.
+    paths = (os.path.abspath(root), os.path.realpath(root))
+    wrong = sorted(set(re.sub(r"[\w/.+@~-]", "", "".join(paths))))
+    if wrong:
+        shown = ", ".join(_CHARACTERS.get(char, repr(char)) for char in wrong)
+        variable = next((name for name in ("LEOWARP_CACHE", "XDG_CACHE_HOME") if os.environ.get(name)), "HOME")
+        raise HostError(
+            f"{attempted}: the path of the cache, {paths[0]} ({variable}), has {shown}, and make cannot build there",
+            hint="set LEOWARP_CACHE to a directory whose path has letters, digits and / . _ + @ ~ - alone: "
+            "export LEOWARP_CACHE=/var/tmp/leowarp",
+        )
+
+
+_CHARACTERS = {" ": "a blank", ":": "a colon", "'": "a quote", '"': "a double quote", "%": "a percent sign",
+               "$": "a dollar sign", "#": "a number sign"}  # fmt: skip
 
 
 def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:

@@ -7,7 +7,15 @@ from subprocess import PIPE
 import pytest
 
 from leowarp.errors import HostError
-from leowarp.guest.cache import built_earlier, cache_root, content_key, entry_faults, entry_or_build, faults
+from leowarp.guest.cache import (
+    built_earlier,
+    cache_root,
+    content_key,
+    demand_path_for_make,
+    entry_faults,
+    entry_or_build,
+    faults,
+)
 
 BUILD = """
 import os
@@ -208,3 +216,22 @@ def test_facts_of_an_entry_that_are_none_are_of_no_recipe(tmp_path, monkeypatch,
     (tmp_path / "kernel" / "key").mkdir(parents=True)
     (tmp_path / "kernel" / "key" / "kernel.json").write_text(text)
     assert built_earlier("kernel", "kernel.json", "0" * 64) is None
+
+
+@pytest.mark.parametrize("name", ["my cache", "a:b", "it's", "a$b", "50%", "a#b", "a,b"])
+def test_a_cache_in_whose_path_make_cannot_build_is_refused_with_the_reason(monkeypatch, tmp_path, name):
+    monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / name))
+    with pytest.raises(HostError, match="make cannot build there") as caught:
+        demand_path_for_make("compiling the module x.c")
+    assert "export LEOWARP_CACHE=" in caught.value.hint
+    # A link to it is resolved by kbuild.
+    (tmp_path / name).mkdir()
+    (tmp_path / "plain").symlink_to(tmp_path / name)
+    monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / "plain"))
+    with pytest.raises(HostError):
+        demand_path_for_make("compiling the module x.c")
+
+
+def test_letters_of_any_language_are_no_hindrance(monkeypatch, tmp_path):
+    monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / "größe-1.0_b+c"))
+    demand_path_for_make("compiling the module x.c")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leowarp.errors import HostError
+from leowarp.guest.cgroups import memory_left_bytes
 
 MIB = 1 << 20
 # The kernel program, its page tables and what execve may put between it and its heap (measured: up to 1 GiB).
@@ -138,7 +139,7 @@ def disk(directory: Path) -> Check:
 
 
 def available_memory_bytes() -> int:
-    """Memory that a new process may use: the host's MemAvailable or what is left in our cgroup, the smaller."""
+    """Memory that a new process may use: MemAvailable, or what our cgroup and its parents leave if that is less."""
     available = next(
         int(line.split()[1]) * 1024
         for line in Path("/proc/meminfo").read_text().splitlines()
@@ -146,14 +147,8 @@ def available_memory_bytes() -> int:
     )
     # In a container MemAvailable is that of the whole machine; the cgroup's limit is where the out-of-memory killer
     # comes.
-    limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
-    try:
-        text = limit.read_text().strip()
-        if text != "max":
-            available = min(available, int(text) - int(used.read_text()))
-    except FileNotFoundError:
-        pass  # no cgroup of version 2, or its root: no limit to respect
-    return available
+    left = memory_left_bytes()
+    return available if left is None else min(available, left)
 
 
 def memory(memory_bytes: int) -> Check:

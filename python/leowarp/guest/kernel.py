@@ -23,6 +23,7 @@ from leowarp.guest.cache import (
     cache_folder,
     cache_root,
     content_key,
+    demand_path_for_make,
     entry_or_build,
     faults,
     locked,
@@ -313,6 +314,7 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
     A kept tree makes the next build with another of our objects a matter of seconds, and modules are compiled against
     it. It lies in the cache, not in /tmp: it takes 0.7 GB (design/kernel-config.md), and a tmpfs is memory.
     """
+    demand_path_for_make("building the guest kernel")
     kept = cache_folder(f"{KIND}/tree-{key}")
     busy = kept / "busy"
     make_directory(kept.parent)

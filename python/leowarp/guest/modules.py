@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from leowarp.errors import HostError, ScenarioError
 from leowarp.guest import recipe
-from leowarp.guest.cache import content_key, entry_or_build, sha256_of_file
+from leowarp.guest.cache import content_key, demand_path_for_make, entry_or_build, sha256_of_file
 from leowarp.guest.host import apt
 from leowarp.guest.image import GuestImage
 from leowarp.guest.input import MODULES
@@ -91,6 +91,7 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
     }
 
     def make(entry: Path) -> None:
+        demand_path_for_make(f"compiling the module {source}")
         tree = _tree(archive, tree_sha256, on_message)
         on_message(f"compiling the module {source}")
         with tempfile.TemporaryDirectory(dir=entry) as scratch:

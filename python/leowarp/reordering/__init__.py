@@ -11,7 +11,8 @@ All of it is computed by the Rust crate `reorder` in one pass; arrays and files 
 thresholds bound.
 """
 
-from leowarp.reordering.files import Flow, Measured, Part, Reading, Source, flows, measure_file, reading
+from leowarp.reordering.arrivals import CapturedAt, Flow, Part, Reading, Skipped, Source, skipped_line
+from leowarp.reordering.files import Measured, Survey, flows, measure_file, reading, survey
 from leowarp.reordering.measures import (
     Meter,
     buffer_density,
@@ -30,6 +31,7 @@ from leowarp.reordering.settings import Settings
 
 __all__ = [
     "BufferDensity",
+    "CapturedAt",
     "Density",
     "Extents",
     "Flow",
@@ -42,7 +44,9 @@ __all__ = [
     "Reordering",
     "Runs",
     "Settings",
+    "Skipped",
     "Source",
+    "Survey",
     "buffer_density",
     "density",
     "entropy",
@@ -56,4 +60,6 @@ __all__ = [
     "ratio",
     "reading",
     "runs",
+    "skipped_line",
+    "survey",
 ]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -15,10 +15,12 @@ from leowarp.spelling import one_of
 
 FORMATS = ("text", "csv", "parquet", "pcap")
 """What a file may be (`Source.format`)."""
-PROTOCOLS = ("icmp", "tcp", "rtp", "udp")
+PROTOCOLS = ("icmp", "icmp-reply", "tcp", "rtp", "udp")
 """What may number the packets of a capture (`Source.protocol`)."""
 TIME_UNITS = ("s", "ms", "us", "ns")
 """Units that a column of times may have (`Source.time_unit`, or the end of its name)."""
+_PLACES = 3
+"""Sender, middle, receiver: if all are left, nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ class Source:
     header : bool
         Whether the first line of a CSV file names the columns.
     protocol : str, optional
-        One of `PROTOCOLS`: what numbers the packets of a capture. Without it ICMP echo requests and TCP are looked for.
+        One of `PROTOCOLS`: what numbers the packets of a capture. Without it ICMP echo requests and TCP are looked for;
+        echo replies only if they are named.
     flow : int, optional
         Which flow of a capture, counted from 0; needed if there are several.
     field_offset, field_size : int
@@ -122,6 +125,8 @@ class Flow:
         What is in the capture of it.
     first_ns, last_ns : int or None
         Times of its first and last packet, ns since 1970.
+    inside : str or None
+        The encapsulations around its packets: "PPPoE", "GRE, IP in IP"; None: none, or VLAN tags alone.
     """
 
     flow: int
@@ -133,6 +138,63 @@ class Flow:
     payload_bytes: int
     first_ns: int | None
     last_ns: int | None
+    inside: str | None = None
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Packets of a capture that were not read.
+
+    Attributes
+    ----------
+    packets_pkts : int
+        How many.
+    what : str
+        Why: "of ARP (ethertype 0x0806)", "cut to 34 bytes".
+    """
+
+    packets_pkts: int
+    what: str
+
+    def __str__(self) -> str:
+        """
+        >>> str(Skipped(1, "cut to 34 bytes")), str(Skipped(5, "of ARP (ethertype 0x0806)"))
+        ('1 packet cut to 34 bytes', '5 packets of ARP (ethertype 0x0806)')
+        """
+        return f"{self.packets_pkts} packet{'' if self.packets_pkts == 1 else 's'} {self.what}"
+
+
+def skipped_line(skipped: Sequence[Skipped]) -> str | None:
+    """All that was skipped, in one line; None if nothing was.
+
+    >>> skipped_line([Skipped(5, "of ARP (ethertype 0x0806)"), Skipped(1, "cut to 34 bytes")])
+    'skipped 5 packets of ARP (ethertype 0x0806), 1 packet cut to 34 bytes'
+    """
+    return f"skipped {', '.join(map(str, skipped))}" if skipped else None
+
+
+@dataclass(frozen=True)
+class CapturedAt:
+    """Where a capture was made, seen from the flow that is measured.
+
+    Attributes
+    ----------
+    places : tuple of str
+        "sender", "middle", "receiver": those that nothing speaks against. None of them: the evidence is contradictory.
+    evidence : str
+        What speaks against the others; empty if all three are left.
+    """
+
+    places: tuple[str, ...]
+    evidence: str
+
+    def text(self) -> str | None:
+        """The places in words; None if they are not known.
+
+        >>> CapturedAt(("sender", "middle"), "").text(), CapturedAt(("sender", "middle", "receiver"), "").text()
+        ('sender or middle', None)
+        """
+        return " or ".join(self.places) if 0 < len(self.places) < _PLACES else None
 
 
 @dataclass
@@ -153,6 +215,10 @@ class Reading:
         Of a capture.
     counts : dict
         What else was in a capture.
+    skipped : list of Skipped
+        Packets of a capture that were not read, the most frequent reason first.
+    captured_at : CapturedAt or None
+        Of a capture's measured flow.
     notes : list of str
         What to look at before the result is trusted.
     """
@@ -163,6 +229,8 @@ class Reading:
     done_ratio: float | None = None
     flows: list[Flow] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
+    skipped: list[Skipped] = field(default_factory=list)
+    captured_at: CapturedAt | None = None
     notes: list[str] = field(default_factory=list)
 
     # Once: the parts are read from a stream, which a pipe cannot begin again.

@@ -13,7 +13,17 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from leowarp.errors import HostError, ScenarioError, TraceError
-from leowarp.reordering.arrivals import Flow, Part, Reading, Source, first_bytes, total_bytes
+from leowarp.reordering import captures
+from leowarp.reordering.arrivals import (
+    CapturedAt,
+    Flow,
+    Part,
+    Reading,
+    Skipped,
+    Source,
+    first_bytes,
+    total_bytes,
+)
 from leowarp.reordering.measures import Meter
 from leowarp.reordering.native import native
 from leowarp.reordering.results import Reordering
@@ -62,6 +72,25 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
         yield Reading(name, kind, lambda this: parts(this, stream, source))
 
 
+@dataclass(frozen=True)
+class Survey:
+    """What a capture holds.
+
+    Attributes
+    ----------
+    flows : list of Flow
+        In order of their first packets.
+    counts : dict of str to int
+        What else was in it.
+    skipped : list of Skipped
+        Packets that were not read, and why.
+    """
+
+    flows: list[Flow]
+    counts: dict[str, int]
+    skipped: list[Skipped]
+
+
 @dataclass(frozen=True, eq=False)
 class Measured:
     """What a file's sequence is, and what the file told beside it.
@@ -78,6 +107,10 @@ class Measured:
         What else was in a capture.
     notes : list of str
         What to look at before the result is trusted.
+    skipped : list of Skipped
+        Packets of a capture that were not read, and why.
+    captured_at : CapturedAt or None
+        Where a capture was made, seen from its flow.
     """
 
     reordering: Reordering
@@ -85,6 +118,8 @@ class Measured:
     flow: Flow | None
     counts: dict[str, int]
     notes: list[str]
+    skipped: list[Skipped]
+    captured_at: CapturedAt | None
 
 
 def measure_file(
@@ -143,7 +178,7 @@ def measure_file(
             f"{beyond} packets are displaced by more than {result.density.threshold_pkts}: RD, MD and entropy take "
             "them for lost, and those around them for packets in order (--threshold)"
         )
-    return Measured(result, file.format, chosen, file.counts, file.notes)
+    return Measured(result, file.format, chosen, file.counts, file.notes, file.skipped, file.captured_at)
 
 
 def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
@@ -154,6 +189,17 @@ def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
     ScenarioError, TraceError
         If there is no such file, it is no capture, or it is damaged.
     """
+    return survey(path, source=source).flows
+
+
+def survey(path: Path | str, *, source: Source | None = None) -> Survey:
+    """What a capture holds: its flows, and what was not read; the whole file is read and nothing is measured.
+
+    Raises
+    ------
+    ScenarioError, TraceError
+        As `flows`.
+    """
     source = source or Source()
     # Opened once: what a pipe has given does not come again.
     with _opened(path) as stream:
@@ -162,13 +208,9 @@ def flows(path: Path | str, *, source: Source | None = None) -> list[Flow]:
         if kind != "pcap":
             raise ScenarioError(f"{name} is read as {kind}, which has no flows: only captures have")
         file = Reading(name, kind, lambda this: iter(()))
-        # No flow has this number, so none is measured.
-        capture = _capture_reader(source, _FLOW_OF_NONE)
         with _refused(file):
-            for chunk in _chunks(file, stream):
-                capture.feed(chunk)
-            capture.finish()
-    return [_flow(number, flow) for number, flow in enumerate(capture.flows())]
+            captures.survey(file, _chunks(file, stream), source)
+    return Survey(file.flows, file.counts, file.skipped)
 
 
 def _name(path: Path | str) -> str:
@@ -242,96 +284,16 @@ def _text(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> 
 
 
 def _capture(this: Reading, stream: BinaryIO, source: Source, bits: int | None) -> Iterator[Part]:
-    capture = _capture_reader(source, source.flow)
+    """The arrivals of one flow; widths are the protocols' own."""
     with _refused(this):
-        for chunk in _chunks(this, stream):
-            part = _part(capture.feed(chunk))
-            # While there is one flow it may be the only one; a second makes the file ambiguous, and what was measured
-            # until then is given up with the error below.
-            if source.flow is not None or capture.flow_count() < 2:
-                yield part
-        last = _part(capture.finish())
-    this.flows = [_flow(number, flow) for number, flow in enumerate(capture.flows())]
-    this.counts = capture.counts()
-    if source.flow is None and len(this.flows) > 1:
-        raise ScenarioError(
-            f"{this.name} holds {len(this.flows)} flows: {'; '.join(map(described, this.flows[:_FLOWS_SHOWN]))}"
-            + ("; ..." if len(this.flows) > _FLOWS_SHOWN else ""),
-            hint="choose one by its number: --flow 0; all of them: --flows",
-        )
-    if source.flow is not None and source.flow >= len(this.flows):
-        raise ScenarioError(
-            f"{this.name} has no flow {source.flow}: it holds {len(this.flows)} (0 is the first)",
-            hint="leowarp reorder FILE --flows",
-        )
-    if this.counts["undecided_pkts"]:
-        this.notes.append(
-            f"{this.counts['undecided_pkts']} segments filled a hole, and neither timestamps nor IP identifications "
-            "tell whether they were overtaken or sent again: they are taken for overtaken"
-        )
-    yield last
-
-
-def _capture_reader(source: Source, flow: int | None) -> Any:
-    return native.Capture(
-        protocol=source.protocol,
-        flow=flow,
-        offset=source.field_offset or 0,
-        size=source.field_size,
-        big_endian=source.field_order == "big",
-    )
-
-
-def described(flow: Flow) -> str:
-    """One line: number, protocol, ends, packets.
-
-    Examples
-    --------
-    >>> described(Flow(0, "icmp", "10.0.0.1", "10.0.0.2", 7, 100, 5600, None, None))
-    '0: icmp 10.0.0.1 > 10.0.0.2 id 7, 100 packets'
-    """
-    identity = "" if flow.id is None else f" id {flow.id}"
-    ends = f"{flow.source} > {flow.destination}"
-    return f"{flow.flow}: {flow.protocol} {ends}{identity}, {flow.packets_pkts} packets"
-
-
-def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
-    """Columns as the crate gives them: bytes in this machine's order, viewed and not copied."""
-    seq, t_ns, len_bytes = columns
-    # pcapng's simple packet blocks have no times; then the column is shorter, and none of it can be told apart.
-    numbers, instants = np.frombuffer(seq, dtype=np.uint64), np.frombuffer(t_ns, dtype=np.int64)
-    return Part(numbers, instants if len(instants) == len(numbers) else None, np.frombuffer(len_bytes, dtype=np.uint32))
-
-
-def _flow(number: int, flow: dict[str, Any]) -> Flow:
-    # ICMP has no ports; there `id` tells apart two pings between the same two hosts.
-    ends = []
-    for end in ("source", "destination"):
-        address, port = flow[end], flow.pop(f"{end}_port")
-        # An IPv6 address has colons of its own (RFC 3986, 3.2.2).
-        bracketed = f"[{address}]" if ":" in address else address
-        ends.append(address if port is None else f"{bracketed}:{port}")
-    return Flow(flow=number, **{**flow, "source": ends[0], "destination": ends[1]})
+        yield from captures.parts(this, _chunks(this, stream), source)
 
 
 def _what_is_there(file: Reading) -> str:
     """What to try with a file in which nothing was numbered, by what else is in it."""
-    if file.format != "pcap":
-        return "a sequence number a line, or a column of them"
-    if file.counts["udp_pkts"]:
-        return (
-            f"it holds {file.counts['udp_pkts']} UDP packets: --protocol rtp, or --protocol udp --field-offset BYTES "
-            "with the place of the sequence number"
-        )
-    if file.counts["without_field_pkts"]:
-        return f"{file.counts['without_field_pkts']} UDP packets are too short for the field, or no RTP"
-    return f"of its {file.counts['packets_pkts']} packets none is numbered: no ICMP echo request, no TCP data"
+    return captures.what_is_there(file) if file.format == "pcap" else "a sequence number a line, or a column of them"
 
 
-_FLOWS_SHOWN = 10
-"""Flows that an error message lists."""
-_FLOW_OF_NONE = 2**32
-"""A number that no flow of a capture has."""
 # pcapng's section header; pcap in either byte order, of microseconds (a1b2c3d4) and of nanoseconds (a1b23c4d).
 _CAPTURES = (b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d")
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pcap": "pcap", ".pcapng": "pcap", ".cap": "pcap"}

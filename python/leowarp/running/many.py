@@ -7,7 +7,6 @@ module is needed.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Any, Literal
 
 from leowarp.errors import GuestError, LeowarpError, ScenarioError, decode_error
 from leowarp.guest import guest_image
+from leowarp.guest.cgroups import usable_cores
 from leowarp.progress import OnProgress, Progress, building, shown
 from leowarp.result import Run
 from leowarp.running.whole_run import WholeRun
@@ -116,7 +116,7 @@ def _made(
     # In order, so that with equal runs results appear from the first on.
     waiting = deque(tasks)
     # By affinity, not `os.cpu_count()`: a container or a batch system may allow fewer.
-    count = max(1, min(at_once or len(os.sched_getaffinity(0)), len(tasks)))
+    count = max(1, min(at_once or usable_cores(), len(tasks)))
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch, shown(progress) as show:
 
         def on_progress(number: int, told: Mapping[str, Any]) -> None:

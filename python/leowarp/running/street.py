@@ -74,6 +74,7 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
     """
     # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
     from leowarp import ephemeris, media, timeline
+    from leowarp.running import netem_limit
 
     # Once for both: routes and timeline have to see the same sky.
     sky = ephemeris.ephemeris_of(plan)
@@ -84,7 +85,8 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
     events = media.timeline_of(plan, sky, ways)
     if directory is not None:
         timeline.write_table(events, directory / TIMELINE)
-    return Prepared(ways.table, events, [*ways.warnings, *timeline.warnings_of(events)])
+    warnings = [*ways.warnings, *timeline.warnings_of(events), *netem_limit.warnings_of(plan, events)]
+    return Prepared(ways.table, events, warnings)
 
 
 def judged(plan: Plan, tables: Tables, given: Prepared, made: GuestResult, kernel_facts: Mapping[str, Any]) -> Judged:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 
 from leowarp.errors import LeowarpError, ScenarioError, decode_error
 from leowarp.guest import Declared, mistakes, trust
+from leowarp.guest.cgroups import usable_cores
 from leowarp.progress import building, shown
 from leowarp.running.workers import LocalWorkers
 from leowarp.study.sweep import disk
@@ -354,7 +354,7 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
         scratch.mkdir()
     return LocalWorkers(
         # sched_getaffinity, not os.cpu_count: under Slurm or taskset a process may use fewer cores than there are.
-        min(options.at_once or len(os.sched_getaffinity(0)), missing),
+        min(options.at_once or usable_cores(), missing),
         scratch.resolve(),
         "a worker of the study",
     )

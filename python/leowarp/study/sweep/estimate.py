@@ -9,11 +9,11 @@ the study's runs that are there; without any they are a guess from packets and h
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from leowarp.guest.cgroups import usable_cores
 from leowarp.media import planned
 from leowarp.progress import clock
 from leowarp.scenario import Plan
@@ -64,7 +64,7 @@ def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     left = len(runs) - made
     cpu_s, measured = _cpu_s(costs_s, runs)
     # A run of one guest keeps one core busy (virtual time with one processor), so runs scale with cores.
-    cores = len(os.sched_getaffinity(0))
+    cores = usable_cores()
     how = "as measured so far" if measured else "a rough guess"
     return {
         "study": file.name,

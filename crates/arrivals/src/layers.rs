@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What readers of headers pass to each other: parts of a frame, the layer that comes next, a datagram.
+
+use crate::skips::Reason;
+use crate::via::Via;
+use std::net::IpAddr;
+
+/// Protocol numbers of IP (IANA, "Protocol Numbers").
+pub const ICMP: u8 = 1;
+pub const TCP: u8 = 6;
+pub const UDP: u8 = 17;
+pub const ICMPV6: u8 = 58;
+
+/// What an IP packet carries: the whole of it, or its first fragment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Datagram<'a> {
+    pub protocol: u8,
+    pub source: IpAddr,
+    pub destination: IpAddr,
+    /// IPv4's identification.
+    pub ip_id: Option<u16>,
+    /// Time to live, or hop limit.
+    pub hops: u8,
+    /// The encapsulations around it.
+    pub via: Via,
+    /// As much as was captured, without the link layer's padding.
+    pub payload: &'a [u8],
+    /// As long as IP says.
+    pub payload_bytes: u32,
+}
+
+/// A part of a frame.
+#[derive(Debug, Clone, Copy)]
+pub struct Slice<'a> {
+    /// As much as was captured.
+    pub bytes: &'a [u8],
+    /// As long as it was on the wire, padding included.
+    pub wire_bytes: u32,
+}
+
+impl<'a> Slice<'a> {
+    /// What follows `at` bytes.
+    pub fn from(&self, at: usize) -> Found<Slice<'a>> {
+        let bytes = self.bytes.get(at..).ok_or(Stop::Ended)?;
+        Ok(Slice { bytes, wire_bytes: self.wire_bytes.saturating_sub(at as u32) })
+    }
+
+    /// The first `length` bytes of the wire.
+    pub fn to(&self, length: u32) -> Slice<'a> {
+        let wire_bytes = self.wire_bytes.min(length);
+        Slice { bytes: &self.bytes[..self.bytes.len().min(wire_bytes as usize)], wire_bytes }
+    }
+
+    pub fn byte(&self, at: usize) -> Found<u8> {
+        self.bytes.get(at).copied().ok_or(Stop::Ended)
+    }
+
+    pub fn half(&self, at: usize) -> Found<u16> {
+        half(self.bytes, at).ok_or(Stop::Ended)
+    }
+}
+
+/// What a header says comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    Ethernet,
+    /// Of this ethertype.
+    Type(u16),
+    Ppp,
+    Mpls,
+    /// IP of either version.
+    Ip,
+}
+
+/// Why nothing was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The bytes end inside a header.
+    Ended,
+    For(Reason),
+}
+
+/// Result of everything that reads a header.
+pub type Found<T> = Result<T, Stop>;
+
+/// The 16 bits at a place, in the order of the network; none = the bytes end before.
+pub fn half(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+/// The 32 bits at a place, likewise.
+pub fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The flow that is measured: its sequence, and what its packets and their answers tell beside it.
+
+use crate::ends::{measures_replies, reverse, Ends};
+use crate::fields::{Number, Numbered, Protocol};
+use crate::merged::{Lengths, Merged};
+use crate::place::{Verdict, Watch};
+use crate::tcp::{Numbering, Passed};
+use reorder::Unwrap;
+
+#[derive(Debug)]
+enum Sequence {
+    Field(Option<Unwrap>),
+    Tcp(Box<Numbering>),
+}
+
+/// The measured flow.
+#[derive(Debug)]
+pub struct Measured {
+    protocol: Protocol,
+    /// The direction of its packets.
+    way: usize,
+    /// Its packets begin here, by the SYN, the first segment and what the other end acknowledged.
+    sequence: Sequence,
+    watch: Watch,
+    lengths: Lengths,
+    /// Another connection has begun between the same ports: what comes now answers that one.
+    is_over: bool,
+}
+
+/// The first byte after a SYN: behind its data (RFC 7413), as far as they were accepted.
+fn first_byte(seq: u32, syn_bytes: u32, first_seq: u32, acknowledged: Option<u32>) -> u32 {
+    let said = acknowledged.map(|acknowledged| acknowledged.wrapping_sub(seq) as i32).filter(|&beyond| beyond >= 0);
+    let accepted = match said {
+        Some(beyond) => (beyond as u32).min(syn_bytes),
+        // The answer is not in the capture. Data that were refused are sent again first.
+        None if first_seq.wrapping_sub(seq) as i32 >= syn_bytes as i32 => syn_bytes,
+        None => 0,
+    };
+    seq.wrapping_add(accepted)
+}
+
+impl Measured {
+    /// The flow that a packet begins; `syn`: first byte and length of the data of its SYN.
+    pub fn new(packet: &Numbered, syn: Option<(u32, u32)>, way: usize, ends: &Ends) -> Self {
+        let sequence = match packet.number {
+            // 2, 4 or 8 bytes: all of them widths that can be unwrapped.
+            Number::Field { bits, .. } => Sequence::Field(Unwrap::new(bits)),
+            Number::Segment(segment) => {
+                let mut numbering = Numbering::default();
+                let acknowledged = ends.way(reverse(way)).acknowledged;
+                let first = syn.map_or(segment.seq, |(seq, bytes)| first_byte(seq, bytes, segment.seq, acknowledged));
+                numbering.begin(first);
+                if let Some(acknowledged) = acknowledged {
+                    numbering.acknowledge(acknowledged);
+                }
+                Sequence::Tcp(Box::new(numbering))
+            }
+            _ => Sequence::Field(None),
+        };
+        let (watch, lengths) = (Watch::default(), Lengths::default());
+        Measured { protocol: packet.key.protocol, way, sequence, watch, lengths, is_over: false }
+    }
+
+    /// A packet of the flow.
+    pub fn packet(&mut self, packet: &Numbered, t_ns: Option<i64>, mut on_arrival: impl FnMut(u64, Option<i64>, u32)) {
+        match (&mut self.sequence, packet.number) {
+            (Sequence::Field(Some(unwrap)), Number::Field { value, .. }) => {
+                on_arrival(unwrap.number(value), t_ns, packet.len_bytes);
+            }
+            (Sequence::Tcp(numbering), Number::Segment(segment)) => {
+                self.lengths.count(segment.len_bytes);
+                numbering.arrive(segment, on_arrival);
+            }
+            _ => {}
+        }
+    }
+
+    /// Any packet between the flow's ends, its own ones included.
+    pub fn hear(&mut self, packet: &Numbered, way: usize, t_ns: Option<i64>) {
+        if self.is_over || (way != self.way && way != reverse(self.way)) {
+            return;
+        }
+        if way != self.way {
+            if let (Sequence::Tcp(numbering), Some(ack)) = (&mut self.sequence, packet.ack) {
+                numbering.acknowledge(ack.seq);
+            }
+        }
+        let Some(t_ns) = t_ns else { return };
+        let echo = packet.ack.and_then(|ack| ack.echo);
+        match packet.number {
+            Number::Segment(segment) if way == self.way => {
+                self.watch.segment(Some(segment.seq.wrapping_add(segment.len_bytes)), echo, t_ns);
+            }
+            Number::Bare if way == self.way => self.watch.segment(None, echo, t_ns),
+            Number::Segment(_) | Number::Bare => {
+                if let Some(ack) = packet.ack {
+                    self.watch.ack(ack, t_ns);
+                }
+            }
+            Number::Field { value, .. } => self.echo(packet.key.protocol, value as u16, t_ns),
+            Number::Answer(value) => self.echo(packet.key.protocol, value, t_ns),
+            Number::Begin(_) => {}
+        }
+    }
+
+    fn echo(&mut self, kind: Protocol, number: u16, t_ns: i64) {
+        match kind {
+            Protocol::Icmp => self.watch.request(number, t_ns),
+            Protocol::IcmpReply => self.watch.reply(number, t_ns, measures_replies(self.protocol)),
+            _ => {}
+        }
+    }
+
+    /// A connection begins between the ends of a direction.
+    pub fn another_begins(&mut self, way: usize) {
+        self.is_over |= way == self.way || way == reverse(self.way);
+    }
+
+    /// Hands out what still waits.
+    pub fn finish(&mut self, on_arrival: impl FnMut(u64, Option<i64>, u32)) {
+        if let Sequence::Tcp(numbering) = &mut self.sequence {
+            numbering.finish(on_arrival);
+        }
+    }
+
+    /// What of TCP's segments gave no arrival.
+    pub fn passed(&self) -> Passed {
+        match &self.sequence {
+            Sequence::Tcp(numbering) => numbering.passed,
+            Sequence::Field(_) => Passed::default(),
+        }
+    }
+
+    /// Segments that are several.
+    pub fn merged(&self, ends: &Ends) -> Option<Merged> {
+        self.lengths.merged(ends.way(reverse(self.way)).mss_bytes)
+    }
+
+    /// Where the capture was made.
+    pub fn place(&self, ends: &Ends) -> Verdict {
+        let (forward, back) = (&ends.way(self.way).facts, &ends.way(reverse(self.way)).facts);
+        self.watch.verdict(forward, back, measures_replies(self.protocol))
+    }
+}

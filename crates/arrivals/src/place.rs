@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where a capture was made: at the flow's sender, at its receiver, or between them.
+//!
+//! Each kind of evidence rules places out; what is left is the answer, and none if nothing is left.
+//!
+//! - The link layer may say that packets left or entered this machine.
+//! - A time to live that no router has lowered (64, 128, 255) is that of the sender's own network. It tells only if that
+//!   of the other direction was lowered, or both were.
+//! - The receiver answers at once, and the sender reacts to an answer at once: of the round trip, the part towards the
+//!   receiver is the shortest time from a packet to its acknowledgement or reply, the part towards the sender the shortest
+//!   from an acknowledgement to the first packet that echoes its timestamp (RFC 7323), or that follows in the handshake.
+//! - Echo requests out of order are not at their sender; replies out of order, to requests in order, not at theirs.
+
+use crate::fields::Ack;
+use crate::link::Direction;
+use std::fmt;
+
+/// A part of the round trip below a tenth of it is none.
+const NOTHING_DIVISOR: i64 = 10;
+/// Times below are those of one machine's software: no part of a path can be told from them.
+const TRIP_LEAST_NS: i64 = 50_000;
+/// No machine takes so long to answer.
+const ANSWER_MAX_NS: i64 = 2_000_000;
+/// Acknowledgements close behind segments, three of four, are believed from so many on.
+const ACKS_LEAST: u64 = 8;
+/// What systems begin with: Linux and macOS, Windows, network equipment.
+const FRESH_HOPS: [u8; 3] = [64, 128, 255];
+const ECHOES: usize = 4096;
+
+/// A place on a flow's path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Where its packets were sent.
+    Sender,
+    /// Between.
+    Middle,
+    /// Where they were received.
+    Receiver,
+}
+
+/// Where a capture may have been made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// All that nothing speaks against; empty if evidence contradicts itself.
+    pub places: Vec<Place>,
+    /// What speaks against the others.
+    pub evidence: Vec<String>,
+}
+
+/// What is known of one direction between two ends.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Facts {
+    hops: Option<(u8, u8)>,
+    is_in: bool,
+    is_past: bool,
+    is_out: bool,
+    /// Of its last SYN, and whether that acknowledged another.
+    syn: Option<(i64, bool)>,
+    /// Of what came first after the SYN.
+    after_syn_ns: Option<i64>,
+}
+
+impl Facts {
+    pub fn packet(&mut self, hops: u8, direction: Option<Direction>) {
+        let (least, most) = self.hops.unwrap_or((hops, hops));
+        self.hops = Some((least.min(hops), most.max(hops)));
+        match direction {
+            Some(Direction::In) => self.is_in = true,
+            Some(Direction::Past) => self.is_past = true,
+            Some(Direction::Out) => self.is_out = true,
+            None => {}
+        }
+    }
+
+    pub fn syn(&mut self, t_ns: Option<i64>, acknowledges: bool) {
+        self.syn = t_ns.map(|t_ns| (t_ns, acknowledges));
+        self.after_syn_ns = None;
+    }
+
+    pub fn after_syn(&mut self, t_ns: Option<i64>) {
+        if self.after_syn_ns.is_none() {
+            self.after_syn_ns = t_ns;
+        }
+    }
+
+    fn is_fresh(&self) -> Option<bool> {
+        self.hops.map(|(least, most)| least == most && FRESH_HOPS.contains(&least))
+    }
+}
+
+/// The timing of a flow and its answers.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// The shortest part of the round trip towards the receiver, and towards the sender.
+    ahead_ns: Option<i64>,
+    behind_ns: Option<i64>,
+    highest: Option<u32>,
+    /// The end of a segment and its time, until it is acknowledged.
+    probe: Option<(u32, i64)>,
+    last_stamp: Option<u32>,
+    /// A timestamp of the receiver's, and its time, until it is echoed.
+    stamped: Option<(u32, i64)>,
+    last_forward_ns: Option<i64>,
+    /// Time of an acknowledgement, and how long after a segment it came.
+    answered: Option<(i64, i64)>,
+    last_ack: Option<u32>,
+    acks: u64,
+    close_acks: u64,
+    /// Numbers and times of the last echo requests.
+    requests: Vec<Option<(u16, i64)>>,
+    last_request: Option<u16>,
+    last_reply: Option<u16>,
+    is_request_late: bool,
+    is_reply_late: bool,
+}
+
+fn least(known: &mut Option<i64>, found: i64) {
+    if found >= 0 {
+        *known = Some(known.map_or(found, |known| known.min(found)));
+    }
+}
+
+impl Watch {
+    /// A segment of the flow, `end` behind its last byte.
+    pub fn segment(&mut self, end: Option<u32>, echo: Option<u32>, t_ns: i64) {
+        if let (Some((stamp, since)), Some(echo)) = (self.stamped, echo) {
+            if echo.wrapping_sub(stamp) as i32 >= 0 {
+                least(&mut self.behind_ns, t_ns - since);
+                self.stamped = None;
+            }
+        }
+        let Some(end) = end else { return };
+        if let Some((at, behind)) = self.answered.take() {
+            self.acks += 1;
+            self.close_acks += u64::from(behind.saturating_mul(5) <= t_ns - at);
+        }
+        self.last_forward_ns = Some(t_ns);
+        if self.highest.is_none_or(|highest| end.wrapping_sub(highest) as i32 > 0) {
+            self.highest = Some(end);
+            self.probe.get_or_insert((end, t_ns));
+        }
+    }
+
+    /// An acknowledgement of the other direction.
+    pub fn ack(&mut self, ack: Ack, t_ns: i64) {
+        if let Some((end, since)) = self.probe {
+            if ack.seq.wrapping_sub(end) as i32 >= 0 {
+                least(&mut self.ahead_ns, t_ns - since);
+                self.probe = None;
+            }
+        }
+        let is_new = self.last_ack.is_none_or(|last| ack.seq.wrapping_sub(last) as i32 > 0);
+        if is_new {
+            self.last_ack = Some(ack.seq);
+            if let (Some(since), None) = (self.last_forward_ns, self.answered) {
+                self.answered = Some((t_ns, t_ns - since));
+            }
+        }
+        // Only the first packet with a timestamp tells when the sender got it.
+        if let Some(stamp) = ack.stamp {
+            if self.last_stamp.is_some_and(|last| last != stamp) && self.stamped.is_none() {
+                self.stamped = Some((stamp, t_ns));
+            }
+            self.last_stamp = Some(stamp);
+        }
+    }
+
+    /// An echo request, of the flow or answered by it.
+    pub fn request(&mut self, number: u16, t_ns: i64) {
+        self.is_request_late |= is_late(&mut self.last_request, number);
+        self.requests.resize(ECHOES, None);
+        self.requests[usize::from(number) % ECHOES] = Some((number, t_ns));
+    }
+
+    /// Its reply. `measured`: the replies are the flow.
+    pub fn reply(&mut self, number: u16, t_ns: i64, measured: bool) {
+        let asked = self.requests.get_mut(usize::from(number) % ECHOES).and_then(Option::take);
+        let Some((_, since)) = asked.filter(|&(asked, _)| asked == number) else { return };
+        self.is_reply_late |= is_late(&mut self.last_reply, number);
+        least(if measured { &mut self.behind_ns } else { &mut self.ahead_ns }, t_ns - since);
+    }
+
+    /// The verdict, with what is known of both directions.
+    pub fn verdict(&self, forward: &Facts, reverse: &Facts, replies_measured: bool) -> Verdict {
+        let mut verdict = Verdict { places: vec![Place::Sender, Place::Middle, Place::Receiver], evidence: Vec::new() };
+        self.by_link(forward, &mut verdict);
+        self.by_hops(forward, reverse, &mut verdict);
+        self.by_time(forward, reverse, &mut verdict);
+        self.by_order(replies_measured, &mut verdict);
+        verdict
+    }
+
+    fn by_link(&self, forward: &Facts, verdict: &mut Verdict) {
+        match (forward.is_in, forward.is_past, forward.is_out) {
+            (false, false, false) => {}
+            (false, false, true) => verdict.rule_out(&[Place::Receiver], "its packets left this machine".into()),
+            (true, false, false) => verdict.rule_out(&[Place::Sender], "its packets came to this machine".into()),
+            _ => verdict.leave(Place::Middle, "its packets were on their way between other machines".into()),
+        }
+    }
+
+    fn by_hops(&self, forward: &Facts, reverse: &Facts, verdict: &mut Verdict) {
+        let told = |name: &str, facts: &Facts| {
+            let (least, most) = facts.hops.unwrap_or_default();
+            format!(
+                "time to live of its {name}: {least}{}",
+                if most > least { format!(" to {most}") } else { String::new() }
+            )
+        };
+        let both = || format!("{}, {}", told("packets", forward), told("answers", reverse));
+        match (forward.is_fresh(), reverse.is_fresh()) {
+            (Some(true), Some(false)) => verdict.leave(Place::Sender, both()),
+            (Some(false), Some(true)) => verdict.leave(Place::Receiver, both()),
+            (Some(false), Some(false)) => verdict.leave(Place::Middle, both()),
+            (Some(false), None) => verdict.rule_out(&[Place::Sender], told("packets", forward)),
+            _ => {}
+        }
+    }
+
+    fn by_time(&self, forward: &Facts, reverse: &Facts, verdict: &mut Verdict) {
+        let (mut ahead, mut behind) = (self.ahead_ns, self.behind_ns);
+        if let (Some((mine, answers)), Some((its, _))) = (forward.syn, reverse.syn) {
+            let then = if answers { reverse.after_syn_ns } else { forward.after_syn_ns };
+            let (first, second) = if answers { (&mut behind, &mut ahead) } else { (&mut ahead, &mut behind) };
+            least(first, if answers { mine - its } else { its - mine });
+            if let Some(then) = then {
+                least(second, then - mine.max(its));
+            }
+        }
+        let ms = |ns: i64| format!("{} ms", (ns / 1000) as f64 / 1e3);
+        let after = |ahead: i64| format!("answers come {} behind its packets", ms(ahead));
+        match (ahead, behind) {
+            (Some(ahead), Some(behind)) if ahead + behind >= TRIP_LEAST_NS => {
+                let place = match (ahead + behind) / NOTHING_DIVISOR {
+                    nothing if ahead <= nothing => Place::Receiver,
+                    nothing if behind <= nothing => Place::Sender,
+                    _ => Place::Middle,
+                };
+                verdict.leave(place, format!("{}, its packets {} behind answers", after(ahead), ms(behind)));
+            }
+            (Some(ahead), None) if ahead >= ANSWER_MAX_NS => verdict.rule_out(&[Place::Receiver], after(ahead)),
+            (Some(ahead), None)
+                if ahead < ANSWER_MAX_NS / 2 && self.acks >= ACKS_LEAST && self.close_acks * 4 >= self.acks * 3 =>
+            {
+                verdict.leave(Place::Receiver, after(ahead));
+            }
+            (None, Some(behind)) if behind >= ANSWER_MAX_NS => {
+                verdict.rule_out(&[Place::Sender], format!("its packets come {} behind what they answer", ms(behind)));
+            }
+            _ => {}
+        }
+    }
+
+    fn by_order(&self, replies_measured: bool, verdict: &mut Verdict) {
+        let (asks, answers) =
+            if replies_measured { (Place::Receiver, Place::Sender) } else { (Place::Sender, Place::Receiver) };
+        if self.is_request_late {
+            verdict.rule_out(&[asks], "requests are out of order".into());
+        } else if self.is_reply_late {
+            verdict.rule_out(&[answers], "replies are out of order, requests are not".into());
+        }
+    }
+}
+
+impl Verdict {
+    fn rule_out(&mut self, places: &[Place], evidence: String) {
+        self.places.retain(|place| !places.contains(place));
+        self.evidence.push(evidence);
+    }
+
+    fn leave(&mut self, place: Place, evidence: String) {
+        self.places.retain(|&left| left == place);
+        self.evidence.push(evidence);
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        to.write_str(match self {
+            Place::Sender => "sender",
+            Place::Middle => "middle",
+            Place::Receiver => "receiver",
+        })
+    }
+}
+
+/// Whether a number is below the largest so far, of numbers that wrap around.
+fn is_late(largest: &mut Option<u16>, number: u16) -> bool {
+    let is_late = largest.is_some_and(|largest| (number.wrapping_sub(largest) as i16) < 0);
+    if !is_late {
+        *largest = Some(number);
+    }
+    is_late
+}

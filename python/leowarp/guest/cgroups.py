@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits of control groups, of version 1 and 2: those of the process's own group and of all its parents bind.
+
+References: cgroups(7); Documentation/admin-guide/cgroup-v2.rst (memory.max, cpu.max), cgroup-v1/memory.rst, and
+scheduler/sched-bwc.rst (cpu.cfs_quota_us) of the kernel.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+PROC = Path("/proc/self/cgroup")
+ROOT = Path("/sys/fs/cgroup")
+
+
+def memory_left_bytes(proc: Path = PROC, root: Path = ROOT) -> int | None:
+    """The least that the limits of the group and its parents leave; None if none of them has a limit.
+
+    Parameters
+    ----------
+    proc, root : Path
+        The list of the process's groups, and where the hierarchies are mounted.
+    """
+    left = []
+    for directory in _directories("memory", proc, root):
+        for limit, used in (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")):
+            limit_bytes, used_bytes = _number(directory / limit), _number(directory / used)
+            if limit_bytes is not None and used_bytes is not None:
+                left.append(max(0, limit_bytes - used_bytes))
+    return min(left, default=None)
+
+
+def usable_cores(proc: Path = PROC, root: Path = ROOT) -> int:
+    """Processors that this process may use: by affinity, and by the quotas of its group and its parents; at least 1."""
+    quotas = []
+    for directory in _directories("cpu", proc, root):
+        words = _text(directory / "cpu.max").split()
+        # "max 100000", or microseconds of processor time in each period of so many.
+        if len(words) == 2 and words[0].isdigit() and words[1].isdigit():
+            quotas.append(int(words[0]) / max(1, int(words[1])))
+        quota_us, period_us = _number(directory / "cpu.cfs_quota_us"), _number(directory / "cpu.cfs_period_us")
+        if quota_us is not None and period_us:
+            quotas.append(quota_us / period_us)
+    return max(1, int(min([len(os.sched_getaffinity(0)), *quotas])))
+
+
+def _directories(controller: str, proc: Path, root: Path) -> Iterator[Path]:
+    """The directories of the process's group and its parents that can be seen from here."""
+    for line in _text(proc).splitlines():
+        _, controllers, path = [*line.split(":", 2), "", ""][:3]
+        if controllers == "":
+            mounts = [root, root / "unified"]
+        elif controller in controllers.split(","):
+            mounts = [root / controller, root / controllers]
+        else:
+            continue
+        # A container may see its own group as the root, though the path is the host's: what is not there has no limit
+        # that can be read, and its parents are looked at all the same.
+        parts = [part for part in path.split("/") if part not in ("", ".", "..")]
+        for mount in mounts:
+            yield from (mount.joinpath(*parts[:depth]) for depth in range(len(parts), -1, -1))
+
+
+def _text(file: Path) -> str:
+    """The content of a file; empty if there is none that may be read."""
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
+
+
+def _number(file: Path) -> int | None:
+    """A whole number in a file; None: "max", -1 or no file, which all mean that there is no limit."""
+    text = _text(file).strip()
+    return int(text) if text.isdigit() else None

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Captures: the arrivals of one flow, what was skipped, and what to look at before the result is trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from leowarp.errors import ScenarioError
+from leowarp.reordering.arrivals import CapturedAt, Flow, Part, Reading, Skipped, Source, skipped_line
+from leowarp.reordering.native import native
+
+
+def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Part]:
+    """The arrivals of one flow, in parts; fills in flows, counts, what was skipped, and notes.
+
+    Raises
+    ------
+    ScenarioError
+        If there are several flows and none was chosen, or there is none of the chosen number.
+    """
+    capture = _reader(source, source.flow)
+    for chunk in chunks:
+        part = _part(capture.feed(chunk))
+        # While there is one flow it may be the only one; a second makes the file ambiguous, and what was measured
+        # until then is given up with the error below.
+        if source.flow is not None or capture.flow_count() < 2:
+            yield part
+    last = _part(capture.finish())
+    _fill(this, capture)
+    if source.flow is None and len(this.flows) > 1:
+        raise ScenarioError(
+            f"{this.name} holds {len(this.flows)} flows: {'; '.join(map(described, this.flows[:_FLOWS_SHOWN]))}"
+            + ("; ..." if len(this.flows) > _FLOWS_SHOWN else ""),
+            hint="choose one by its number: --flow 0; all of them: --flows",
+        )
+    if source.flow is not None and source.flow >= len(this.flows):
+        raise ScenarioError(
+            f"{this.name} has no flow {source.flow}: it holds {len(this.flows)} (0 is the first)",
+            hint="leowarp reorder FILE --flows",
+        )
+    if this.flows:
+        this.captured_at = _captured_at(capture)
+        this.notes += _notes(this, this.flows[source.flow or 0], capture.merged())
+    yield last
+
+
+def survey(this: Reading, chunks: Iterator[bytes], source: Source) -> None:
+    """Fills in flows, counts and what was skipped; no flow is measured."""
+    capture = _reader(source, _FLOW_OF_NONE)
+    for chunk in chunks:
+        capture.feed(chunk)
+    capture.finish()
+    _fill(this, capture)
+
+
+def _reader(source: Source, flow: int | None) -> Any:
+    return native.Capture(
+        protocol=source.protocol,
+        flow=flow,
+        offset=source.field_offset or 0,
+        size=source.field_size,
+        big_endian=source.field_order == "big",
+    )
+
+
+def _fill(this: Reading, capture: Any) -> None:
+    this.flows = [_flow(number, flow) for number, flow in enumerate(capture.flows())]
+    this.counts = capture.counts()
+    this.skipped = [Skipped(packets, what) for packets, what in capture.skipped()]
+
+
+def _captured_at(capture: Any) -> CapturedAt | None:
+    found = capture.place()
+    return None if found is None else CapturedAt(tuple(found[0]), "; ".join(found[1]))
+
+
+def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None) -> list[str]:
+    """What to look at before the result is trusted."""
+    counts, notes = this.counts, []
+    if counts["undecided_pkts"]:
+        notes.append(
+            f"{counts['undecided_pkts']} segments filled a hole, and neither timestamps nor IP identifications "
+            "tell whether they were overtaken or sent again: they are taken for overtaken"
+        )
+    if counts["missed_bytes"]:
+        notes.append(
+            f"the receiver acknowledged {counts['missed_bytes']:,} bytes that are not in the capture (about "
+            f"{counts['missed_pkts']:,} segments): the capture missed them, and they do not count as lost"
+        )
+    if counts["cut_pkts"]:
+        notes.append(
+            f"{counts['cut_pkts']:,} packets between the flow's ends were cut by the capture before their number: "
+            "those that are of this flow count as lost (capture whole packets: tcpdump -s 0)"
+        )
+    if merged is not None:
+        pkts, longest_bytes, unit_bytes = merged
+        unit = "" if unit_bytes is None else f", a full one has {unit_bytes:,}"
+        notes.append(
+            f"{pkts:,} segments are several in one (up to {longest_bytes:,} bytes{unit}): each counts as one packet, "
+            "and reordering inside it is not seen (ethtool -K DEVICE gro off lro off, at a sender tso off gso off)"
+        )
+    if (note := _place_note(this.captured_at, flow)) is not None:
+        notes.append(note)
+    return notes
+
+
+def _place_note(captured_at: CapturedAt | None, flow: Flow) -> str | None:
+    """What a capture cannot tell that was made in front of the network, or of a part of it."""
+    if captured_at is None or not captured_at.places or "receiver" in captured_at.places:
+        return None
+    where = {
+        ("sender",): "where the flow is sent",
+        ("middle",): "on the flow's way",
+        ("sender", "middle"): "where the flow is sent, or on its way",
+    }[captured_at.places]
+    advice = "--protocol icmp-reply measures the replies" if flow.protocol == "icmp" else "capture at the receiver"
+    return f"captured {where} ({captured_at.evidence}): the network behind it shows in nothing here; {advice}"
+
+
+def described(flow: Flow) -> str:
+    """One line: number, protocol, ends, packets.
+
+    Examples
+    --------
+    >>> described(Flow(0, "icmp", "10.0.0.1", "10.0.0.2", 7, 100, 5600, None, None))
+    '0: icmp 10.0.0.1 > 10.0.0.2 id 7, 100 packets'
+    """
+    identity = "" if flow.id is None else f" id {flow.id}"
+    ends = f"{flow.source} > {flow.destination}"
+    inside = "" if flow.inside is None else f", inside {flow.inside}"
+    return f"{flow.flow}: {flow.protocol} {ends}{identity}, {flow.packets_pkts} packets{inside}"
+
+
+def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
+    """Columns as the crate gives them: bytes in this machine's order, viewed and not copied."""
+    seq, t_ns, len_bytes = columns
+    # pcapng's simple packet blocks have no times; then the column is shorter, and none of it can be told apart.
+    numbers, instants = np.frombuffer(seq, dtype=np.uint64), np.frombuffer(t_ns, dtype=np.int64)
+    return Part(numbers, instants if len(instants) == len(numbers) else None, np.frombuffer(len_bytes, dtype=np.uint32))
+
+
+def _flow(number: int, flow: dict[str, Any]) -> Flow:
+    # ICMP has no ports; there `id` tells apart two pings between the same two hosts.
+    ends = []
+    for end in ("source", "destination"):
+        address, port = flow[end], flow.pop(f"{end}_port")
+        # An IPv6 address has colons of its own (RFC 3986, 3.2.2).
+        bracketed = f"[{address}]" if ":" in address else address
+        ends.append(address if port is None else f"{bracketed}:{port}")
+    return Flow(flow=number, **{**flow, "source": ends[0], "destination": ends[1]})
+
+
+def what_is_there(file: Reading) -> str:
+    """What to try with a capture in which nothing was numbered, by what else is in it."""
+    counts = file.counts
+    if counts["udp_pkts"]:
+        return (
+            f"it holds {counts['udp_pkts']} UDP packets: --protocol rtp, or --protocol udp --field-offset BYTES "
+            "with the place of the sequence number"
+        )
+    if counts["without_field_pkts"]:
+        return f"{counts['without_field_pkts']} UDP packets are too short for the field, or no RTP"
+    told = [f"of its {counts['packets_pkts']} packets none is numbered: no ICMP echo request, no TCP data"]
+    if counts["answer_pkts"]:
+        told.append(
+            f"{counts['answer_pkts']} are TCP without data, or echo replies, which --protocol icmp-reply measures"
+        )
+    if (line := skipped_line(file.skipped)) is not None:
+        told.append(line)
+    # By the words of the crate: its reasons have no other names here.
+    if any(skipped.what.startswith("cut to") for skipped in file.skipped):
+        told.append("capture whole packets: tcpdump -s 0")
+    if any("link type" in skipped.what for skipped in file.skipped):
+        told.append(f"link types that are read: {native.Capture.known_link_types()}")
+    return "; ".join(told)
+
+
+_FLOWS_SHOWN = 10
+"""Flows that an error message lists."""
+_FLOW_OF_NONE = 2**32
+"""A number that no flow of a capture has."""

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the packets of a run fit into netem's limit, which counts packets and those in the delay line too.
+
+The timeline adds to a link's queue the full packets that its delay line holds at its rate. A flow of small packets has
+more of them in flight at the same rate, and netem drops what is beyond.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from leowarp.scenario import Plan
+
+_ETHERNET_BYTES = 14
+"""What a rate counts beside the IP packet."""
+_HEADERS_BYTES = 28
+"""IPv4, and UDP or ICMP."""
+
+
+def warnings_of(plan: Plan, events: pa.Table) -> list[str]:
+    """A warning that names the limit, if the small packets of UDP and ping cannot all be in flight at once.
+
+    Parameters
+    ----------
+    plan : Plan
+    events : pyarrow.Table
+        Its timeline.
+    """
+    if plan.network.link_model != "netem":
+        return []
+    links = events.filter((pc.field("event") == "link") & pc.field("limit_pkts").is_valid())
+    rate_bps, delay_ns = pc.max(events["rate_bps"]).as_py(), pc.max(events["delay_ns"]).as_py()
+    if not links.num_rows or not rate_bps or not delay_ns:
+        return []
+    limit_pkts = pc.min(links["limit_pkts"]).as_py()
+    full_bytes = plan.network.mtu_bytes + _ETHERNET_BYTES
+    # All on one link, which sends no more of them than its rate allows.
+    pkts_per_s, bits_per_s = 0.0, 0.0
+    for flow in plan.flows:
+        size_bytes = (flow.payload_bytes or 0) + _HEADERS_BYTES + _ETHERNET_BYTES
+        if flow.kind not in ("udp", "ping") or size_bytes >= full_bytes:
+            continue
+        paced = flow.packet_rate_pkts_per_s or (
+            1e9 / flow.interval_ns
+            if flow.kind == "ping" and flow.interval_ns
+            else (flow.rate_bps or 0) / (8 * flow.payload_bytes)
+            if flow.kind == "udp" and flow.payload_bytes
+            else 0.0
+        )
+        pkts_per_s += paced
+        bits_per_s += paced * 8 * size_bytes
+    if bits_per_s > rate_bps:
+        pkts_per_s *= rate_bps / bits_per_s
+    flying_pkts = round(pkts_per_s * delay_ns / 1e9)
+    if flying_pkts <= limit_pkts:
+        return []
+    return [
+        f"netem's limit on a link is {limit_pkts:,} packets, those in its delay line included: {flying_pkts:,} small "
+        "packets of UDP and ping may be in flight, and those beyond the limit are dropped "
+        '(network.link_model = "leolink" counts waiting packets alone; or a longer queue)'
+    ]
