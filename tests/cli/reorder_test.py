@@ -12,6 +12,7 @@ from leowarp.cli.reorder_request import Request
 from leowarp.reordering import Settings
 from leowarp.scenario.sections import Observe
 from support.captures import echoes, write_pcap
+from support.frames import Frame, apart, echo, ethernet, pcap_file
 
 # RFC 5236, 8a
 SEQUENCE = [1, 4, 2, 5, 3, 6, 7, 8]
@@ -106,6 +107,27 @@ def test_a_process_of_its_own_does_the_same(arrivals):
     done = subprocess.run(command, input=arrivals.read_bytes(), capture_output=True, check=True)
     assert b'"reordered_ratio": 0.25' in done.stdout
     assert done.stderr == b""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["iso-8859-1", "ascii", "cp437"])
+def test_an_encoding_without_a_dash_has_a_table_all_the_same(arrivals, encoding):
+    command = [sys.executable, "-m", "leowarp", "reorder", arrivals]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run(command, env=environment, capture_output=True, check=True)
+    (line,) = [line for line in done.stdout.splitlines() if b"extent: late_time_max_ns" in line]
+    assert line.rstrip(b" |").endswith(b" -")
+    assert done.stderr == b""
+
+
+def test_what_was_skipped_is_one_line_beside_the_table_and_in_json(leowarp, tmp_path):
+    frames = [*apart([echo(number) for number in (1, 3, 2)]), *[Frame(9, ethernet(bytes(46), 0x0806))] * 2]
+    file = pcap_file(tmp_path / "a.pcap", frames)
+    for words in ((), ("--flows",)):
+        assert leowarp("reorder", file, *words).err == "skipped 2 packets of ARP (ethertype 0x0806)\n"
+    told = leowarp("reorder", file, "--json").json()
+    assert told["skipped"] == [{"packets_pkts": 2, "what": "of ARP (ethertype 0x0806)"}]
+    assert told["captured_at"]["places"] == ["middle", "receiver"]
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,8 @@ pub struct Watch {
     highest: Option<u32>,
     /// The end of a segment and its time, until it is acknowledged.
     probe: Option<(u32, i64)>,
+    /// The same of the newest: a receiver that acknowledges every second segment answers that one at once.
+    newest: Option<(u32, i64)>,
     last_stamp: Option<u32>,
     /// A timestamp of the receiver's, and its time, until it is echoed.
     stamped: Option<(u32, i64)>,
@@ -137,6 +139,7 @@ impl Watch {
         self.last_forward_ns = Some(t_ns);
         if self.highest.is_none_or(|highest| end.wrapping_sub(highest) as i32 > 0) {
             self.highest = Some(end);
+            self.newest = Some((end, t_ns));
             self.probe.get_or_insert((end, t_ns));
         }
     }
@@ -148,6 +151,10 @@ impl Watch {
                 least(&mut self.ahead_ns, t_ns - since);
                 self.probe = None;
             }
+        }
+        if let Some((_, since)) = self.newest.filter(|&(end, _)| end == ack.seq) {
+            least(&mut self.ahead_ns, t_ns - since);
+            self.newest = None;
         }
         let is_new = self.last_ack.is_none_or(|last| ack.seq.wrapping_sub(last) as i32 > 0);
         if is_new {
