@@ -46,9 +46,9 @@ def test_the_types_of_sgp4_are_read(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("year", "day"), [(25, "000.50000000"), (25, "367.00000000"), (24, "367.00000000"), (24, "720.50000000"),
-                      (25, "999.00000000")],
-)  # fmt: skip
+    ("year", "day"),
+    [(25, "000.50000000"), (25, "367.00000000"), (24, "367.00000000"), (24, "720.50000000"), (25, "999.00000000")],
+)
 def test_days_that_no_year_has_are_refused(tmp_path: Path, year: int, day: str) -> None:
     assert f"20{year} has no day {day}" in refusal(written(tmp_path, line_1(year=year, day=day), line_2()))
 
