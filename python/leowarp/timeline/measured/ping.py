@@ -170,10 +170,11 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
         [one for one in run.without_time if one[0] <= place], [one for one in run.damaged if one[0] <= place],
     )  # fmt: skip
     rest = Run(
-        None, run.replies[place:],
+        None,
+        run.replies[place:],
         [(n - place, one) for n, one in run.without_time if n > place],
         [(n - place, one) for n, one in run.damaged if n > place],
-    )  # fmt: skip
+    )
     # What ping says at its end is of all that it sent, and these are two of it.
     return [_in_order(path, first, seqs, interval_ns, skips), *_parts_of(path, rest, interval_ns, skips)]
 

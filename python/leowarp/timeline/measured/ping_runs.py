@@ -125,9 +125,9 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
         # smaller number, is of another run.
         return None if later_ns >= step_ns and off >= 2 and not reply.copy else number
     wraps = number // SEQUENCE_NUMBERS > last // SEQUENCE_NUMBERS
-    if number - last <= _LONG_PKTS or (off <= max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last)) and not (
-        wraps and reply.seq in _FIRST_NUMBERS
-    )):  # fmt: skip
+    if number - last <= _LONG_PKTS or (
+        off <= max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last)) and not (wraps and reply.seq in _FIRST_NUMBERS)
+    ):
         return number
     # The clock does not say how many probes were sent meanwhile: ping was stopped, or its machine slept.
     nearest = last + (reply.seq - last) % SEQUENCE_NUMBERS
