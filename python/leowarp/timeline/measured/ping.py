@@ -25,7 +25,7 @@ from leowarp.errors import ScenarioError
 from leowarp.timeline.measured.lines import text_of
 from leowarp.timeline.measured.measurement import ClockStep, Measurement, Series, Times
 from leowarp.timeline.measured.numbered_probes import Sent, sent_in_order
-from leowarp.timeline.measured.ping_lines import Header, Reply, lines_of
+from leowarp.timeline.measured.ping_lines import Damaged, Header, Reply, lines_of
 from leowarp.timeline.measured.ping_refused import (
     apart_hint,
     check_stamps,
@@ -35,12 +35,14 @@ from leowarp.timeline.measured.ping_refused import (
     numbers_begin_anew,
     two_without_stamps,
 )
-from leowarp.timeline.measured.ping_runs import SEQUENCE_NUMBERS, Run, runs_of, unwrapped
+from leowarp.timeline.measured.ping_runs import SEQUENCE_NUMBERS, Run, runs_of, strange_numbers, unwrapped
 from leowarp.timeline.measured.ping_tallies import tally_notes
 from leowarp.timeline.measured.skips import Skips, skipped_note
 
 _ICMP_HEADER_AND_IP = {4: 20, 6: 40}
 _DIFFERENT = "DIFFERENT ADDRESS"
+_MOST_PARTS = 100
+"""Numbers that go back more often are of lines in disorder."""
 
 
 def looks_like_ping(text: str) -> bool:
@@ -158,24 +160,43 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
     ScenarioError
         If they do, and there are no time stamps.
     """
-    if not run.replies:
-        return []
-    seqs, place = unwrapped(run.replies, interval_ns)
-    if place is None:
-        return [_in_order(path, run, seqs, interval_ns, skips)]
-    if run.replies[place].printed_ns is None:
-        raise numbers_begin_anew(path, run.replies[place - 1], run.replies[place])
-    first = Run(
-        run.header, run.replies[:place],
-        [one for one in run.without_time if one[0] <= place], [one for one in run.damaged if one[0] <= place],
-    )  # fmt: skip
-    rest = Run(
-        None, run.replies[place:],
-        [(n - place, one) for n, one in run.without_time if n > place],
-        [(n - place, one) for n, one in run.damaged if n > place],
-    )  # fmt: skip
-    # What ping says at its end is of all that it sent, and these are two of it.
-    return [_in_order(path, first, seqs, interval_ns, skips), *_parts_of(path, rest, interval_ns, skips)]
+    found: list[_Read] = []
+    rest = _without_strange_numbers(run, interval_ns, skips)
+    while rest.replies:
+        seqs, place = unwrapped(rest.replies, interval_ns)
+        if place is None:
+            return [*found, _in_order(path, rest, seqs, interval_ns, skips)]
+        if rest.replies[place].printed_ns is None or len(found) == _MOST_PARTS:
+            raise numbers_begin_anew(path, rest.replies[place - 1], rest.replies[place])
+        first = Run(rest.header, rest.replies[:place])
+        # What ping says at its end is of all that it sent, and these are two of it.
+        after = Run(None, rest.replies[place:])
+        for n, reply in rest.without_time:
+            (first if n <= place else after).without_time.append((n if n <= place else n - place, reply))
+        for n, line in rest.damaged:
+            (first if n <= place else after).damaged.append((n if n <= place else n - place, line))
+        found.append(_in_order(path, first, seqs, interval_ns, skips))
+        rest = after
+    return found
+
+
+def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) -> Run:
+    """The run without replies whose number is damaged: the probe is then one of which nothing is known."""
+    strange = strange_numbers(run.replies, interval_ns)
+    if not strange:
+        return run
+    kept = [reply for place, reply in enumerate(run.replies) if place not in strange]
+    places = np.cumsum([place not in strange for place in range(len(run.replies))])
+
+    def before(place: int) -> int:
+        return int(places[place - 1]) if place else 0
+
+    lines = [Damaged(run.replies[place].line, run.replies[place].text) for place in sorted(strange)]
+    for line in lines:
+        skips.add("replies whose number fits neither their neighbours nor the time", f"line {line.line}")
+    damaged = [(before(place), line) for place, line in run.damaged]
+    damaged += [(before(place), line) for place, line in zip(sorted(strange), lines, strict=True)]
+    return Run(run.header, kept, [(before(n), one) for n, one in run.without_time], damaged, run.tally, run.spread)
 
 
 def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, skips: Skips) -> _Read:

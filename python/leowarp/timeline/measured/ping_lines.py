@@ -200,7 +200,7 @@ def _reply(number: int, line: str, sequence: re.Match[str]) -> Line:
     # "no answer yet for icmp_seq=3", "From 192.0.2.9 icmp_seq=4 Destination Host Unreachable", in any language
     if not times and length is None and not _HOPS.search(rest):
         return Silence(number)
-    if len(times) > 1:
+    if len(times) > 1 or int(sequence["seq"]) > 65_535:
         return Damaged(number, line)
     mark = _MARK.search(rest)
     copied = _COPY.search(rest) is not None

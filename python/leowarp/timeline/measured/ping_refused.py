@@ -30,15 +30,17 @@ def no_replies(path: Path, text: str, runs: list[Run]) -> ScenarioError:
     if without_time:
         first = without_time[0]
         if "time" in first.text or "=-" in first.text:
-            return ScenarioError(f"{path}:{first.line}: a time that cannot be read, and no other: {first.text[:80]!r}",
-                                 PING_HINT)  # fmt: skip
+            return ScenarioError(
+                f"{path}:{first.line}: a time that cannot be read, and no other: {first.text[:80]!r}", PING_HINT
+            )
         return ScenarioError(
             f"{path}:{first.line}: a reply without a time, as all {len(without_time)}: {first.text[:80]!r}",
             "ping tells no time with fewer than 16 bytes of data: ping -s 56",
         )
     if damaged:
-        return ScenarioError(f"{path}:{damaged[0].line}: not a whole reply, and no other: {damaged[0].text[:80]!r}",
-                             PING_HINT)  # fmt: skip
+        return ScenarioError(
+            f"{path}:{damaged[0].line}: not a whole reply, and no other: {damaged[0].text[:80]!r}", PING_HINT
+        )
     return ScenarioError(f"{path}: no line is a reply to a ping", PING_HINT)
 
 

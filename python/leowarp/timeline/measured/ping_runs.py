@@ -20,7 +20,7 @@ SEQUENCE_NUMBERS = 65536
 _FIRST_NUMBERS = (0, 1)
 """iputils counts from 1, the BSDs, inetutils and BusyBox from 0."""
 
-_LONG_PKTS = 1000
+_LONG_PKTS, _NEAR = 1000, 16
 # Intervals are seldom what ping -i was given: 10 ms become 10.1 or 10.2 ms, and 64 probes are what a pause of some
 # seconds may hide.
 _DRIFT_RATIO, _DRIFT_PKTS = 0.02, 64
@@ -84,6 +84,44 @@ def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
     return [run for run in runs if run.header or run.replies or run.damaged or run.without_time]
 
 
+def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
+    """Places of replies whose neighbours follow each other, and whose own number is none that may stand between them.
+
+    Parameters
+    ----------
+    replies, interval_ns
+        As `unwrapped` takes them.
+    """
+    step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
+    found: set[int] = set()
+    for place in range(1, len(replies) - 1):
+        before, reply, after = replies[place - 1 : place + 2]
+        apart = (after.seq - before.seq) % SEQUENCE_NUMBERS
+        into = (reply.seq - before.seq) % SEQUENCE_NUMBERS
+        if not 0 < apart <= _NEAR or into <= apart or place - 1 in found:
+            continue
+        # Overtaken ones, and those that overtook, may stand anywhere: if the time says the same.
+        off = into - SEQUENCE_NUMBERS * (into > SEQUENCE_NUMBERS // 2)
+        if before.printed_ns is not None and reply.printed_ns is not None:
+            strange = step_ns > 0 and abs((_sent_ns(reply) - _sent_ns(before)) / step_ns - off) > max(2, abs(off) / 2)
+        elif off < 0:
+            strange = not _overtaken(before, reply, -off, step_ns)
+        else:
+            strange = not _overtaken(reply, after, off - apart, step_ns)
+        if strange and not reply.copy:
+            found.add(place)
+    return found
+
+
+def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> bool:
+    """Whether a reply took so much longer than one that was sent later, by this many numbers, that it came after it."""
+    assert before.rtt_ns is not None
+    assert reply.rtt_ns is not None
+    # Half of it, as nobody measured the interval.
+    slower_ns = reply.rtt_ns - before.rtt_ns + reply.resolution_ns + before.resolution_ns
+    return slower_ns >= numbers * step_ns / 2
+
+
 def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int], int | None]:
     """Sequence numbers that go on after 65535, and the place at which another run begins, if one does.
 
@@ -125,9 +163,9 @@ def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | N
         # smaller number, is of another run.
         return None if later_ns >= step_ns and off >= 2 and not reply.copy else number
     wraps = number // SEQUENCE_NUMBERS > last // SEQUENCE_NUMBERS
-    if number - last <= _LONG_PKTS or (off <= max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last)) and not (
-        wraps and reply.seq in _FIRST_NUMBERS
-    )):  # fmt: skip
+    if number - last <= _LONG_PKTS or (
+        off <= max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last)) and not (wraps and reply.seq in _FIRST_NUMBERS)
+    ):
         return number
     # The clock does not say how many probes were sent meanwhile: ping was stopped, or its machine slept.
     nearest = last + (reply.seq - last) % SEQUENCE_NUMBERS
@@ -139,12 +177,7 @@ def _in_turn(last: int, before: Reply, reply: Reply, step_ns: float) -> int | No
     expected = last + (reply.seq != before.seq)
     number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
     if number < last and not reply.copy:
-        assert before.rtt_ns is not None
-        assert reply.rtt_ns is not None
-        # It was overtaken, so it took longer than the other by the time between the two; half of it, as nobody
-        # measured the interval.
-        slower_ns = reply.rtt_ns - before.rtt_ns + reply.resolution_ns + before.resolution_ns
-        return number if slower_ns >= (last - number) * step_ns / 2 else None
+        return number if _overtaken(before, reply, last - number, step_ns) else None
     if number - last > _LONG_PKTS and reply.seq in _FIRST_NUMBERS:
         return None
     return number

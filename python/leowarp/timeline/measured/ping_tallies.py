@@ -7,14 +7,16 @@ import numpy as np
 
 from leowarp.timeline.measured.ping_runs import Run
 
-_FIRST_NUMBERS = (0, 1)
+_MOST_PKTS = 65_000
+"""Of more probes the numbers begin anew, and do not say how many there were."""
 
 
 def tally_notes(run: Run) -> list[str]:
     """A sentence for each thing that ping says otherwise; none if all of it agrees, or if it says nothing."""
     notes = []
     firsts = [reply for reply in run.replies if not reply.copy]
-    received = len({(reply.text, reply.seq) for reply in firsts})
+    # A line that stands twice is one reply; beyond 65,536 numbers two replies may read the same.
+    received = len(firsts) if len(firsts) > _MOST_PKTS else len({reply.text for reply in firsts})
     if run.tally is not None:
         if run.tally.received != received:
             notes.append(
@@ -43,7 +45,7 @@ def _ends(run: Run) -> list[str]:
     """Probes that ping sent before its first reply and after its last, of which no line tells."""
     assert run.tally is not None
     numbers = [reply.seq for reply in run.replies]
-    if run.header is None or run.tally.sent > 65_000 or not numbers or max(numbers) - min(numbers) > 65_000:
+    if run.header is None or run.tally.sent > _MOST_PKTS or not numbers:
         return []
     span = max(numbers) - min(numbers) + 1
     if run.tally.sent < span:

@@ -144,6 +144,22 @@ def test_an_unreadable_line_is_left_out_and_is_no_lost_probe(tmp_path: Path) -> 
     assert any("20 replies came, and 16 can be read" in note for note in found.notes)
 
 
+@pytest.mark.parametrize("number", [3, 112, 5200, 52_000, 99_999])
+def test_a_damaged_number_is_no_run_and_loses_no_probes(tmp_path: Path, number: int) -> None:
+    lines = run(40, BEGIN_NS)
+    lines[12] = lines[12].replace("icmp_seq=12", f"icmp_seq={number}")
+    found = measured(tmp_path, lines)
+    series = series_of(found)
+    assert (len(series), int(series.lost.sum())) == (39, 0)
+    assert sum(skip.count for skip in found.skipped) == 1
+    assert not any("outputs of ping" in note for note in found.notes)
+
+
+def test_many_restarts_are_read_one_after_another(tmp_path: Path) -> None:
+    lines = [line for n in range(60) for line in run(5, BEGIN_NS + n * 10 * S) if "bytes from" in line]
+    assert len(series_of(measured(tmp_path, lines))) == 300
+
+
 def test_errors_of_routers_are_no_replies(tmp_path: Path) -> None:
     lines = [
         "PING 192.0.2.1 (192.0.2.1): 56 data bytes", reply(0, 30.5), "Request timeout for icmp_seq 1",
@@ -221,10 +237,12 @@ def test_every_reply_is_counted_or_skipped_with_a_reason_or_the_file_is_refused(
     whole = [line for line in lines if line.endswith(" ms") and "icmp_seq=" in line]
     series = series_of(found)
     answered = int((~np.isnan(series.delay_ns)).sum())
-    assert answered + (found.duplicates or 0) == len(whole)
+    strange = sum(skip.count for skip in found.skipped if "fits neither" in skip.why)
+    assert answered + (found.duplicates or 0) + strange == len(whole)
     assert set(series.delay_ns[~np.isnan(series.delay_ns)].tolist()) <= {
         (30_500_000 + n % 7 * 125_000) for n in range(1, 43)
     }
     cut = sum(bool(line.strip()) and line not in whole and not line.startswith("PING 192") for line in lines)
     passed_over = sum(int(note.split()[0]) for note in found.notes if "no replies" in note)
-    assert sum(skip.count for skip in found.skipped if "twice" not in skip.why) + passed_over == cut
+    unread = sum(skip.count for skip in found.skipped if "twice" not in skip.why) - strange
+    assert unread + passed_over == cut
