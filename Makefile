@@ -72,11 +72,11 @@ release: kernel ## dist/VERSION/: wheel, source archive, notes and checksums, of
 
 docs: $(INSTALLED) ## make the reference pages and the agent's table of columns anew from the code
 	@$(PYTHON) -m leowarp.scenario.reference docs/reference/scenario.md
-	@$(PYTHON) -m leowarp.cli.reference docs/reference/tables.md
-	@$(PYTHON) -m leowarp.cli.api_reference docs/reference/api.md
+	@$(PYTHON) -m leowarp.cli.pages.reference docs/reference/tables.md
+	@$(PYTHON) -m leowarp.cli.pages.api_reference docs/reference/api.md
 	@$(PYTHON) -m leowarp.verification.reference docs/reference/verify.md
-	@$(PYTHON) -m leowarp.guest.overrides_page docs/reference/kernel.md
-	@$(PYTHON) -m leowarp.guest.overrides_page --tables
+	@$(PYTHON) -m leowarp.guest.building.overrides_page docs/reference/kernel.md
+	@$(PYTHON) -m leowarp.guest.building.overrides_page --tables
 	@$(PYTHON) tools/clauses.py --page docs/reference/clauses.md
 	@$(PYTHON) tools/record_tables.py crates/timeline/src/record/tables.rs
 

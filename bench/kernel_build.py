@@ -17,7 +17,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from leowarp.guest.course import STEP
+from leowarp.guest.building.course import STEP
 
 BUILD = Path(__file__).resolve().parent.parent / "guest" / "build.sh"
 KNOTS = 12
@@ -92,7 +92,7 @@ def costs_of(directory: Path) -> dict[str, float]:
 
 
 def curve(log: str, costs: dict[str, float]) -> list[tuple[int, float]]:
-    """(steps printed, share of the costs spent by then): `leowarp.guest.course.CURVE`."""
+    """(steps printed, share of the costs spent by then): `leowarp.guest.building.course.CURVE`."""
     spent, sums = 0.0, []
     for line in log.splitlines():
         if STEP.match(line):

@@ -26,8 +26,8 @@ from pathlib import Path
 from bench import LARGE, ROOT, measure
 from machine import machine, publish
 
-from leowarp.guest.overrides import SPEED, overrides
-from leowarp.guest.source import fetch_source, local_source, unpack
+from leowarp.guest.building.overrides import SPEED, overrides
+from leowarp.guest.building.source import fetch_source, local_source, unpack
 
 # A machine's other work only adds to a CPU time, so the least of many short runs repeats where their median does not
 ROUNDS = 9

@@ -21,7 +21,7 @@ from bench import ROOT
 from machine import machine, publish, spread
 
 from leowarp import scenario
-from leowarp.layout import GUEST
+from leowarp.base.layout import GUEST
 from leowarp.metrics import metrics, tables_of
 from leowarp.running import summaries
 from leowarp.running.street import prepared

@@ -39,7 +39,7 @@ def counted(made):
     made()
     try:
         # What starts guests stays until it is ended; an older checkout has another way
-        from leowarp.guest.child import _OF_THREAD
+        from leowarp.guest.boot.child import _OF_THREAD
         _OF_THREAD.launcher.end()
     except (ImportError, AttributeError):
         pass

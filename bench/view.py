@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from leowarp import view  # noqa: E402
-from leowarp.guest.own_time import everything, trees  # noqa: E402
+from leowarp.guest.machine.own_time import everything, trees  # noqa: E402
 from support.chromium import PROGRAM, Browser  # noqa: E402
 from support.synthetic.run import PLAN_TOML, write_synthetic_run  # noqa: E402
 

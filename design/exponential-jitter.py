@@ -4,9 +4,9 @@
     python design/exponential-jitter.py [--tables DIRECTORY]
 
 Prints the table of design/exponential-jitter.md: each explanation that was thought of, and the mean displacement that
-it gives by arithmetic (python/leowarp/study/torres2020/simulation.py), 20 probes of 65,535 packets each. An explanation
-fits if it gives 5.3 within 3 % for the exponential distribution and, where it would act on them too, 7.1 and 6.6 within
-3 % for the uniform and the normal one.
+it gives by arithmetic (python/leowarp_studies/torres2020/simulation.py), 20 probes of 65,535 packets each. An
+explanation fits if it gives 5.3 within 3 % for the exponential distribution and, where it would act on them too, 7.1
+and 6.6 within 3 % for the uniform and the normal one.
 
 `--tables`: where iproute2's distribution tables are (Debian: /usr/lib/x86_64-linux-gnu/tc).
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leowarp.study.torres2020.simulation import (
+from leowarp_studies.torres2020.simulation import (
     PROBE_PKTS,
     PROBE_RATE_PKTS_PER_S,
     THRESHOLD_PKTS,

@@ -6,8 +6,8 @@
 
 Each seed gives one network (`any_network` of tests/support/networks.py). One network in three has a forwarding loop. A
 run takes 1 to 30 s of virtual time, or --duration s, in a boot of its own. The output has a line for each network that
-differs, with the names of the files. Networks that the kernel forwards either way (leowarp/guest/forwarding.py) are not
-run. Status 1: at least one network differs.
+differs, with the names of the files. Networks that the kernel forwards either way (leowarp/guest/setup/forwarding.py)
+are not run. Status 1: at least one network differs.
 """
 
 import argparse
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from leowarp.guest import GuestImage, guest_image  # noqa: E402
-from leowarp.guest.forwarding import forwarding  # noqa: E402
+from leowarp.guest.setup.forwarding import forwarding  # noqa: E402
 from support.networks import FORWARDING, Network, any_network, records  # noqa: E402
 
 

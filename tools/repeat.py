@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 
 import leowarp as lw
-from leowarp.errors import LeowarpError
-from leowarp.layout import PROGRAMS, TRACE
+from leowarp.base.errors import LeowarpError
+from leowarp.base.layout import PROGRAMS, TRACE
 
 
 def main() -> int:

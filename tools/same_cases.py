@@ -50,10 +50,10 @@ def examples() -> dict[str, Case]:
 
 def study_runs() -> dict[str, Case]:
     """A sample of each study's runs: `OF_A_PART` of each of its groups, those of 1000 s shortened to 40 s."""
-    from leowarp.study.frederiksen2024.runs import all_runs
-    from leowarp.study.programs import application_runs, fetching, senders
-    from leowarp.study.programs import runs as programs
     from leowarp.study.reproduction import STUDIES
+    from leowarp_studies.frederiksen2024.runs import all_runs
+    from leowarp_studies.programs import application_runs, fetching, senders
+    from leowarp_studies.programs import runs as programs
 
     found: dict[str, Case] = {}
     for run in all_runs(1):
@@ -65,7 +65,7 @@ def study_runs() -> dict[str, Case]:
         if study == "programs":
             parts = programs.parts(here, fetching.place()) + application_runs.parts(here, fetching.place())
         else:
-            parts = importlib.import_module(f"leowarp.study.{study}.runs").parts()
+            parts = importlib.import_module(f"leowarp_studies.{study}.runs").parts()
         for part in parts:
             for place, plan in _spread_over(part.content):
                 found[f"{study} {part.name} {place}"] = (plan, {})
@@ -76,7 +76,7 @@ def _spread_over(content: dict[str, Any]) -> Iterator[tuple[int, Plan]]:
     """Place and plan of `OF_A_PART` runs of a group, evenly spread over it."""
     from leowarp.scenario import load, resolve
     from leowarp.study.sweep import StudyFile
-    from leowarp.study.sweep.expand import values_of
+    from leowarp.study.sweep.parameters.expand import values_of
 
     study = StudyFile.of(content)
     # Not expanded: the plans of all runs of a study take minutes

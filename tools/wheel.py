@@ -11,8 +11,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from leowarp.guest import guest_image, modules, recipe
-from leowarp.guest.cache import CHECKSUMS, locked, sha256_of_file
+from leowarp.guest import guest_image
+from leowarp.guest.building import recipe
+from leowarp.guest.building.cache import CHECKSUMS, locked, sha256_of_file
+from leowarp.guest.user import modules
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "guest"

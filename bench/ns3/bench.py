@@ -23,7 +23,7 @@ from sides import Case, Outcome, as_json, leowarp_run, ns3_run
 from wall_clock import over_netem
 
 import leowarp as lw
-from leowarp.errors import LeowarpError
+from leowarp.base.errors import LeowarpError
 
 ROOT = Path(__file__).resolve().parents[2]
 # Behind this directory: the module `bench` is this file.

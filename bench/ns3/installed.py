@@ -13,7 +13,7 @@ import venv
 from dataclasses import dataclass
 from pathlib import Path
 
-from leowarp.errors import HostError
+from leowarp.base.errors import HostError
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build" / "ns3"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
 
 _HINT = "ns-3 plays links with a FIFO of packets, one rate, no loss, in_flight = drain: compare another scenario"
 

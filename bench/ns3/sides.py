@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from path_text import path_text
 
 import leowarp as lw
-from leowarp.errors import LeowarpError
+from leowarp.base.errors import LeowarpError
 
 NS3_CONTROLS = {"cubic": "TcpCubic", "reno": "TcpLinuxReno", "bbr": "TcpBbr"}
 """Linux's congestion controls that ns-3 has, by Linux's names."""

@@ -15,7 +15,7 @@ import subprocess
 import time
 from typing import Any
 
-from leowarp.errors import HostError
+from leowarp.base.errors import HostError
 
 RATE_BPS = 100_000_000
 DELAY_MS = 40

@@ -14,7 +14,7 @@ import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from leowarp.result import Run
+from leowarp.results.run import Run
 from leowarp.running.one import run
 from leowarp.version import VERSION
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from leowarp import reordering
-    from leowarp.differences import diff
-    from leowarp.errors import GuestError, HostError, LeowarpError, ScenarioError, TraceError
-    from leowarp.progress import Progress
+    from leowarp.base.errors import GuestError, HostError, LeowarpError, ScenarioError, TraceError
+    from leowarp.base.progress import Progress
+    from leowarp.results.differences import diff
     from leowarp.running.many import Job, run_many
     from leowarp.running.seeds import run_seeds
 
@@ -35,16 +35,16 @@ __version__ = VERSION
 
 # Names are imported when they are first used: `leowarp --help` and shell completion must not wait for pandas.
 _PUBLIC = {
-    "GuestError": "errors",
-    "HostError": "errors",
+    "GuestError": "base.errors",
+    "HostError": "base.errors",
     "Job": "running.many",
-    "LeowarpError": "errors",
+    "LeowarpError": "base.errors",
     "Plan": "scenario",
-    "Progress": "progress",
+    "Progress": "base.progress",
     "Scenario": "scenario",
-    "ScenarioError": "errors",
-    "TraceError": "errors",
-    "diff": "differences",
+    "ScenarioError": "base.errors",
+    "TraceError": "base.errors",
+    "diff": "results.differences",
     "load": "scenario",
     "resolve": "scenario",
     "run_many": "running.many",

@@ -16,8 +16,8 @@ import pytest
 from leowarp.ephemeris import ephemeris_of
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, isl_rule, lengths_m
 from leowarp.routes.paths import Graph
-from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Constellation, Isl, Plan
+from leowarp.scenario.text.key import InputFile
 from support.plans import plan, station
 
 PLANES = SLOTS = 34

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from leowarp import reordering
-from leowarp.study.torres2020 import simulation
+from leowarp_studies.torres2020 import simulation
 
 PROBES = 5
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import sgp4
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import Sgp4Orbits
 from leowarp.ephemeris.elements import elements_of
-from leowarp.errors import ScenarioError
 
 SHIPPED = Path(sgp4.__file__).parent
 # A position is asked for by an epoch in whole microseconds: half of one at 11 km/s (the fastest perigee) is 5.5 mm.

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from leowarp import layout, scenario
+from leowarp import scenario
+from leowarp.base import layout
 from leowarp.metrics import link_use, metrics, read_tables
 from leowarp.scenario.schema import Shell
 from support.elements import orbits_of, written

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from leowarp import layout, recorded, scenario, trace
+from leowarp import scenario, trace
+from leowarp.base import layout, recorded
 from leowarp.cli import main
 from leowarp.running.writing import Writing, write_plan
 from leowarp.trace.encode import encode_records

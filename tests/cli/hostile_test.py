@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import leowarp as lw
-from leowarp import layout, scenario
-from leowarp.errors import LeowarpError, ScenarioError, TraceError
-from leowarp.guest.image import GuestImage
+from leowarp import scenario
+from leowarp.base import layout
+from leowarp.base.errors import LeowarpError, ScenarioError, TraceError
+from leowarp.guest.building.image import GuestImage
 from leowarp.metrics import metrics, read_tables
 from leowarp.running.writing import Writing
 from leowarp.study import run_study
@@ -352,7 +353,7 @@ LISTS = (
 def test_a_manifest_leads_nowhere_outside_its_directory(leowarp_within, run, precious, text, monkeypatch):
     text = text.replace("PRECIOUS", str(precious)).replace("PARENT", str(run.parent))
     (run / layout.MANIFEST).write_text(text)
-    monkeypatch.setattr("leowarp.checksums.sha256_of_file", None)
+    monkeypatch.setattr("leowarp.base.checksums.sha256_of_file", None)
     assert refused(leowarp_within("verify", run), "is no file below its directory")
 
 
@@ -423,7 +424,7 @@ def test_metadata_of_another_shape_are_an_error(leowarp_within, run):
 
 
 def test_a_table_that_unpacks_to_terabytes_is_not_unpacked(tmp_path, monkeypatch):
-    from leowarp import parquetfiles
+    from leowarp.base import parquetfiles
 
     pq.write_table(pa.table({"a": pa.array([1] * 1000)}), tmp_path / "a.parquet")
     monkeypatch.setattr(parquetfiles, "MOST_VALUES", 999)
@@ -548,7 +549,7 @@ def test_names_of_files_are_not_obeyed(leowarp_within, run, tmp_path):
 
 
 def test_progress_shows_names_as_they_are(capsys):
-    from leowarp.progress import Progress, building, shown
+    from leowarp.base.progress import Progress, building, shown
 
     with shown(True) as show:
         show(Progress("[/red]\x1b[31m", "guest", 10**9, 10**9, 1.0))
@@ -608,7 +609,7 @@ def test_what_no_rule_foresees_is_no_traceback(leowarp_within, run, monkeypatch)
     def broken(*given, **named):
         raise KeyError("\x1b[31m")
 
-    monkeypatch.setattr("leowarp.cli.tables.print_scalars", broken)
+    monkeypatch.setattr("leowarp.cli.printed.tables.print_scalars", broken)
     answer = leowarp_within("show", run, "--metrics")
     assert answer.status == 70
     assert "KeyError" in answer.err

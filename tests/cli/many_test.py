@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from leowarp.errors import GuestError, ScenarioError, TraceError, UnexpectedError
+from leowarp.base.errors import GuestError, ScenarioError, TraceError, UnexpectedError
 from leowarp.running import many, workers
 from leowarp.running.many import Job, run_many
 
@@ -17,7 +17,7 @@ _WORKER = """\
 #!{python}
 import os, runpy, signal, sys, time
 from leowarp import errors
-from leowarp.progress import Progress
+from leowarp.base.progress import Progress
 from leowarp.running import one
 
 def run(scenario, given, out, *, progress, **options):

@@ -6,9 +6,10 @@ import io
 import pytest
 
 import leowarp as lw
-from leowarp import layout, scalars, scenario
-from leowarp.cli import tables
-from leowarp.cli.run_verbs import print_run
+from leowarp import scalars, scenario
+from leowarp.base import layout
+from leowarp.cli.printed import tables
+from leowarp.cli.runs.run_verbs import print_run
 from leowarp.metrics import metrics, read_tables
 from support.synthetic.access import write_synthetic_access
 
@@ -76,7 +77,7 @@ def test_a_scalar_of_another_version_is_printed_all_the_same(capsys):
 
 
 def test_more_flows_than_fit_beside_each_other_stand_in_tables_below_each_other(capsys):
-    from leowarp.overview import Section
+    from leowarp.scalars.overview import Section
 
     names = tuple(f"flow-{number}" for number in range(5 * tables.MOST_COLUMNS))
     tables.print_sections([Section("TCP", names, (("goodput", tuple(f"{n} Mbit/s" for n in range(len(names)))),))])
@@ -91,7 +92,7 @@ def test_more_flows_than_fit_beside_each_other_stand_in_tables_below_each_other(
 @pytest.mark.parametrize("count", [3, 6, 20, 90])
 def test_no_number_is_cut_whatever_the_width_and_the_flows(capsys, monkeypatch, width, count):
     from leowarp.cli import output
-    from leowarp.overview import overview
+    from leowarp.scalars.overview import overview
 
     monkeypatch.setattr(output, "PLAIN_WIDTH", width)
     flows = [

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from leowarp.cli import api_reference, reference
+from leowarp.cli.pages import api_reference, reference
 from leowarp.verification.reference import verify_page
 from leowarp.verification.stages import STAGES
 

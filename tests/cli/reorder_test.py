@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from leowarp.cli.reorder_request import Request
+from leowarp.cli.arrivals.reorder_request import Request
 from leowarp.reordering import Settings
 from leowarp.scenario.sections import Observe
 from support.captures import echoes, write_pcap

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import leowarp as lw
-from leowarp.layout import ARTEFACTS
-from leowarp.recorded import text_of_json
+from leowarp.base.layout import ARTEFACTS
+from leowarp.base.recorded import text_of_json
 from leowarp.trace import packets_from_captures, read
 from leowarp.trace.manifest import files_of_run
 from support.synthetic.whole import forge

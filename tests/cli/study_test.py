@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 import leowarp.study
+from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.cli.app import app
-from leowarp.errors import ScenarioError, TraceError
 from leowarp.study.sweep import engine, run_study
 from support.sweep.in_process import InThisProcess
 from support.sweep.maker import FakeMaker

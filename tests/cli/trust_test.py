@@ -11,10 +11,11 @@ import pytest
 
 import leowarp as lw
 from leowarp import scenario
-from leowarp.errors import HostError, ScenarioError
-from leowarp.guest import compile_modules, guest_image, trust
-from leowarp.guest.image import GuestImage
-from leowarp.guest.session import output_of
+from leowarp.base.errors import HostError, ScenarioError
+from leowarp.guest import compile_modules, guest_image
+from leowarp.guest.building import trust
+from leowarp.guest.building.image import GuestImage
+from leowarp.guest.machine.session import output_of
 from leowarp.scenario import plan_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -103,7 +104,7 @@ def test_a_kernel_with_another_archive_beside_it_is_another(tmp_path, program):
 
 def test_a_module_that_a_file_names_is_not_compiled(tmp_path, monkeypatch):
     (tmp_path / "my_cc.c").write_text('#include "/etc/passwd"\n')
-    monkeypatch.setattr("leowarp.guest.modules.compiled", lambda *given: pytest.fail("it was compiled"))
+    monkeypatch.setattr("leowarp.guest.user.modules.compiled", lambda *given: pytest.fail("it was compiled"))
     plan = plan_with(tmp_path, 'cc_modules = ["my_cc.c"]')
     image = GuestImage(Path("linux"), Path("agent"))
     with pytest.raises(ScenarioError, match=r"guest.cc_modules names the C file .*my_cc\.c"):
@@ -208,11 +209,11 @@ def test_who_named_the_code_is_no_part_of_a_plan(tmp_path, program):
     ],
 )
 def test_a_program_that_answers_strangely_is_an_error(tmp_path, monkeypatch, script, why):
-    monkeypatch.setattr("leowarp.guest.session.MOST_S", 0.5 if "sleep" in script else 60.0)
+    monkeypatch.setattr("leowarp.guest.machine.session.MOST_S", 0.5 if "sleep" in script else 60.0)
     path = tmp_path / "program"
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
-    from leowarp.guest.recipe import first_line_of
+    from leowarp.guest.building.recipe import first_line_of
 
     with pytest.raises(HostError, match=why):
         first_line_of(str(path), "--version")

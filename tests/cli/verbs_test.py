@@ -13,9 +13,10 @@ import pytest
 import typer
 
 import leowarp as lw
-from leowarp import layout, scenario
-from leowarp.cli import guest_verbs
+from leowarp import scenario
+from leowarp.base import layout
 from leowarp.cli.app import app
+from leowarp.cli.runs import guest_verbs
 from leowarp.metrics import metrics, read_tables
 from leowarp.scenario.schema import Shell
 from leowarp.version import sources
@@ -167,7 +168,7 @@ def test_plans_are_written_and_compared_as_utf_8_whatever_the_locale(tmp_path):
     script = """
 import json, sys, warnings
 from pathlib import Path
-from leowarp.cli.look_verbs import plan
+from leowarp.cli.results.look_verbs import plan
 from leowarp.running.many import Job
 from leowarp.running.standing import stands
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from leowarp import layout
-from leowarp.checksums import manifest_text
-from leowarp.recorded import text_of_json
+from leowarp.base import layout
+from leowarp.base.checksums import manifest_text
+from leowarp.base.recorded import text_of_json
 from leowarp.verification import second_run
 from leowarp.verification.stages import STAGES, STUDIES
 from support.synthetic.whole import change_a_byte, forge, stand_in_for_a_second_run, write_whole_run

@@ -4,7 +4,7 @@
 import re
 from pathlib import Path
 
-from leowarp.guest.doctor import BUILD_SPACE_BYTES, MIB
+from leowarp.guest.building.doctor import BUILD_SPACE_BYTES, MIB
 
 ROOT = Path(__file__).parents[2]
 

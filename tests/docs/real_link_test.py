@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from leowarp.study.torres2020 import simulation
+from leowarp_studies.torres2020 import simulation
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "measuring-a-real-link.md"
 ROWS = re.findall(r"^\| ([\d.]+) ms \| (.+) \|$", PAGE.read_text(encoding="utf-8"), re.M)

@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import leowarp
-from leowarp import layout, scalars, trace
+from leowarp import scalars, trace
+from leowarp.base import layout
 from leowarp.metrics import metrics, read_tables
 from leowarp.scenario import plan_of
 from support.pages import PAGES, ROOT, blocks, files, name_of

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from leowarp.study.sweep import StudyFile
-from leowarp.study.sweep.expand import expand
+from leowarp.study.sweep.parameters.expand import expand
 from leowarp.study.sweep.rows import COSTS, FIRST, LAST
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "studies.md"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leowarp import reordering
-from leowarp.errors import LeowarpError
+from leowarp.base.errors import LeowarpError
 from leowarp.reordering import Source
 from support.frames import CAN, COOKED, SYN, Frame, echo, ethernet, ip, pcap_file, pcapng_file, pppoe, tcp
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris.elements import element_file
-from leowarp.errors import ScenarioError
 from support.element_sets import ENCODINGS, OMM, checked, lines_of
 from support.fuzz import EXAMPLES
 

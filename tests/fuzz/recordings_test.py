@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leowarp.errors import ScenarioError
-from leowarp.timeline.measured import Capacity, Measurement, describe, read, read_capacity
+from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings import Capacity, Measurement, describe, read, read_capacity
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.slow]
 

@@ -8,7 +8,7 @@ import leowarp as lw
 from leowarp.media.access import profile_of
 from leowarp.media.access.slots import slots_of
 from leowarp.scenario import load, resolve
-from leowarp.timeline.measured import Measurement, Schedule, describe
+from leowarp.timeline.recordings import Measurement, Schedule, describe
 from support.probes import walked_ns
 
 pytestmark = pytest.mark.guest

@@ -4,7 +4,8 @@
 import numpy as np
 import pytest
 
-from leowarp import guest, layout, scenario, trace
+from leowarp import guest, scenario, trace
+from leowarp.base import layout
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.row_of_routers import row_events, row_routes

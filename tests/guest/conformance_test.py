@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from leowarp.base.errors import HostError
 from leowarp.conformance import attempt as attempts
 from leowarp.conformance import packetdrill
 from leowarp.conformance.attempt import Attempt, Laboratory, attempt, init_program
 from leowarp.conformance.ladder import climb
 from leowarp.conformance.scripts import ScriptSet, googles, selftests, unpacked_selftests
-from leowarp.errors import HostError
-from leowarp.guest.kernel import Kernel
+from leowarp.guest.building.kernel import Kernel
 
 pytestmark = pytest.mark.guest
 

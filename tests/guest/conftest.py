@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from leowarp.guest import GuestImage, GuestResult, Patience, drive
-from leowarp.guest.kernel import Kernel, kernel
+from leowarp.guest.building.kernel import Kernel, kernel
 
 MIB = 1 << 20
 HERE = Path(__file__).parent

@@ -6,7 +6,7 @@ import pytest
 
 from leowarp import ephemeris, guest, media, scenario, trace
 from leowarp.metrics import ACK, DATA, ROUND_TRIP, delays, metrics, quantile, tables_of
-from leowarp.metrics.delays import QUANTILES
+from leowarp.metrics.per_flow.delays import QUANTILES
 from support.synthetic.delays import delay_rows, exact_round_trips, one_way_ns
 
 pytestmark = pytest.mark.guest

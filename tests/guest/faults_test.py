@@ -12,9 +12,9 @@ import pytest
 
 import leowarp as lw
 from leowarp import report
-from leowarp.errors import GuestError, HostError
+from leowarp.base.errors import GuestError, HostError
 from leowarp.guest import GuestImage, GuestProgress
-from leowarp.guest.standstill import Patience
+from leowarp.guest.boot.standstill import Patience
 from support.waiting import wait_until, wait_until_gone
 
 pytestmark = pytest.mark.guest
@@ -125,7 +125,7 @@ def test_an_interrupt_ends_the_guest(drive_fault, guest_directory):
 DRIVER = """
 import sys
 from pathlib import Path
-from leowarp.errors import LeowarpError
+from leowarp.base.errors import LeowarpError
 from leowarp.guest import GuestImage, drive
 kernel, init, directory, memory_mib = sys.argv[1:5]
 directory = Path(directory)

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import leowarp as lw
-from leowarp.guest import shelf
-from leowarp.guest.kernel import is_built
+from leowarp.guest.building import shelf
+from leowarp.guest.building.kernel import is_built
 
 pytestmark = pytest.mark.guest
 

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from leowarp.running import summaries
-from leowarp.study.huston2024 import evidence as ev
-from leowarp.study.huston2024 import groups, material, questions, results, runs
 from leowarp.study.sweep import StudyFile
-from leowarp.study.sweep.expand import expand
+from leowarp.study.sweep.parameters.expand import expand
 from leowarp.study.sweep.rows import flat
+from leowarp_studies.huston2024 import evidence as ev
+from leowarp_studies.huston2024 import groups, material, questions, results, runs
 
 pytestmark = pytest.mark.guest
 

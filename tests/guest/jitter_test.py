@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 import leowarp as lw
-from leowarp import ephemeris, guest, layout, media, scenario, trace
+from leowarp import ephemeris, guest, media, scenario, trace
+from leowarp.base import layout
 
 pytestmark = pytest.mark.guest
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from leowarp.base.progress import BuildProgress
 from leowarp.guest import GuestImage, drive
-from leowarp.guest.cache import sha256_of_file
-from leowarp.guest.course import STEPS, steps_in
-from leowarp.guest.kernel import kernel, kernel_entry
-from leowarp.progress import BuildProgress
+from leowarp.guest.building.cache import sha256_of_file
+from leowarp.guest.building.course import STEPS, steps_in
+from leowarp.guest.building.kernel import kernel, kernel_entry
 
 pytestmark = pytest.mark.guest
 

@@ -139,8 +139,8 @@ def test_rust_reads_what_python_writes(tmp_path):
 
 
 def test_versions_and_sizes_agree():
-    from leowarp.guest.directions import ROW
-    from leowarp.guest.input import EVENT, SETUP_VERSION
+    from leowarp.guest.setup.directions import ROW
+    from leowarp.guest.setup.input import EVENT, SETUP_VERSION
 
     rust = json.loads(example("schema"))
     assert rust["setup_version"] == SETUP_VERSION

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import leowarp as lw
-from leowarp.scenario.hosts import LOSS_DETECTIONS
+from leowarp.scenario.network.hosts import LOSS_DETECTIONS
 from support.route_changes import SKY
 
 pytestmark = pytest.mark.guest

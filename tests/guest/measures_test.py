@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import leowarp as lw
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 
 pytestmark = pytest.mark.guest
 

@@ -10,10 +10,10 @@ import pytest
 
 import leowarp as lw
 from leowarp import guest, media
-from leowarp.errors import GuestError, ScenarioError
-from leowarp.guest.boot_input import put_input
-from leowarp.guest.cache import cache_root
-from leowarp.guest.modules import ARCHIVE, compiled
+from leowarp.base.errors import GuestError, ScenarioError
+from leowarp.guest.building.cache import cache_root
+from leowarp.guest.user.boot_input import put_input
+from leowarp.guest.user.modules import ARCHIVE, compiled
 from leowarp.running.by_hand import shell
 from leowarp.scenario import plan_of
 from leowarp.study import run_study
@@ -303,7 +303,7 @@ def test_a_study_finds_a_parameter_that_a_module_does_not_take_before_its_first_
 
 
 def test_a_binary_of_ones_own_needs_the_archive_beside_it(tmp_path, built_kernel):
-    from leowarp.guest.kernel import kernel
+    from leowarp.guest.building.kernel import kernel
 
     alone = tmp_path / "alone" / "linux"
     alone.parent.mkdir()

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from leowarp import guest, media, scenario
-from leowarp.errors import GuestError, ScenarioError
-from leowarp.guest.modules import put_modules
-from leowarp.scenario.key import InputFile
+from leowarp.base.errors import GuestError, ScenarioError
+from leowarp.guest.user.modules import put_modules
+from leowarp.scenario.text.key import InputFile
 
 pytestmark = pytest.mark.guest
 

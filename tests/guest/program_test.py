@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import leowarp as lw
-from leowarp.errors import GuestError
-from leowarp.guest.session import output_of
+from leowarp.base.errors import GuestError
+from leowarp.guest.machine.session import output_of
 from leowarp.report import write_report
 from leowarp.scenario import load, resolve
 

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 import leowarp as lw
-from leowarp import guest, layout, reordering, scenario, trace
+from leowarp import guest, reordering, scenario, trace
+from leowarp.base import layout
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.metadata import TimelineMetadata
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import leowarp as lw
-from leowarp.guest.agent import agent
-from leowarp.guest.kernel import kernel
+from leowarp.guest.building.agent import agent
+from leowarp.guest.building.kernel import kernel
 
 pytestmark = pytest.mark.guest
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from leowarp import ephemeris, guest, media, scenario
-from leowarp.errors import GuestError
+from leowarp.base.errors import GuestError
 from leowarp.running import summaries
 
 pytestmark = pytest.mark.guest

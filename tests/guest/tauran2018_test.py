@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from leowarp.study.sweep import StudyFile, run_study
-from leowarp.study.tauran2018 import material, results, runs
-from leowarp.study.tauran2018.runs import OFF, ON
+from leowarp_studies.tauran2018 import material, results, runs
+from leowarp_studies.tauran2018.runs import OFF, ON
 
 pytestmark = pytest.mark.guest
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from leowarp.guest.kernel import Kernel, kernel_entry
-from leowarp.guest.modules import ARCHIVE
+from leowarp.guest.building.kernel import Kernel, kernel_entry
+from leowarp.guest.user.modules import ARCHIVE
 
 pytestmark = pytest.mark.guest
 

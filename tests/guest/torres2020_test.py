@@ -5,11 +5,11 @@ import pytest
 
 from leowarp import scenario
 from leowarp.metrics import read_tables
-from leowarp.result import Run
+from leowarp.results.run import Run
 from leowarp.running import summaries
-from leowarp.scenario.examples import example_file
-from leowarp.study.torres2020 import results, simulation
-from leowarp.study.torres2020.runs import PROBE_SCENARIO
+from leowarp.scenario.names.examples import example_file
+from leowarp_studies.torres2020 import results, simulation
+from leowarp_studies.torres2020.runs import PROBE_SCENARIO
 
 pytestmark = pytest.mark.guest
 

@@ -3,7 +3,8 @@
 
 import pytest
 
-from leowarp import layout, scenario, trace, view
+from leowarp import scenario, trace, view
+from leowarp.base import layout
 from leowarp.metrics import metrics, read_tables
 from support.synthetic.access import write_synthetic_access
 from support.synthetic.run import PLAN_TOML, write_synthetic_run

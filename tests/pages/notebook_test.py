@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import leowarp
-from leowarp import overview
-from leowarp.recorded import read_summary
-from leowarp.replicates import open_group
-from leowarp.report.bands import GROUP_FIGURES
+from leowarp.base.recorded import read_summary
+from leowarp.report.figures.bands import GROUP_FIGURES
+from leowarp.results.replicates import open_group
+from leowarp.scalars import overview
 from support.notebooks import as_page, executed, is_png, shown
 from support.synthetic.run import PLAN_TOML
 

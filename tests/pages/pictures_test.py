@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from leowarp import layout, scenario, view
+from leowarp import scenario, view
+from leowarp.base import layout
 from leowarp.report import write_report
 from leowarp.running.street import prepared
 from support.pictures import CANVAS, KEPT, REVIEWED, apart, pin, shown

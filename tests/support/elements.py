@@ -15,8 +15,8 @@ from sgp4.api import WGS72, Satrec
 from sgp4.exporter import export_tle
 
 from leowarp.ephemeris.sgp4_orbits import MeanElements
-from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Constellation, Shell
+from leowarp.scenario.text.key import InputFile
 
 EPOCH = datetime(2025, 6, 1, tzinfo=UTC)
 """When orbits are where they are asked for."""

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from leowarp import guest, scenario
-from leowarp.errors import LeowarpError
-from leowarp.layout import GUEST
-from leowarp.nodes import host_node
+from leowarp.base.errors import LeowarpError
+from leowarp.base.layout import GUEST
+from leowarp.base.nodes import host_node
 from leowarp.scenario import Plan
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.forwarding import Forwarding

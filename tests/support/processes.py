@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import pytest
 
-from leowarp.guest.own_time import everything, trees
+from leowarp.guest.machine.own_time import everything, trees
 
 
 def end_with_descendants(processes):

@@ -2,14 +2,14 @@
 """How tests wait: for what is to happen, bounded by the work of those who are to make it happen, never by a clock.
 
 A machine may be slow, busy or stopped for a while; no test may fail of that. `wait_until` gives up when the processes
-that it waits for have ended, or have had much time for themselves (`leowarp.guest.own_time`). For the end of a process
-`wait()` and `communicate()` do, without a timeout: what hangs all the same is found by `support.watchdog`.
+that it waits for have ended, or have had much time for themselves (`leowarp.guest.machine.own_time`). For the end of a
+process `wait()` and `communicate()` do, without a timeout: what hangs all the same is found by `support.watchdog`.
 """
 
 import subprocess
 import time
 
-from leowarp.guest.own_time import POLL_S, OwnTime, everything
+from leowarp.guest.machine.own_time import POLL_S, OwnTime, everything
 
 # Importing the package takes 2 CPU s on a slow machine, booting a guest as much; sleeps of the product are short.
 OWN_TIME_S = 120.0

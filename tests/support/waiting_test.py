@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from leowarp.guest.own_time import everything, trees
+from leowarp.guest.machine.own_time import everything, trees
 from support import waiting, watchdog
 from support.processes import end_with_descendants
 from support.waiting import wait_until, wait_until_gone

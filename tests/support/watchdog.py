@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from leowarp.guest.own_time import OwnTime, everything, trees
+from leowarp.guest.machine.own_time import OwnTime, everything, trees
 
 LOOK_S = 1.0
 ASLEEP_S = 300.0

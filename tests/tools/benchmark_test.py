@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from leowarp import scenario
-from leowarp.errors import HostError, LeowarpError, ScenarioError
+from leowarp.base.errors import HostError, LeowarpError, ScenarioError
 from leowarp.running.street import prepared
 from support.beside import modules_beside
 

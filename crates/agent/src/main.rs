@@ -5,62 +5,25 @@
 //! Before working on this crate read arch/um/kernel/time.c (`time-travel=inf-cpu`): computing takes no virtual time, the
 //! clock moves only when everything is idle, reading it costs 256 ns, a system call costs 10 us of the host's CPU.
 
-mod acks;
-mod aqm;
-mod capture;
-mod clock;
-mod connections;
-mod console;
-mod context;
-mod cures;
-mod delays;
-mod diag;
-mod drops;
-mod ending;
-mod error;
+mod base;
 mod flows;
-mod frame;
-mod input;
-mod ledger;
-mod leolink;
 mod live;
-mod message;
-mod modules;
-mod netlink;
-mod netns;
 mod network;
-mod outcome;
-mod pcapng;
-mod place;
-mod play;
-mod queue;
-mod ranges;
-mod reordering;
-mod ring;
-mod root;
-mod router_addresses;
+mod observe;
+mod packets;
+mod programs;
 mod run;
-mod sample;
-mod say;
-mod shell;
-mod stillness;
-mod table;
-mod tags;
-mod taps;
-mod tc;
-mod truth;
-mod wires;
 
-use error::{check, Error, Result};
+use base::error::{check, Error, Result};
 use std::ffi::CStr;
 use std::path::Path;
 
 fn main() {
     keep_memory();
-    say::hook_panics();
+    base::say::hook_panics();
     match begin().and_then(|()| run::run(Path::new("/host/in"), Path::new("/host/out"))) {
-        Ok(()) => say::power_off(),
-        Err(e) => say::fail(&e),
+        Ok(()) => base::say::power_off(),
+        Err(e) => base::say::fail(&e),
     }
 }
 
@@ -92,7 +55,7 @@ fn begin() -> Result<()> {
     // SAFETY: the value lives through the call.
     check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }, "raise the number of open files")?;
     flows::tcp::prepare_signal()?;
-    clock::disable_timer_slack()
+    base::clock::disable_timer_slack()
 }
 
 fn mount(kind: &CStr, at: &CStr) -> Result<()> {

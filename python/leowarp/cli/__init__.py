@@ -5,8 +5,8 @@ A verb is a thin layer: it reads options, calls a function of the library that a
 that gives, as text for people or with ``--json`` as one object. What takes long to load (numpy, Arrow, figures) is
 imported within the verbs, so that help and completion are there at once.
 
-Exit statuses are those of `leowarp.errors`: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine lacks
-something, 4 the guest failed, 5 trace or report, 70 what no rule foresees, 130 interrupted.
+Exit statuses are those of `leowarp.base.errors`: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine
+lacks something, 4 the guest failed, 5 trace or report, 70 what no rule foresees, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sys
 
-from leowarp.errors import INTERRUPTED_EXIT_CODE, LeowarpError, unexpected
+from leowarp.base.errors import INTERRUPTED_EXIT_CODE, LeowarpError, unexpected
 
 
 def main() -> None:
@@ -28,9 +28,9 @@ def main() -> None:
     SystemExit
         Always, with the verb's status.
     """
+    from leowarp.base.printable import accept_any_character
     from leowarp.cli.app import app
     from leowarp.cli.output import print_error, print_error_json
-    from leowarp.printable import accept_any_character
 
     for stream in (sys.stdout, sys.stderr):
         accept_any_character(stream)

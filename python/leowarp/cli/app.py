@@ -13,25 +13,15 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from leowarp.cli import (
-    example_verbs,
-    guest_verbs,
-    live_verb,
-    look_verbs,
-    reorder_verb,
-    report_verb,
-    result_verbs,
-    run_verbs,
-    shell_verb,
-    study_verbs,
-    timeline_verbs,
-    verify_verb,
-    view_verb,
-)
+from leowarp.base.errors import ScenarioError
+from leowarp.cli.arrivals import reorder_verb
+from leowarp.cli.arrivals.reorder_request import Request
 from leowarp.cli.options import verb_of
 from leowarp.cli.output import interruptible, say
-from leowarp.cli.reorder_request import Request
-from leowarp.errors import ScenarioError
+from leowarp.cli.results import look_verbs, report_verb, result_verbs, verify_verb, view_verb
+from leowarp.cli.runs import example_verbs, guest_verbs, live_verb, run_verbs, shell_verb
+from leowarp.cli.studies import study_verbs
+from leowarp.cli.timelines import timeline_verbs
 from leowarp.version import build_version
 
 _MOVED = {

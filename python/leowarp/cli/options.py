@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 
 if TYPE_CHECKING:
-    from leowarp.progress import OnProgress
+    from leowarp.base.progress import OnProgress
 
 Request = TypeVar("Request")
 
@@ -107,7 +107,7 @@ Shown = Annotated[
 def progress_of(kind: ProgressKind) -> bool | OnProgress:
     """What `run` takes as `progress`: a callable for JSON, else whether there is a display at all."""
     if kind is ProgressKind.json:
-        from leowarp.progress import json_lines
+        from leowarp.base.progress import json_lines
 
         return json_lines
     return kind is ProgressKind.auto

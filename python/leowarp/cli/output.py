@@ -10,8 +10,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec
 
-from leowarp.errors import INTERRUPTED_EXIT_CODE, LeowarpError, kind_of
-from leowarp.printable import has_all, json_visible, one_line, visible
+from leowarp.base.errors import INTERRUPTED_EXIT_CODE, LeowarpError, kind_of
+from leowarp.base.printable import has_all, json_visible, one_line, visible
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -14,12 +14,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+from leowarp.base.errors import LeowarpError
 from leowarp.conformance import packetdrill, page, reasons
 from leowarp.conformance.attempt import Laboratory, attempt, check_host, init_program
 from leowarp.conformance.ladder import Outcome, climb
 from leowarp.conformance.scripts import PLACES, ScriptSet, googles, selftests, unpacked_selftests
-from leowarp.errors import LeowarpError
-from leowarp.guest.kernel import kernel
+from leowarp.guest.building.kernel import kernel
 
 
 def say(text: str) -> None:

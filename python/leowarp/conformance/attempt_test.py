@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from leowarp.base.errors import GuestError
 from leowarp.conformance import attempt as attempts
 from leowarp.conformance.attempt import Attempt, Laboratory, attempt, why_not
 from leowarp.conformance.scripts import ScriptSet
-from leowarp.errors import GuestError
-from leowarp.guest.kernel import Kernel
+from leowarp.guest.building.kernel import Kernel
 
 PACKET = """sysctl: cannot stat /proc/sys/net/ipv4/tcp_syncookies: No such file or directory
 a.pkt:47: error handling packet: timing error: expected outbound packet at 0.309134 sec

@@ -8,12 +8,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from leowarp.errors import HostError
-from leowarp.guest import host
-from leowarp.guest.cache import content_key, entry_or_build
-from leowarp.guest.kernel import first_errors
-from leowarp.guest.recipe import first_line_of
-from leowarp.guest.session import own_session
+from leowarp.base.errors import HostError
+from leowarp.guest.building.cache import content_key, entry_or_build
+from leowarp.guest.building.kernel import first_errors
+from leowarp.guest.building.recipe import first_line_of
+from leowarp.guest.machine import host
+from leowarp.guest.machine.session import own_session
 
 ADDRESS = "https://github.com/google/packetdrill"
 COMMIT = "8d63bbc7d6273f86e826ac16dbc3c38d4a41b129"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from leowarp.base.errors import HostError
 from leowarp.conformance import packetdrill
 from leowarp.conformance.__main__ import main
-from leowarp.errors import HostError
 
 
 @pytest.fixture(autouse=True)

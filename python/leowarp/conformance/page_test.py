@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from leowarp.base.errors import ScenarioError
 from leowarp.conformance.attempt import Attempt
 from leowarp.conformance.ladder import Outcome
 from leowarp.conformance.page import renew, tables
 from leowarp.conformance.reasons import Reason, reasons, verdict
 from leowarp.conformance.scripts import ScriptSet
-from leowarp.errors import ScenarioError
 
 ROOT = Path(__file__).parents[3]
 FAILURE = Attempt(False, "late", "")

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from leowarp.base.errors import ScenarioError
 from leowarp.conformance.ladder import Outcome
 from leowarp.conformance.scripts import ScriptSet
-from leowarp.errors import ScenarioError
 
 FILE = Path(__file__).with_name("reasons.toml")
 OURS = "ours"

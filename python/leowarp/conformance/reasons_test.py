@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from leowarp.base.errors import ScenarioError
 from leowarp.conformance.attempt import Attempt
 from leowarp.conformance.ladder import Outcome
 from leowarp.conformance.reasons import OURS, Reason, reasons, verdict
 from leowarp.conformance.scripts import ScriptSet
-from leowarp.errors import ScenarioError
 
 SET = ScriptSet("google", "plain", "IPv4", Path("/"), ("a.pkt", "b.pkt"), (), ())
 FAILURE = Attempt(False, "a.pkt:1: too late", "all of it")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from leowarp.base.errors import HostError
 from leowarp.conformance import scripts
-from leowarp.errors import HostError
 
 
 @pytest.fixture

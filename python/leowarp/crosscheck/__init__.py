@@ -18,7 +18,7 @@ from leowarp.crosscheck.streams import orders
 from leowarp.trace import TABLES
 
 if TYPE_CHECKING:
-    from leowarp.result import Run
+    from leowarp.results.run import Run
 
 
 def crosscheck(run: Run) -> dict[str, Findings]:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from leowarp.base.nodes import host_node
+from leowarp.base.streams import stream
 from leowarp.crosscheck.network import Instant, Link, State, instants, station_of_host, talking
-from leowarp.nodes import host_node
-from leowarp.streams import stream
 
 if TYPE_CHECKING:
-    from leowarp.result import Run
+    from leowarp.results.run import Run
     from leowarp.scenario import Plan
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from leowarp.nodes import host_node
+from leowarp.base.nodes import host_node
 
 if TYPE_CHECKING:
-    from leowarp.result import Run
+    from leowarp.results.run import Run
 
 Link = tuple[str, str]
 """A direction of a link: the node that sends and the one that receives."""

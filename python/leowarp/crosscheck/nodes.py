@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from leowarp.base.nodes import host_node
 from leowarp.crosscheck.findings import Findings
-from leowarp.nodes import host_node
 
 if TYPE_CHECKING:
-    from leowarp.result import Run
+    from leowarp.results.run import Run
 
 # design/cures.md: as Ethernet frames; IPv4, ICMP, and what each says.
 _MARKER_BYTES, _NOTICE_BYTES = 14 + 32, 14 + 60

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
+from leowarp.base.nodes import host_node
 from leowarp.crosscheck.changes import Changes, Notice, Switch
 from leowarp.crosscheck.findings import Findings
 from leowarp.crosscheck.network import Link
 from leowarp.crosscheck.stations import Queue, Stations, queue_at
-from leowarp.nodes import host_node
 
 if TYPE_CHECKING:
-    from leowarp.result import Run
+    from leowarp.results.run import Run
 
 CARRIED_OUT_WITHIN_NS = 1_000_000
 """An event of the timeline is carried out so soon: the agent's clock goes on by 512 ns each time that it is read."""

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from leowarp.base.nodes import host_node
 from leowarp.crosscheck.changes import hosts_of_flow
 from leowarp.crosscheck.network import Link
-from leowarp.metrics.tables import CAUSES, DATA
-from leowarp.nodes import host_node
+from leowarp.metrics.inputs.tables import CAUSES, DATA
 
 if TYPE_CHECKING:
-    from leowarp.result import Run
+    from leowarp.results.run import Run
 
 _QUEUE = next(number for number, cause in CAUSES.items() if cause == "queue")
 # IPv4 without options, and UDP or ICMP.

@@ -16,10 +16,10 @@ import pandas as pd
 from leowarp.crosscheck.changes import Changes
 from leowarp.crosscheck.findings import Findings
 from leowarp.crosscheck.stations import Stations
-from leowarp.metrics.tables import Tables
+from leowarp.metrics.inputs.tables import Tables
 
 if TYPE_CHECKING:
-    from leowarp.result import Run
+    from leowarp.results.run import Run
 
 _PROTOCOLS = {"ping": 1, "tcp": 6, "udp": 17}
 

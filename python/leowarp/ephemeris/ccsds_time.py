@@ -7,7 +7,7 @@ import re
 from calendar import isleap
 from datetime import UTC, datetime, timedelta, timezone
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
 
 FORMS = "write it as 2025-10-27T12:00:00.000000 or 2025-300T12:00:00, in UTC"
 

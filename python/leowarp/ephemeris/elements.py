@@ -11,13 +11,13 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from leowarp import plainfiles
+from leowarp.base import plainfiles
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris.omm import satellite_of
 from leowarp.ephemeris.omm_encodings import csv_messages, is_csv, is_kvn, json_messages, kvn_messages, xml_messages
 from leowarp.ephemeris.sgp4_orbits import Element
 from leowarp.ephemeris.skipped import Skipped
 from leowarp.ephemeris.tle import HEADER, from_tle
-from leowarp.errors import ScenarioError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sgp4.exporter import export_omm
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import Sgp4Orbits, ephemeris_of
 from leowarp.ephemeris.elements import element_file, elements_of
-from leowarp.errors import ScenarioError
-from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Constellation, Plan
+from leowarp.scenario.text.key import InputFile
 from support.plans import S, plan
 
 # Two objects of CelesTrak's OneWeb list (TLE are public), and a number above 99999 as Alpha-5 writes it.

@@ -15,10 +15,10 @@ from pathlib import Path
 from sgp4 import omm
 from sgp4.api import Satrec
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris.ccsds_time import instant_of
 from leowarp.ephemeris.sgp4_orbits import Element, check_started
 from leowarp.ephemeris.tle import check_theory
-from leowarp.errors import ScenarioError
 
 Fields = Mapping[str, str]
 """Keywords and values of a message; an empty value is one that is missing."""

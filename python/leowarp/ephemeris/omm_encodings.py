@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 from xml.parsers import expat
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris.omm import FETCH, USED, Fields, unit_is_right
 from leowarp.ephemeris.skipped import Skipped
-from leowarp.errors import ScenarioError
 
 Message = tuple[int, Fields]
 """Line on which it begins, from 1; keywords and values."""

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris.ccsds_time import instant_of
 from leowarp.ephemeris.elements import ElementFile, element_file, elements_of
-from leowarp.errors import ScenarioError
 from support.element_sets import ENCODINGS, OMM, as_csv, as_json, as_kvn, as_xml, written
 
 each_encoding = pytest.mark.parametrize("encoding", ENCODINGS)

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris.neighbours import FoundShell, around, ordered_shell
 from leowarp.ephemeris.planes import MOST_NODE_GAP_DEG, found_shells
 from leowarp.ephemeris.sgp4_orbits import MeanElements, Sgp4Orbits
-from leowarp.errors import ScenarioError
 
 _NAMED = 5
 """Satellites without a slot that a warning names; `leowarp ephemeris` names all of them."""

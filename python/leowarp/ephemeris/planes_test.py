@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import FoundShell, Places, ephemeris_of
 from leowarp.ephemeris.planes import found_shells
-from leowarp.errors import ScenarioError
 from leowarp.scenario.schema import Constellation, Isl, Shell
 from support.elements import Orbit, disturbed, mean_elements, orbits_of, written
 from support.plans import plan

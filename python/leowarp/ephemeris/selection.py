@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from leowarp.base.errors import ScenarioError
+from leowarp.base.spelling import nearest, one_of
 from leowarp.ephemeris.elements import ElementFile, check_once, element_file, names_of
 from leowarp.ephemeris.frames import julian_date
 from leowarp.ephemeris.sgp4_orbits import Element, Sgp4Orbits, epoch_of
-from leowarp.errors import ScenarioError
 from leowarp.scenario.schema import Constellation, Run
-from leowarp.spelling import nearest, one_of
 
 DECAYED = "decayed"
 """The word in `constellation.leave_out` for all satellites that have no orbit during the run."""

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import Ephemeris, Sgp4Orbits, ephemeris_of
-from leowarp.errors import ScenarioError
 from leowarp.scenario import load, resolve
-from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Constellation
+from leowarp.scenario.text.key import InputFile
 from support.element_sets import OMM, as_json, line_1, line_2, lines_of, written
 from support.plans import plan
 

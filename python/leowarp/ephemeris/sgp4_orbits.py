@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sgp4.api import SGP4_ERRORS, Satrec, SatrecArray
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris.drag import fall_of, most_radius_km
 from leowarp.ephemeris.frames import EcefMetres, TemeMetres, gmst_rad, julian_date, turned_to_ecef_m
-from leowarp.errors import ScenarioError
 
 OLDEST_ELEMENTS_D = 366.0
 """Elements older (or younger) than this at the run are an error: SGP4's along-track error grows by 1 to 3 km a day

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from sgp4.api import WGS72, Satrec
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris.sgp4_orbits import Element, check_started
 from leowarp.ephemeris.skipped import Skipped
-from leowarp.errors import ScenarioError
 
 COLUMNS = "the columns of a TLE are at celestrak.org/NORAD/documentation/tle-fmt.php"
 HEADER = re.compile(r"[ \t]*([1-9][0-9]{0,5})[ \t]+([1-9][0-9]{0,5})[ \t]*\r?\n(?!1 )")

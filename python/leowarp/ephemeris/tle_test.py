@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris.elements import element_file
-from leowarp.errors import ScenarioError
 from support.element_sets import line_1, line_2, lines_of, written
 
 MANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=60)

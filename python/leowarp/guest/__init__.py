@@ -9,18 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.guest.boot_input import put_input
-from leowarp.guest.drive import GuestProgress, GuestResult, check, drive
-from leowarp.guest.image import GuestImage, guest_image
-from leowarp.guest.input import write_input
-from leowarp.guest.left_out import check_fits
-from leowarp.guest.modules import compile_modules, declared_parameters, modules_of
-from leowarp.guest.parameters import Declared, mistakes
-from leowarp.guest.programs import check_programs, keep_outputs
-from leowarp.guest.shell import Shell, check_shell, run_shell
-from leowarp.guest.standstill import Patience
-from leowarp.guest.trust import demand as demand_trust
-from leowarp.layout import CONSOLE, GUEST
+from leowarp.base.layout import CONSOLE, GUEST
+from leowarp.guest.boot.drive import GuestProgress, GuestResult, check, drive
+from leowarp.guest.boot.standstill import Patience
+from leowarp.guest.building.image import GuestImage, guest_image
+from leowarp.guest.building.left_out import check_fits
+from leowarp.guest.building.trust import demand as demand_trust
+from leowarp.guest.setup.input import write_input
+from leowarp.guest.user.boot_input import put_input
+from leowarp.guest.user.modules import compile_modules, declared_parameters, modules_of
+from leowarp.guest.user.parameters import Declared, mistakes
+from leowarp.guest.user.programs import check_programs, keep_outputs
+from leowarp.guest.user.shell import Shell, check_shell, run_shell
 
 if TYPE_CHECKING:
     import pyarrow as pa

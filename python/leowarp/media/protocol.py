@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from leowarp.ephemeris import Ephemeris
 from leowarp.routes import Routes
-from leowarp.scenario.medium_section import MediumSection
+from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.schema import Plan
 
 

@@ -5,12 +5,12 @@ import dataclasses
 
 import pytest
 
+from leowarp.base.nodes import host_node
 from leowarp.ephemeris import ephemeris_of
 from leowarp.media import planned, routes_of, timeline_of
-from leowarp.nodes import host_node
-from leowarp.scenario.key import InputFile
-from leowarp.scenario.medium import MEDIA
+from leowarp.scenario.media.medium import MEDIA
 from leowarp.scenario.schema import Access, Jittered, Measured, Medium, Mobile, Plan
+from leowarp.scenario.text.key import InputFile
 from leowarp.timeline import replayed
 from support.plans import chain, plan
 

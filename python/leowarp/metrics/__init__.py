@@ -9,10 +9,9 @@ plan's flows. What a run did not record is null in every result and never 0.
 >>> result.summary["flows"][0]["goodput_mean_bps"]      # doctest: +SKIP
 """
 
-from leowarp.metrics.acknowledgements import LONG_WAIT_NS, ack_waits
-from leowarp.metrics.capacity import overhead_bytes, path_capacity, payload_ratio
-from leowarp.metrics.causes import CAUSE_COLUMNS, causes
-from leowarp.metrics.changes import (
+from leowarp.metrics.compute import Metrics, metrics
+from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes
+from leowarp.metrics.inputs.changes import (
     ARROW,
     CHANGE_COLUMNS,
     PathChange,
@@ -23,22 +22,23 @@ from leowarp.metrics.changes import (
     path_delay,
     route_changes,
 )
-from leowarp.metrics.channels import Channels
-from leowarp.metrics.compute import Metrics, metrics
-from leowarp.metrics.connections import with_connections
-from leowarp.metrics.conservation import Balance, check_conservation, late_outside_changes
-from leowarp.metrics.delays import ROUND_TRIP, Delays, delays
-from leowarp.metrics.flows import packet_rtt, srtt
-from leowarp.metrics.goodput import GOODPUT_SERIES, counter, goodput
-from leowarp.metrics.link_loads import link_loads
-from leowarp.metrics.link_values import LinkValues, link_values
+from leowarp.metrics.inputs.channels import Channels
+from leowarp.metrics.inputs.link_values import LinkValues, link_values
+from leowarp.metrics.inputs.series import bin_edges, ccdf, cdf, holding_ns, rate_in_bins, step_at, weighted_quantile
+from leowarp.metrics.inputs.tables import ACK, CAUSES, DATA, Tables, plan_document, read_tables, tables_of
 from leowarp.metrics.long_form import LONG_COLUMNS, numbers_of
+from leowarp.metrics.network.link_loads import link_loads
+from leowarp.metrics.network.queues import LINK_COLUMNS, drops_by_cause, link_use, path_queues, queue_series
+from leowarp.metrics.network.satellites import SATELLITE_COLUMNS, satellite_use
 from leowarp.metrics.over_time import SERIES, Series, flow_bbr_modes, series_of
-from leowarp.metrics.pairs import PAIR_COLUMNS, pairs
-from leowarp.metrics.probes import NEAR_NS, SLOT_COLUMNS, Probes, near, probes, quantile, slots
-from leowarp.metrics.queues import LINK_COLUMNS, drops_by_cause, link_use, path_queues, queue_series
-from leowarp.metrics.recovery import RECOVERY_COLUMNS, RecoveryRule, dip, recoveries
-from leowarp.metrics.reordering import (
+from leowarp.metrics.per_flow.acknowledgements import LONG_WAIT_NS, ack_waits
+from leowarp.metrics.per_flow.connections import with_connections
+from leowarp.metrics.per_flow.delays import ROUND_TRIP, Delays, delays
+from leowarp.metrics.per_flow.flows import packet_rtt, srtt
+from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, counter, goodput
+from leowarp.metrics.per_flow.pairs import PAIR_COLUMNS, pairs
+from leowarp.metrics.per_flow.probes import NEAR_NS, SLOT_COLUMNS, Probes, near, probes, quantile, slots
+from leowarp.metrics.per_flow.reordering import (
     DENSITY_COLUMNS,
     REORDERING_COLUMNS,
     densities,
@@ -46,11 +46,11 @@ from leowarp.metrics.reordering import (
     refuse_unknown,
     reordering,
 )
-from leowarp.metrics.round_trips import round_trips
-from leowarp.metrics.satellites import SATELLITE_COLUMNS, satellite_use
-from leowarp.metrics.series import bin_edges, ccdf, cdf, holding_ns, rate_in_bins, step_at, weighted_quantile
-from leowarp.metrics.shares import SHARE_BIN_NS, jain_index, share_series, shares
-from leowarp.metrics.tables import ACK, CAUSES, DATA, Tables, plan_document, read_tables, tables_of
+from leowarp.metrics.per_flow.round_trips import round_trips
+from leowarp.metrics.route_changes.causes import CAUSE_COLUMNS, causes
+from leowarp.metrics.route_changes.recovery import RECOVERY_COLUMNS, RecoveryRule, dip, recoveries
+from leowarp.metrics.sharing.capacity import overhead_bytes, path_capacity, payload_ratio
+from leowarp.metrics.sharing.shares import SHARE_BIN_NS, jain_index, share_series, shares
 
 __all__ = [
     "ACK",

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from leowarp import layout, recorded
-from leowarp.metrics.carried import check_carried
-from leowarp.metrics.causes import causes
-from leowarp.metrics.changes import ATTRIBUTION_NS, both_ways_ns, flow_pairs, path_delay, route_changes
-from leowarp.metrics.connections import with_connections
+from leowarp.base import layout, recorded
 from leowarp.metrics.conservation import check_conservation
-from leowarp.metrics.link_values import link_values
+from leowarp.metrics.inputs.changes import ATTRIBUTION_NS, both_ways_ns, flow_pairs, path_delay, route_changes
+from leowarp.metrics.inputs.link_values import link_values
+from leowarp.metrics.inputs.tables import Tables
 from leowarp.metrics.long_form import long_form, write_long_form
 from leowarp.metrics.numbers import Numbers
-from leowarp.metrics.recovery import RecoveryRule, recoveries
-from leowarp.metrics.shares import shares
+from leowarp.metrics.per_flow.connections import with_connections
+from leowarp.metrics.route_changes.causes import causes
+from leowarp.metrics.route_changes.recovery import RecoveryRule, recoveries
+from leowarp.metrics.sharing.carried import check_carried
+from leowarp.metrics.sharing.shares import shares
 from leowarp.metrics.summary import Evidence, summary_of
-from leowarp.metrics.tables import Tables
 from leowarp.metrics.warnings import late_away_from_changes, warnings_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 from leowarp.metrics import (
     RecoveryRule,
     check_conservation,
@@ -26,8 +26,8 @@ from leowarp.metrics import (
     satellite_use,
     tables_of,
 )
-from leowarp.metrics.flows import host_scalars
-from leowarp.metrics.goodput import GOODPUT_SERIES
+from leowarp.metrics.per_flow.flows import host_scalars
+from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES
 from leowarp.metrics.warnings import held_by_receiver, never_connected, nothing_arrived
 from support.synthetic import run as syn
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from leowarp.errors import TraceError
-from leowarp.metrics.delays import ROUND_TRIP, delays
-from leowarp.metrics.queues import DROP_STEMS
-from leowarp.metrics.tables import DATA, Tables, floats, truths
+from leowarp.base.errors import TraceError
+from leowarp.metrics.inputs.tables import DATA, Tables, floats, truths
+from leowarp.metrics.network.queues import DROP_STEMS
+from leowarp.metrics.per_flow.delays import ROUND_TRIP, delays
 
 
 @dataclass(frozen=True)

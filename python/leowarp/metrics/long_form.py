@@ -17,16 +17,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp import plainfiles, scalars
-from leowarp.metrics.causes import CAUSE_COLUMNS
-from leowarp.metrics.changes import CHANGE_COLUMNS
+from leowarp import scalars
+from leowarp.base import plainfiles
+from leowarp.metrics.inputs.changes import CHANGE_COLUMNS
+from leowarp.metrics.inputs.series import optional, step_at
+from leowarp.metrics.inputs.tables import floats
 from leowarp.metrics.numbers import Numbers
 from leowarp.metrics.over_time import SERIES
-from leowarp.metrics.recovery import RECOVERY_COLUMNS
-from leowarp.metrics.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS
-from leowarp.metrics.series import optional, step_at
-from leowarp.metrics.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
-from leowarp.metrics.tables import floats
+from leowarp.metrics.per_flow.reordering import DENSITY_COLUMNS, REORDERING_COLUMNS
+from leowarp.metrics.route_changes.causes import CAUSE_COLUMNS
+from leowarp.metrics.route_changes.recovery import RECOVERY_COLUMNS
+from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
 
 MOST_STEPS = 50_000
 """A path delay with more steps is a channel's, one a millisecond: of it the smallest of each second is kept,

@@ -14,12 +14,12 @@ from typing import Any
 import pandas as pd
 
 from leowarp.metrics.conservation import Balance
-from leowarp.metrics.flows import srtt
-from leowarp.metrics.goodput import GOODPUT_SERIES, goodput
-from leowarp.metrics.queues import link_use
-from leowarp.metrics.reordering import densities, reordering
-from leowarp.metrics.shares import share_series
-from leowarp.metrics.tables import Tables
+from leowarp.metrics.inputs.tables import Tables
+from leowarp.metrics.network.queues import link_use
+from leowarp.metrics.per_flow.flows import srtt
+from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, goodput
+from leowarp.metrics.per_flow.reordering import densities, reordering
+from leowarp.metrics.sharing.shares import share_series
 
 
 @dataclass(frozen=True)

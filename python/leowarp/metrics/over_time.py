@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from leowarp.errors import ScenarioError, TraceError
-from leowarp.metrics.goodput import GOODPUT_SERIES, goodput
+from leowarp.base.errors import ScenarioError, TraceError
+from leowarp.base.spelling import nearest
+from leowarp.metrics.inputs.tables import floats
+from leowarp.metrics.network.queues import path_queues
 from leowarp.metrics.numbers import Numbers
-from leowarp.metrics.queues import path_queues
-from leowarp.metrics.shares import SERIES_NUMBERS
-from leowarp.metrics.tables import floats
-from leowarp.spelling import nearest
+from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, goodput
+from leowarp.metrics.sharing.shares import SERIES_NUMBERS
 from leowarp.trace import TABLES
 from leowarp.trace.bbr import BBR_CONTROLS, BBR_GAINS, bbr_modes
 from leowarp.trace.schema.hosts import BBR_MODES

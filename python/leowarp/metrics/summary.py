@@ -16,25 +16,25 @@ import numpy as np
 import pandas as pd
 
 from leowarp import scalars
-from leowarp.metrics.acknowledgements import acknowledgement_scalars
-from leowarp.metrics.capacity import capacity_scalars
-from leowarp.metrics.causes import NO_CAUSE_SCALARS, cause_scalars
-from leowarp.metrics.channels import Pair
-from leowarp.metrics.connections import datagram_scalars, program_scalars
-from leowarp.metrics.cures import cure_scalars
-from leowarp.metrics.delays import delays
-from leowarp.metrics.flows import flow_summary, identity, received_ce_pkts
-from leowarp.metrics.goodput import Life, life
-from leowarp.metrics.handovers import losses_near_changes, of_packets, of_probes, recovery_scalars
-from leowarp.metrics.iperf3 import iperf3_scalars
-from leowarp.metrics.link_values import LinkValues
-from leowarp.metrics.measures import measure_scalars
-from leowarp.metrics.probes import probe_scalars, probes
-from leowarp.metrics.queues import drops_by_cause
-from leowarp.metrics.reordering import reordering_scalars
-from leowarp.metrics.round_trips import round_trip_scalars
-from leowarp.metrics.shares import Shares
-from leowarp.metrics.tables import DATA, Tables, floats, truths
+from leowarp.metrics.inputs.channels import Pair
+from leowarp.metrics.inputs.link_values import LinkValues
+from leowarp.metrics.inputs.tables import DATA, Tables, floats, truths
+from leowarp.metrics.network.cures import cure_scalars
+from leowarp.metrics.network.queues import drops_by_cause
+from leowarp.metrics.per_flow.acknowledgements import acknowledgement_scalars
+from leowarp.metrics.per_flow.connections import datagram_scalars, program_scalars
+from leowarp.metrics.per_flow.delays import delays
+from leowarp.metrics.per_flow.flows import flow_summary, identity, received_ce_pkts
+from leowarp.metrics.per_flow.goodput import Life, life
+from leowarp.metrics.per_flow.iperf3 import iperf3_scalars
+from leowarp.metrics.per_flow.measures import measure_scalars
+from leowarp.metrics.per_flow.probes import probe_scalars, probes
+from leowarp.metrics.per_flow.reordering import reordering_scalars
+from leowarp.metrics.per_flow.round_trips import round_trip_scalars
+from leowarp.metrics.route_changes.causes import NO_CAUSE_SCALARS, cause_scalars
+from leowarp.metrics.route_changes.handovers import losses_near_changes, of_packets, of_probes, recovery_scalars
+from leowarp.metrics.sharing.capacity import capacity_scalars
+from leowarp.metrics.sharing.shares import Shares
 from leowarp.scalars.of_flows import ONE_WAY
 from leowarp.scalars.of_run import COSTS, PATH_DELAY
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.flownames import FlowKey, named
-from leowarp.metrics import iperf3
-from leowarp.metrics.changes import path_changes
-from leowarp.metrics.channels import Pair
+from leowarp.base.flownames import FlowKey, named
 from leowarp.metrics.conservation import late_outside_changes, uncounted_directions
-from leowarp.metrics.tables import Tables, floats
+from leowarp.metrics.inputs.changes import path_changes
+from leowarp.metrics.inputs.channels import Pair
+from leowarp.metrics.inputs.tables import Tables, floats
+from leowarp.metrics.per_flow import iperf3
 from leowarp.trace.schema.hosts import CA_OPEN
 
 LATE_WITHIN_NS = 2_000_000_000

@@ -10,8 +10,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from leowarp.errors import ScenarioError
-from leowarp.spelling import one_of
+from leowarp.base.errors import ScenarioError
+from leowarp.base.spelling import one_of
 
 FORMATS = ("text", "csv", "parquet", "pcap")
 """What a file may be (`Source.format`)."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
 from leowarp.reordering.arrivals import CapturedAt, Flow, Part, Reading, Skipped, Source, skipped_line
 from leowarp.reordering.native import native
 

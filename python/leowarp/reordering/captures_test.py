@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leowarp import reordering
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 from leowarp.reordering import Skipped, Source, measure_file
 from support.frames import CAN, COOKED, SYN, Frame, apart, echo, ethernet, ip, pcap_file, pcapng_file, pppoe, tcp
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 from leowarp.reordering.settings import SEQ_MAX
 
 Place = tuple[str, int]

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from leowarp.errors import HostError, ScenarioError, TraceError
+from leowarp.base.errors import HostError, ScenarioError, TraceError
 from leowarp.reordering import captures
 from leowarp.reordering.arrivals import (
     CapturedAt,

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from leowarp import reordering
-from leowarp.errors import LeowarpError, ScenarioError, TraceError
+from leowarp.base.errors import LeowarpError, ScenarioError, TraceError
 from leowarp.reordering import Source, measure_file
 from support.captures import datagrams, echoes, write_pcap
 

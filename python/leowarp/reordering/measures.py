@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 from leowarp.reordering.columns import length_column, sequence_column, time_column
 from leowarp.reordering.native import native
 from leowarp.reordering.results import BufferDensity, Density, Extents, Gaps, NReordering, Reordering, Runs, of_native

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leowarp import reordering
-from leowarp.errors import LeowarpError, ScenarioError, TraceError
+from leowarp.base.errors import LeowarpError, ScenarioError, TraceError
 
 # RFC 5236, 8a
 SEQUENCE = [1, 4, 2, 5, 3, 6, 7, 8]
@@ -222,7 +222,7 @@ def test_a_missing_library_says_what_to_type():
     script = (
         "import sys\n"
         "sys.modules['leowarp._native'] = None\n"
-        "from leowarp.errors import HostError\n"
+        "from leowarp.base.errors import HostError\n"
         "try:\n"
         "    import leowarp.reordering\n"
         "except HostError as error:\n"
@@ -244,7 +244,7 @@ def test_a_library_that_needs_a_newer_glibc_says_so_in_one_sentence():
         f"    raise ImportError({said!r})\n"
         "importlib.import_module = refused\n"
         "platform.libc_ver = lambda: ('glibc', '2.31')\n"
-        "from leowarp.errors import HostError\n"
+        "from leowarp.base.errors import HostError\n"
         "try:\n"
         "    import leowarp.reordering\n"
         "except HostError as error:\n"

@@ -11,7 +11,7 @@ import platform
 import re
 from typing import Any
 
-from leowarp.errors import HostError
+from leowarp.base.errors import HostError
 
 
 def import_native() -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from operator import index
 from typing import Any
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
 
 THRESHOLD_PKTS = 1000
 """As in runs (`observe.reordering_threshold`): a route change displaces packets by a queue and more."""

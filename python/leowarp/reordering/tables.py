@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from leowarp.errors import ScenarioError, TraceError
+from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.reordering.arrivals import Part, Reading, Source, first_bytes, total_bytes
 from leowarp.reordering.columns import length_column, sequence_column, time_column
 

@@ -6,12 +6,12 @@
 """
 
 from leowarp.report import html
-from leowarp.report.drawing import Drawing, draw_all
 from leowarp.report.figures import FIGURES, FigureKind, figure, views
-from leowarp.report.group_page import write_group_comparison
+from leowarp.report.figures.drawing import Drawing, draw_all
+from leowarp.report.figures.over_time import plot
 from leowarp.report.notebook import inline
-from leowarp.report.over_time import plot
-from leowarp.report.page import write_comparison, write_report
+from leowarp.report.pages.group_page import write_group_comparison
+from leowarp.report.pages.page import write_comparison, write_report
 from leowarp.report.style import FORMATS, save
 from leowarp.report.view import RunView
 

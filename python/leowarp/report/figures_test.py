@@ -11,12 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from leowarp.errors import ScenarioError, TraceError
-from leowarp.report import FIGURES, RunView, distributions, figure, packets, save, views
-from leowarp.report.land import LAND_DEG
-from leowarp.report.queues import queue_map
+from leowarp.base.errors import ScenarioError, TraceError
+from leowarp.report import FIGURES, RunView, figure, save, views
+from leowarp.report.figures import distributions, packets
+from leowarp.report.figures.land import LAND_DEG
+from leowarp.report.figures.queues import queue_map
 from leowarp.report.view import footer_of, labels, styles
-from leowarp.result import Run
+from leowarp.results.run import Run
 from leowarp.trace import TABLES
 from support.synthetic import run as syn
 from support.synthetic.run import PLAN_TOML

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from leowarp.pagepolicy import policy_tag
-from leowarp.printable import visible
+from leowarp.base.pagepolicy import policy_tag
+from leowarp.base.printable import visible
 from leowarp.report.style import PNG_DPI
 
 LARGEST_SVG_BYTES = 400_000

@@ -13,17 +13,17 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from leowarp import layout
-from leowarp.errors import TraceError
-from leowarp.medians import compared_groups, sentence
-from leowarp.overview import Section, overview
+from leowarp.base import layout
+from leowarp.base.errors import TraceError
 from leowarp.report import html
-from leowarp.report.bands import GROUP_FIGURES, group_figure
 from leowarp.report.figures import FIGURES, figure
+from leowarp.report.figures.bands import GROUP_FIGURES, group_figure
+from leowarp.report.pages.summary_section import first_entries
 from leowarp.report.style import notebook_png
-from leowarp.report.summary_section import first_entries
 from leowarp.report.view import MOST_LINES, RunView, worded
-from leowarp.result import Run
+from leowarp.results.run import Run
+from leowarp.scalars.medians import compared_groups, sentence
+from leowarp.scalars.overview import Section, overview
 
 SHOWN: tuple[tuple[str, ...], ...] = (
     ("throughput", "goodput", "ping"),

@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from leowarp import layout, parquetfiles
-from leowarp.errors import TraceError
+from leowarp.base import layout, parquetfiles
+from leowarp.base.errors import TraceError
 from leowarp.media.mobile import described, realisation_of
 from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.channel import Realisation

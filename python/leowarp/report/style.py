@@ -23,8 +23,8 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.transforms import ScaledTranslation
 
-from leowarp import plainfiles
-from leowarp.errors import ScenarioError
+from leowarp.base import plainfiles
+from leowarp.base.errors import ScenarioError
 
 COLUMN_IN, PAGE_IN = 3.5, 7.16
 """Widths of one and of two columns of an IEEE page (IEEE author centre: 3.5 in and 7.16 in)."""

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp import layout
-from leowarp.errors import TraceError
-from leowarp.flownames import FlowKey, flow_names
+from leowarp.base import layout
+from leowarp.base.errors import TraceError
+from leowarp.base.flownames import FlowKey, flow_names
 from leowarp.media import planned
 from leowarp.metrics import (
     Metrics,
@@ -28,7 +28,7 @@ from leowarp.report.realisation import realisation_of_run
 from leowarp.report.rules import kernel_name as kernel_name
 from leowarp.report.rules import rules_of
 from leowarp.report.style import ALGORITHMS, line_style
-from leowarp.result import Run
+from leowarp.results.run import Run
 from leowarp.scenario.schema import Access, Mobile, Plan
 from leowarp.timeline.channel import Realisation
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import EcefMetres, Ephemeris
-from leowarp.errors import ScenarioError
 from leowarp.routes.last_hop import TERMINAL, LastHop, LastSatellite
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, IslRule, RangeRule, delays_ns, in_view, isl_rule, lengths_m
 from leowarp.routes.observed import PathDelays, leavings

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import ephemeris_of
-from leowarp.errors import ScenarioError
 from leowarp.routes import Routes, constellation_routes, paths_of
 from leowarp.routes.links import in_view, isl_rule
 from leowarp.scenario.schema import Ground, Isl, Network, Plan, Routing

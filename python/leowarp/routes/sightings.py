@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp import units
+from leowarp.base import units
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import EcefMetres, Ephemeris
-from leowarp.errors import ScenarioError
 from leowarp.routes.links import in_view
 from leowarp.scenario.schema import Plan
 

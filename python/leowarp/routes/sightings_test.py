@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leowarp import units
+from leowarp.base import units
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import ephemeris_of
-from leowarp.errors import ScenarioError
 from leowarp.routes.sightings import Sightings
 from leowarp.scenario.schema import Ground, Plan
 from support.plans import plan, shell, station

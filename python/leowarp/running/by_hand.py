@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.errors import ScenarioError
-from leowarp.progress import OnProgress, building
+from leowarp.base.errors import ScenarioError
+from leowarp.base.progress import OnProgress, building
+from leowarp.base.spelling import one_of
 from leowarp.running.street import prepared
-from leowarp.spelling import one_of
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan

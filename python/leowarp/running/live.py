@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.errors import ScenarioError
-from leowarp.progress import OnProgress, building
+from leowarp.base.errors import ScenarioError
+from leowarp.base.progress import OnProgress, building
 from leowarp.running.account import Account
 from leowarp.running.by_hand import station_of, unobserved
 from leowarp.running.street import prepared

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from leowarp.errors import GuestError, LeowarpError, ScenarioError, decode_error
+from leowarp.base.errors import GuestError, LeowarpError, ScenarioError, decode_error
+from leowarp.base.progress import OnProgress, Progress, building, shown
 from leowarp.guest import guest_image
 from leowarp.guest.cgroups import usable_cores
-from leowarp.progress import OnProgress, Progress, building, shown
-from leowarp.result import Run
+from leowarp.results.run import Run
 from leowarp.running.whole_run import WholeRun
 from leowarp.running.workers import BatchEnded, LocalWorkers, RunMade
 

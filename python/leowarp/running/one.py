@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.layout import GUEST, TRACE, default_directory
-from leowarp.progress import OnProgress, Progress, building, of_figures, shown
+from leowarp.base.layout import GUEST, TRACE, default_directory
+from leowarp.base.progress import OnProgress, Progress, building, of_figures, shown
 from leowarp.running.garbage import rarely_collected
 from leowarp.running.street import judged, prepared
 from leowarp.running.writing import Writing, write_plan
 
 if TYPE_CHECKING:
-    from leowarp.result import Run
+    from leowarp.results.run import Run
     from leowarp.scenario import Plan
 
 
@@ -44,7 +44,7 @@ def run(
     """
     # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
     from leowarp import guest, media, metrics, trace
-    from leowarp.result import Run
+    from leowarp.results.run import Run
     from leowarp.scenario import plan_of
 
     plan = plan_of(scenario, set, kernel)

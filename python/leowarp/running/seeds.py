@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from leowarp import plainfiles
-from leowarp.errors import ScenarioError
+from leowarp.base import plainfiles
+from leowarp.base.errors import ScenarioError
+from leowarp.base.layout import PLAN, default_directory
+from leowarp.base.progress import OnProgress, building
 from leowarp.guest import guest_image
-from leowarp.layout import PLAN, default_directory
-from leowarp.progress import OnProgress, building
-from leowarp.replicates import Group, directories, open_group, seeds_of
+from leowarp.results.replicates import Group, directories, open_group, seeds_of
 from leowarp.running.many import Job, run_many
 from leowarp.running.standing import stands
 from leowarp.scenario import plan_of

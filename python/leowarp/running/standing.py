@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from leowarp.base.layout import PLAN
+from leowarp.base.recorded import read_manifest, why_incomplete
 from leowarp.guest import GuestImage
-from leowarp.layout import PLAN
-from leowarp.recorded import read_manifest, why_incomplete
 from leowarp.running.many import Job
 from leowarp.scenario import plan_of
 from leowarp.version import VERSION

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.layout import ROUTES, TIMELINE
+from leowarp.base.layout import ROUTES, TIMELINE
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.errors import LeowarpError
+from leowarp.base.errors import LeowarpError
 from leowarp.running.garbage import rarely_collected
 from leowarp.running.one import run
 from leowarp.running.street import judged, prepared

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.errors import LeowarpError, unexpected
+from leowarp.base.errors import LeowarpError, unexpected
 from leowarp.running import one
 
 if TYPE_CHECKING:

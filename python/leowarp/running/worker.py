@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from leowarp.errors import encode_error
+from leowarp.base.errors import encode_error
 
 PR_SET_PDEATHSIG = 1
 """prctl(2), linux/prctl.h: Python has no name for it."""

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from leowarp.errors import HostError
-from leowarp.guest.own_time import end_patiently
+from leowarp.base.errors import HostError
+from leowarp.guest.machine.own_time import end_patiently
 
 PATIENCE_S = 10.0
 """How much time of its own (`OwnTime`) a worker has to end before it is killed."""

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from leowarp.errors import HostError
+from leowarp.base.errors import HostError
 from leowarp.running.whole_run import WholeRun
 from leowarp.running.workers import MOST_KILLED_AT_START, BatchEnded, LocalWorkers
 

@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from leowarp.errors import HostError, ScenarioError, TraceError
-from leowarp.layout import INCOMPLETE
-from leowarp.recorded import why_incomplete, write_json
-from leowarp.result import Run
+from leowarp.base.errors import HostError, ScenarioError, TraceError
+from leowarp.base.layout import INCOMPLETE
+from leowarp.base.recorded import why_incomplete, write_json
+from leowarp.results.run import Run
 from leowarp.running.writing import Writing
 
 

@@ -7,18 +7,21 @@ those of the row before ("smallest", "mean", "median").
 
     IDENTITY                  what the flow was
     PACKETS                   packets on the wire, matched at both ends
-    SOCKET                    goodput; TCP_INFO of the sender        metrics/goodput.py, metrics/flows.py
-    ECHOES, REPLIES           probes there, and there and back       metrics/probes.py, metrics/flows.py
-    LIFE, ENDING, HOST        sockets' ends, counters of a host      metrics/goodput.py, metrics/flows.py
-    REORDERING                RFC 4737 and RFC 5236                  metrics/reordering.py
-    CAUSES                    what brought losses about              metrics/causes.py
-    ROUND_TRIPS, ONE_WAY      delays of data packets                 metrics/round_trips.py, metrics/delays.py
-    NEAR_CHANGES, CHANGES_*,  what a change of the path did          metrics/handovers.py, metrics/recovery.py
+    SOCKET                    goodput; TCP_INFO of the sender        metrics/per_flow/goodput.py,
+    metrics/per_flow/flows.py ECHOES, REPLIES           probes there, and there and back
+    metrics/per_flow/probes.py, metrics/per_flow/flows.py LIFE, ENDING, HOST        sockets' ends, counters of a host
+      metrics/per_flow/goodput.py, metrics/per_flow/flows.py REORDERING                RFC 4737 and RFC 5236
+           metrics/per_flow/reordering.py
+    CAUSES                    what brought losses about              metrics/route_changes/causes.py
+    ROUND_TRIPS, ONE_WAY      delays of data packets                 metrics/per_flow/round_trips.py,
+    metrics/per_flow/delays.py NEAR_CHANGES, CHANGES_*,  what a change of the path did
+    metrics/route_changes/handovers.py, metrics/route_changes/recovery.py
       RECOVERY, SPIKES
-    ACKNOWLEDGEMENTS          what the receiver did                  metrics/acknowledgements.py
-    SHARE, CAPACITY           of competing flows, of the path        metrics/shares.py, metrics/capacity.py
-    PROGRAMS                  programs of the user's own             metrics/connections.py
-    MEASURES                  what these measured                    metrics/measures.py
+    ACKNOWLEDGEMENTS          what the receiver did                  metrics/per_flow/acknowledgements.py
+    SHARE, CAPACITY           of competing flows, of the path        metrics/sharing/shares.py,
+    metrics/sharing/capacity.py PROGRAMS                  programs of the user's own
+    metrics/per_flow/connections.py MEASURES                  what these measured
+    metrics/per_flow/measures.py
 
 Where a definition has a number (within 1 s of a change, 5 s looked at, 90 % of goodput, bins of 1/128), that is the
 constant in `metrics/` that computes it; the text is what a reader of `40-metrics.parquet` has. Names of two sections

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from leowarp import units
+from leowarp.base import units
 
 
 @dataclass(frozen=True)

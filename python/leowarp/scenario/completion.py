@@ -5,28 +5,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from leowarp import units
+from leowarp.base import units
+from leowarp.base.spelling import nearest, one_of
 from leowarp.scenario import sections
-from leowarp.scenario.background import RateKeys, check_background
-from leowarp.scenario.chain import Chain
-from leowarp.scenario.constellation import Constellation, FollowsConstellation
-from leowarp.scenario.cures import check_cures, check_waits
-from leowarp.scenario.decoding import Section, decode, value_of
-from leowarp.scenario.draft import Draft
-from leowarp.scenario.flows import complete_flows, station_names
-from leowarp.scenario.gazetteer import PLACES
-from leowarp.scenario.key import keys
-from leowarp.scenario.links import UPDATE_KEYS
-from leowarp.scenario.loss_detection import check_loss_detection, complete_loss_detection
-from leowarp.scenario.medium import MEDIA, medium_of
-from leowarp.scenario.medium_section import MediumSection
-from leowarp.scenario.modules import complete_modules
-from leowarp.scenario.node import Node
-from leowarp.scenario.problems import Problems
-from leowarp.scenario.profiles import PROFILE_SYSCTLS, is_per_host
-from leowarp.scenario.queues import QueueKeys, complete_queue
-from leowarp.scenario.traffic import complete_traffic
-from leowarp.spelling import nearest, one_of
+from leowarp.scenario.media.chain import Chain
+from leowarp.scenario.media.constellation import Constellation, FollowsConstellation
+from leowarp.scenario.media.medium import MEDIA, medium_of
+from leowarp.scenario.media.medium_section import MediumSection
+from leowarp.scenario.names.gazetteer import PLACES
+from leowarp.scenario.network.background import RateKeys, check_background
+from leowarp.scenario.network.cures import check_cures, check_waits
+from leowarp.scenario.network.links import UPDATE_KEYS
+from leowarp.scenario.network.profiles import PROFILE_SYSCTLS, is_per_host
+from leowarp.scenario.network.queues import QueueKeys, complete_queue
+from leowarp.scenario.text.decoding import Section, decode, value_of
+from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.key import keys
+from leowarp.scenario.text.node import Node
+from leowarp.scenario.text.problems import Problems
+from leowarp.scenario.workload.flows import complete_flows, station_names
+from leowarp.scenario.workload.loss_detection import check_loss_detection, complete_loss_detection
+from leowarp.scenario.workload.modules import complete_modules
+from leowarp.scenario.workload.traffic import complete_traffic
 
 
 def complete(draft: Draft, document: Node, problems: Problems) -> None:

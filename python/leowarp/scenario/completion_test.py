@@ -2,9 +2,9 @@
 """What an access link implies for the rest of a scenario."""
 
 from leowarp.scenario import load, resolve
-from leowarp.scenario.access import ACCESS_PRESETS
 from leowarp.scenario.document import _GOVERNS
 from leowarp.scenario.loading_test import write
+from leowarp.scenario.media.access import ACCESS_PRESETS
 
 ACCESS = """\
 name = "access"

@@ -16,19 +16,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from leowarp import plainfiles, tomltext
-from leowarp.errors import ScenarioError
-from leowarp.layout import PLAN
-from leowarp.scenario.examples import instead_of
-from leowarp.scenario.links import Ground, Isl
-from leowarp.scenario.medium import MEDIA
-from leowarp.scenario.medium_section import MediumSection
-from leowarp.scenario.modules import HANDOVER_AWARE
-from leowarp.scenario.node import Node
-from leowarp.scenario.positions import KeyPath, key_lines
-from leowarp.scenario.problems import Origin, Problem, ScenarioProblems
-from leowarp.scenario.queues import QueueKeys
-from leowarp.spelling import nearest
+from leowarp.base import plainfiles, tomltext
+from leowarp.base.errors import ScenarioError
+from leowarp.base.layout import PLAN
+from leowarp.base.spelling import nearest
+from leowarp.scenario.media.medium import MEDIA
+from leowarp.scenario.media.medium_section import MediumSection
+from leowarp.scenario.names.examples import instead_of
+from leowarp.scenario.network.links import Ground, Isl
+from leowarp.scenario.network.queues import QueueKeys
+from leowarp.scenario.text.node import Node
+from leowarp.scenario.text.positions import KeyPath, key_lines
+from leowarp.scenario.text.problems import Origin, Problem, ScenarioProblems
+from leowarp.scenario.workload.modules import HANDOVER_AWARE
 
 Overrides = Mapping[str, Any] | Sequence[str]
 

@@ -11,16 +11,16 @@ from typing import Any
 
 from leowarp.scenario import schema
 from leowarp.scenario.completion import complete
-from leowarp.scenario.decoding import Section, decode_section
 from leowarp.scenario.document import Overrides, read_document
-from leowarp.scenario.draft import Draft
-from leowarp.scenario.examples import found
-from leowarp.scenario.key import Key, keys
-from leowarp.scenario.medium import MEDIA
-from leowarp.scenario.modules import decode_modules
-from leowarp.scenario.node import Node
-from leowarp.scenario.problems import Problems, unknown_key_hint
-from leowarp.scenario.traffic import Traffic
+from leowarp.scenario.media.medium import MEDIA
+from leowarp.scenario.names.examples import found
+from leowarp.scenario.text.decoding import Section, decode_section
+from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.key import Key, keys
+from leowarp.scenario.text.node import Node
+from leowarp.scenario.text.problems import Problems, unknown_key_hint
+from leowarp.scenario.workload.modules import decode_modules
+from leowarp.scenario.workload.traffic import Traffic
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
 from leowarp.scenario import load, resolve
-from leowarp.scenario.problems import ScenarioProblems
+from leowarp.scenario.text.problems import ScenarioProblems
 
 # Lines 1 to 20; each case below changes one of them.
 GOOD = """\

@@ -10,21 +10,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from leowarp import plainfiles
-from leowarp.errors import ScenarioError
-from leowarp.layout import INPUTS
+from leowarp.base import plainfiles
+from leowarp.base.errors import ScenarioError
+from leowarp.base.layout import INPUTS
 from leowarp.scenario import schema
-from leowarp.scenario.arrivals import arrivals
-from leowarp.scenario.constellation import FollowsConstellation
-from leowarp.scenario.decoding import Section
 from leowarp.scenario.document import Overrides
-from leowarp.scenario.key import InputFile, keys
 from leowarp.scenario.loading import TABLES, Scenario, load
-from leowarp.scenario.medium import MEDIA, Medium, medium_of
-from leowarp.scenario.problems import Problems
-from leowarp.scenario.profiles import guest_sysctls, host_sysctls
+from leowarp.scenario.media.constellation import FollowsConstellation
+from leowarp.scenario.media.medium import MEDIA, Medium, medium_of
+from leowarp.scenario.network.profiles import guest_sysctls, host_sysctls
 from leowarp.scenario.schema import Plan
-from leowarp.scenario.traffic import MOST_FLOWS, Traffic
+from leowarp.scenario.text.decoding import Section
+from leowarp.scenario.text.key import InputFile, keys
+from leowarp.scenario.text.problems import Problems
+from leowarp.scenario.workload.arrivals import arrivals
+from leowarp.scenario.workload.traffic import MOST_FLOWS, Traffic
 
 T = TypeVar("T")
 
@@ -59,7 +59,8 @@ def resolve(scenario: Scenario) -> Plan:
         built[name] = _built(TABLES[name], section, _found_files(scenario, section, problems))
     # After all sections: one message names every file that is missing or differs.
     problems.raise_any()
-    # Who named the kernel is known to the text's node alone, and decides whether it may run (`guest/trust.py`).
+    # Who named the kernel is known to the text's node alone, and decides whether it may run
+    # (`guest/building/trust.py`).
     kernel = scenario.sections["guest"].nodes.get("kernel")
     if kernel is not None:
         built["guest"] = dataclasses.replace(built["guest"], kernel_named_in=kernel.origin.named_in)
@@ -152,7 +153,7 @@ def _built(schema_class: type[T], section: Section, files: Mapping[str, Any] | N
 
 
 def _flow(section: Section) -> schema.Flow:
-    """A flow; of programs also who named them, which decides whether they may run (`guest/trust.py`)."""
+    """A flow; of programs also who named them, which decides whether they may run (`guest/building/trust.py`)."""
     flow = _built(schema.Flow, section)
     named = [section.nodes[key].origin.named_in for key in ("client", "server", "environment", "directory", "rootfs")
              if key in section.nodes]  # fmt: skip

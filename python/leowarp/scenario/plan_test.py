@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leowarp import layout
-from leowarp.errors import ScenarioError
+from leowarp.base import layout
+from leowarp.base.errors import ScenarioError
+from leowarp.base.units import BYTES, PACKETS
 from leowarp.scenario import load, plan_inputs, resolve, schema
-from leowarp.scenario.key import Key, keys
 from leowarp.scenario.loading import TABLES
 from leowarp.scenario.loading_test import GOOD, write
-from leowarp.scenario.presets import PRESETS
+from leowarp.scenario.names.presets import PRESETS
 from leowarp.scenario.schema import Plan
-from leowarp.units import BYTES, PACKETS
+from leowarp.scenario.text.key import Key, keys
 
 MEASURED = """\
 name = "measured"
@@ -384,7 +384,7 @@ def test_a_shorter_run_of_a_plan_ends_its_flows_earlier(tmp_path):
 
 
 def test_profiles_differ_in_what_their_names_say():
-    from leowarp.scenario.profiles import host_sysctls
+    from leowarp.scenario.network.profiles import host_sysctls
 
     def of(profile: str) -> dict[str, str]:
         return {name.removeprefix("net.ipv4.tcp_"): v for name, v in host_sysctls(schema.Tcp(profile=profile)).items()}

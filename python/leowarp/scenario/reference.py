@@ -10,16 +10,16 @@ import inspect
 import sys
 from collections.abc import Iterator
 
-from leowarp.generatedpage import write_or_check
+from leowarp.base.generatedpage import write_or_check
+from leowarp.base.units import QUANTITIES
 from leowarp.scenario import schema
-from leowarp.scenario.cities import CITIES
-from leowarp.scenario.gazetteer import PLACES
-from leowarp.scenario.key import Key, keys
 from leowarp.scenario.loading import TABLES
-from leowarp.scenario.presets import PRESETS
-from leowarp.scenario.profiles import PROFILE_SYSCTLS, guest_sysctls, host_sysctls
-from leowarp.scenario.queues import PARAMETERS
-from leowarp.units import QUANTITIES
+from leowarp.scenario.names.cities import CITIES
+from leowarp.scenario.names.gazetteer import PLACES
+from leowarp.scenario.names.presets import PRESETS
+from leowarp.scenario.network.profiles import PROFILE_SYSCTLS, guest_sysctls, host_sysctls
+from leowarp.scenario.network.queues import PARAMETERS
+from leowarp.scenario.text.key import Key, keys
 
 
 def reference_page() -> str:

@@ -7,7 +7,6 @@ import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
-from leowarp.scenario.key import InputFile, keys
 from leowarp.scenario.sections import (
     CONGESTION_CONTROLS,
     PROFILES,
@@ -34,6 +33,7 @@ from leowarp.scenario.sections import (
     Station,
     Tcp,
 )
+from leowarp.scenario.text.key import InputFile, keys
 from leowarp.scenario.write import plan_text
 
 __all__ = [
@@ -61,7 +61,7 @@ class Plan(PlanSections):
         Returns
         -------
         Plan
-            Equal to this one: who names a file is no part of what a run depends on (`guest/trust.py`).
+            Equal to this one: who names a file is no part of what a run depends on (`guest/building/trust.py`).
         """
         own = tuple(dataclasses.replace(file, named_in=None) for file in self.guest.cc_modules)
         guest = dataclasses.replace(self.guest, cc_modules=own, kernel_named_in=None)

@@ -13,18 +13,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from leowarp import units
-from leowarp.scenario.access import Access
-from leowarp.scenario.chain import Chain
-from leowarp.scenario.constellation import Constellation, FollowsConstellation, Shell
-from leowarp.scenario.cures import Cures
-from leowarp.scenario.hosts import CONGESTION_CONTROLS, PROFILES, Flow, Host, Tcp
-from leowarp.scenario.jittered import Jittered
-from leowarp.scenario.key import InputFile, count, files, flag, quantity, sysctl, text, word
-from leowarp.scenario.links import Ground, Isl, Network, Routing, Station
-from leowarp.scenario.measured import Measured
-from leowarp.scenario.medium import Medium
-from leowarp.scenario.mobile import Mobile
+from leowarp.base import units
+from leowarp.scenario.media.access import Access
+from leowarp.scenario.media.chain import Chain
+from leowarp.scenario.media.constellation import Constellation, FollowsConstellation, Shell
+from leowarp.scenario.media.jittered import Jittered
+from leowarp.scenario.media.measured import Measured
+from leowarp.scenario.media.medium import Medium
+from leowarp.scenario.media.mobile import Mobile
+from leowarp.scenario.network.cures import Cures
+from leowarp.scenario.network.hosts import CONGESTION_CONTROLS, PROFILES, Flow, Host, Tcp
+from leowarp.scenario.network.links import Ground, Isl, Network, Routing, Station
+from leowarp.scenario.text.key import InputFile, count, files, flag, quantity, sysctl, text, word
 
 __all__ = [
     "CONGESTION_CONTROLS", "PROFILES", "SCHEMA_VERSION", "Access", "Chain", "Constellation", "Cures", "Flow", "Ground",
@@ -48,7 +48,7 @@ class Run:
     start_ns : int
         What the constellation's clock shows at the run's 0; of a measured path the measurement's time.
     seed : int
-        0 to 2^63 - 1. Host and guest derive a stream a component from it (`leowarp.streams`).
+        0 to 2^63 - 1. Host and guest derive a stream a component from it (`leowarp.base.streams`).
     """
 
     duration_ns: int = quantity(units.TIME, "How long the run lasts.", low="1 ms", high="30 d", default="1000 s")
@@ -172,7 +172,7 @@ class Guest:
     sysctl: Mapping[str, str] = sysctl(
         "Sysctls of the guest as a whole (those that Linux does not keep per network namespace)."
     )
-    # The file that names the kernel; None: the user did, on the command line or in a call (guest/trust.py).
+    # The file that names the kernel; None: the user did, on the command line or in a call (guest/building/trust.py).
     kernel_named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
 
 

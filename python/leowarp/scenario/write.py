@@ -8,15 +8,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from leowarp.base.units import BYTES, PACKETS
 from leowarp.scenario import sections
-from leowarp.scenario.constellation import ELEMENT_KEYS, SHAPE_KEYS, WALKER_KEYS, Constellation
-from leowarp.scenario.flows import FLOW_KEYS, PACE_KEYS
-from leowarp.scenario.hosts import DELACK_MODULE, LOSS_DETECTION_MODULE
-from leowarp.scenario.key import InputFile, Key, keys
-from leowarp.scenario.links import UPDATE_KEYS
-from leowarp.scenario.modules import parameter_as_written
-from leowarp.scenario.queues import parameters_as_written
-from leowarp.units import BYTES, PACKETS
+from leowarp.scenario.media.constellation import ELEMENT_KEYS, SHAPE_KEYS, WALKER_KEYS, Constellation
+from leowarp.scenario.network.hosts import DELACK_MODULE, LOSS_DETECTION_MODULE
+from leowarp.scenario.network.links import UPDATE_KEYS
+from leowarp.scenario.network.queues import parameters_as_written
+from leowarp.scenario.text.key import InputFile, Key, keys
+from leowarp.scenario.workload.flows import FLOW_KEYS, PACE_KEYS
+from leowarp.scenario.workload.modules import parameter_as_written
 
 
 # Implements RFC 4737, 1.3 (context).

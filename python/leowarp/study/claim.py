@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 
 Verdict = Literal["holds", "partly", "does not hold", "cannot be told"]
 """A claim of several parts may hold partly; "cannot be told" is no verdict against the study."""

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from leowarp import layout, recorded, scenario
-from leowarp.errors import LeowarpError
-from leowarp.progress import OnProgress
+from leowarp import scenario
+from leowarp.base import layout, recorded
+from leowarp.base.errors import LeowarpError
+from leowarp.base.progress import OnProgress
 from leowarp.running.many import Job, run_many
-from leowarp.scenario.examples import example_file
+from leowarp.scenario.names.examples import example_file
 from leowarp.version import VERSION
 
 

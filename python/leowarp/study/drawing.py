@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from matplotlib.figure import Figure
 
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 from leowarp.report import save
 from leowarp.report.style import styled
 from leowarp.study.page import DrawnFigure

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leowarp import plainfiles
+from leowarp.base import plainfiles
 from leowarp.report import html
 from leowarp.study.claim import in_words
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp import recorded
-from leowarp.errors import LeowarpError, TraceError
-from leowarp.progress import clock
+from leowarp.base import recorded
+from leowarp.base.errors import LeowarpError, TraceError
+from leowarp.base.progress import clock
 from leowarp.report import html
 from leowarp.study.reproduction import Making
 from leowarp.study.sweep import StudyFile, run_study

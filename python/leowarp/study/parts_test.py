@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What groups of runs have in common."""
 
-from leowarp.errors import GuestError, TraceError
+from leowarp.base.errors import GuestError, TraceError
 from leowarp.study.parts import first_failure
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from leowarp import plainfiles, recorded
-from leowarp.errors import LeowarpError, ScenarioError
-from leowarp.layout import MANIFEST
-from leowarp.spelling import one_of
+from leowarp.base import plainfiles, recorded
+from leowarp.base.errors import LeowarpError, ScenarioError
+from leowarp.base.layout import MANIFEST
+from leowarp.base.spelling import one_of
 from leowarp.study.claim import ROW_KEYS, Claim, judged
 from leowarp.study.page import DrawnFigure, Section, write_study_page
 from leowarp.study.sweep.manifest import REPRODUCTION, remove_manifest, write_manifest
@@ -186,7 +186,7 @@ def reproduce(
     if key not in STUDIES:
         raise ScenarioError(f"there is no study {key!r}", hint=one_of(key, STUDIES))
     # Only the study asked for is imported, and matplotlib with it.
-    room = cast(Room, importlib.import_module(f"leowarp.study.{key}.material"))
+    room = cast(Room, importlib.import_module(f"leowarp_studies.{key}.material"))
     # `quick` and `fetch` are flags, and false is the same as not given.
     given = {
         "samples": samples, "duration": duration, "quick": quick or None, "fetch": fetch or None,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.medians import median_interval, order_interval
+from leowarp.scalars.medians import median_interval, order_interval
 
 HOW = (
     "medians over seeds; intervals between two order statistics, by the binomial distribution, of at least 95 % "
@@ -92,7 +92,7 @@ class Middle:
 def middle(values: Any) -> Middle:
     """Median and interval; missing values are left out.
 
-    The interval is that of `leowarp.medians.median_interval`.
+    The interval is that of `leowarp.scalars.medians.median_interval`.
 
     Parameters
     ----------

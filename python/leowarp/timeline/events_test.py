@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.replay import replayed

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp import parquetfiles, plainfiles
+from leowarp.base import parquetfiles, plainfiles
 
 
 def write_table(table: pa.Table, path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from leowarp.errors import TraceError
-from leowarp.metadata import decode_metadata
+from leowarp.base.errors import TraceError
+from leowarp.base.metadata import decode_metadata
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 
 _Ends = tuple[str, str]
 

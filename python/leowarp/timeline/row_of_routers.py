@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from leowarp.nodes import host_node
+from leowarp.base.nodes import host_node
 from leowarp.routes import Routes, fixed_routes
 from leowarp.scenario.schema import Plan
 from leowarp.timeline.events import Events, LinkKind

@@ -8,7 +8,7 @@ from itertools import groupby
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 from leowarp.timeline.replay import Replay
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from leowarp.metadata import decode_metadata
+from leowarp.base.metadata import decode_metadata
 from leowarp.trace.schema.hosts import BBR_MODE
 
 # bbr_handover has the same gains. A custom module may mean something else by them.

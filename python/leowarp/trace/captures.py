@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 from leowarp.trace.pcap import Segment, segments
 from leowarp.trace.schema.packets import PACKETS
 

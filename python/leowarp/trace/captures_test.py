@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 from leowarp.trace.captures import packets_from_captures
 from leowarp.trace.pcap import segments
 

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from leowarp.errors import TraceError
-from leowarp.metadata import decode_metadata
+from leowarp.base.errors import TraceError
+from leowarp.base.metadata import decode_metadata
 from leowarp.trace import RECORDED, convert, read, read_output
 from leowarp.trace.encode import encode_records
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from leowarp import plainfiles
-from leowarp.errors import TraceError
+from leowarp.base import plainfiles
+from leowarp.base.errors import TraceError
 
 KIND = "iperf3"
 CLIENT = 0

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 from leowarp.trace.measures import read_measures
 
 S = 10**9

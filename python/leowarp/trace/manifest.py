@@ -14,9 +14,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from leowarp import plainfiles, recorded
-from leowarp.checksums import is_as_written, manifest_text, names_listed, sha256_of_files
-from leowarp.layout import GUEST, INCOMPLETE, MANIFEST
+from leowarp.base import plainfiles, recorded
+from leowarp.base.checksums import is_as_written, manifest_text, names_listed, sha256_of_files
+from leowarp.base.layout import GUEST, INCOMPLETE, MANIFEST
 from leowarp.trace.program_logs import program_logs
 from leowarp.version import VERSION, sources
 

@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp import plainfiles
-from leowarp.errors import TraceError
+from leowarp.base import plainfiles
+from leowarp.base.errors import TraceError
 from leowarp.trace import iperf3
 from leowarp.trace.records import ROW_GROUP_ROWS, writer_options
 from leowarp.trace.schema.measures import MEASURES, ROLES

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 from leowarp.trace import RECORDED, convert, read
 from leowarp.trace.encode import encode_records
 from leowarp.trace.measures import read_measures

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 
 
 @dataclass(frozen=True)

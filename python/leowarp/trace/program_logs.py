@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from leowarp.layout import PROGRAMS
+from leowarp.base.layout import PROGRAMS
 
 _LOOKED_AT_BYTES = 4096
 # A label, the client's random number, the secret (draft-ietf-tls-keylogfile, 2); ngtcp2 puts a blank behind it

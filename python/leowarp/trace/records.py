@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 from leowarp.trace.schema import RECORDED
 from leowarp.trace.schema.columns import Column, Kind, TableSchema
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leowarp.errors import TraceError
+from leowarp.base.errors import TraceError
 from leowarp.trace import RECORDED, TABLES, open_records, read_records, write_parquet
 from leowarp.trace.encode import encode_records, frame
 

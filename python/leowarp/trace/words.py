@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from leowarp.errors import ScenarioError
-from leowarp.metadata import decode_metadata
-from leowarp.spelling import one_of
+from leowarp.base.errors import ScenarioError
+from leowarp.base.metadata import decode_metadata
+from leowarp.base.spelling import one_of
 from leowarp.trace.bbr import BBR_GAINS, with_bbr_mode
 from leowarp.trace.convert import read
 from leowarp.trace.schema import COMPUTED, TABLES

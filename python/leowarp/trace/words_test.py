@@ -4,7 +4,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
 from leowarp.trace import TABLES, read, read_in_words
 from leowarp.trace.words import in_words
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from leowarp import plainfiles, recorded
-from leowarp.checksums import sha256_of_file
-from leowarp.errors import LeowarpError, TraceError
+from leowarp.base import plainfiles, recorded
+from leowarp.base.checksums import sha256_of_file
+from leowarp.base.errors import LeowarpError, TraceError
 from leowarp.trace import maker, maker_of
 from leowarp.verification.pair import FIGURES, REPORT_PAGE, CannotDrawError, Pair
 from leowarp.verification.verdicts import Found, Verdict
@@ -121,7 +121,7 @@ def in_words(made: Mapping[str, Any]) -> str:
 def _numbers(pair: Pair, name: str, stored: str) -> str:
     """The numbers of a figure, drawn from the second run."""
     from leowarp import report
-    from leowarp.report.figure_data import figure_text, flows_of_text
+    from leowarp.report.figures.figure_data import figure_text, flows_of_text
 
     stem = PurePosixPath(name).stem
     if name != f"{FIGURES}/{stem}.csv":
@@ -140,7 +140,7 @@ def _numbers(pair: Pair, name: str, stored: str) -> str:
 
 def _tables(pair: Pair, name: str) -> Found:
     """The verdict on two tables with different bytes."""
-    from leowarp import parquetfiles
+    from leowarp.base import parquetfiles
 
     try:
         first, again = (parquetfiles.read_table(run.path / name) for run in (pair.first, pair.again))

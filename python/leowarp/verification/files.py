@@ -12,9 +12,9 @@ from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from leowarp import recorded
-from leowarp.checksums import check_files, is_as_written, names_listed
-from leowarp.layout import INPUTS, MANIFEST, PLAN
+from leowarp.base import recorded
+from leowarp.base.checksums import check_files, is_as_written, names_listed
+from leowarp.base.layout import INPUTS, MANIFEST, PLAN
 from leowarp.verification.kinds import PLANS
 
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leowarp import layout, trace
-from leowarp.errors import TraceError
+from leowarp import trace
+from leowarp.base import layout
+from leowarp.base.errors import TraceError
 from leowarp.verification.files import files_of
 from leowarp.verification.stages import STAGES, stage_of
 from support.synthetic.whole import change_a_byte, forge
@@ -145,7 +146,7 @@ def test_only_files_that_are_there_are_opened(run, monkeypatch):
     many = {f"30-trace/{number}": "0" * 64 for number in range(100_000)}
     (run / layout.MANIFEST).write_text(json.dumps({"files": listed | many}))
     opened = []
-    monkeypatch.setattr("leowarp.checksums.sha256_of_file", lambda path: opened.append(path) or "")
+    monkeypatch.setattr("leowarp.base.checksums.sha256_of_file", lambda path: opened.append(path) or "")
     found = files_of(run)
     assert len(opened) == len(listed)
     assert sum(verdict == "missing" for verdict in found.wrong.values()) == len(many)

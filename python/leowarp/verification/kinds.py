@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from leowarp import recorded
-from leowarp.errors import TraceError
-from leowarp.layout import INCOMPLETE, MANIFEST, PLAN
+from leowarp.base import recorded
+from leowarp.base.errors import TraceError
+from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN
 
 RUN: Final = "run"
 PLANS, CLAIMS = "plans.parquet", "claims.json"

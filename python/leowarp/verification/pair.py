@@ -10,10 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from leowarp import plainfiles, recorded
-from leowarp.errors import LeowarpError
-from leowarp.layout import MANIFEST, REPORT, SUMMARY
-from leowarp.result import Run
+from leowarp.base import plainfiles, recorded
+from leowarp.base.errors import LeowarpError
+from leowarp.base.layout import MANIFEST, REPORT, SUMMARY
+from leowarp.results.run import Run
 
 FIGURES = f"{REPORT}/figures"
 REPORT_PAGE = f"{REPORT}/index.html"

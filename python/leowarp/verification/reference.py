@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 
-from leowarp.generatedpage import write_or_check
+from leowarp.base.generatedpage import write_or_check
 from leowarp.verification.files import FileVerdict
 from leowarp.verification.stages import STAGES, STUDIES
 from leowarp.verification.verdicts import MEANINGS

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from leowarp import recorded
-from leowarp.checksums import sha256_of_file
-from leowarp.layout import METRICS
-from leowarp.progress import OnProgress
-from leowarp.result import Run
+from leowarp.base import recorded
+from leowarp.base.checksums import sha256_of_file
+from leowarp.base.layout import METRICS
+from leowarp.base.progress import OnProgress
+from leowarp.results.run import Run
 from leowarp.study.sweep.again import MadeAgain, run_again
 from leowarp.study.sweep.plans import PLANS, StudyRun, read_plans
 from leowarp.study.sweep.rows import OK

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import leowarp
-from leowarp import layout, scenario
-from leowarp.errors import TraceError
+from leowarp import scenario
+from leowarp.base import layout
+from leowarp.base.errors import TraceError
 from leowarp.study import run_study
 from leowarp.study.sweep import disk, engine
 from leowarp.study.sweep.manifest import REPRODUCTION, write_manifest

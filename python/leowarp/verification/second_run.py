@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from leowarp.checksums import names_below
+from leowarp.base.checksums import names_below
+from leowarp.base.layout import PLAN
+from leowarp.base.progress import OnProgress
 from leowarp.crosscheck import Findings, crosscheck
-from leowarp.layout import PLAN
-from leowarp.progress import OnProgress
-from leowarp.result import Run
+from leowarp.results.run import Run
 from leowarp.running.one import run
 from leowarp.trace import is_of_this_version, maker_of
 from leowarp.verification.comparing import in_words

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leowarp import layout, report, trace
-from leowarp.recorded import text_of_json
+from leowarp import report, trace
+from leowarp.base import layout
+from leowarp.base.recorded import text_of_json
 from leowarp.verification import pair
 from leowarp.verification.files import files_of
 from leowarp.verification.stages import STAGES, stage_of

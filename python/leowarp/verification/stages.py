@@ -10,7 +10,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from leowarp.layout import CONSOLE, INPUTS, MANIFEST, METRICS, PLAN, PROGRAMS, REPORT, ROUTES, SUMMARY, TIMELINE, TRACE
+from leowarp.base.layout import (
+    CONSOLE,
+    INPUTS,
+    MANIFEST,
+    METRICS,
+    PLAN,
+    PROGRAMS,
+    REPORT,
+    ROUTES,
+    SUMMARY,
+    TIMELINE,
+    TRACE,
+)
 from leowarp.verification import comparing
 from leowarp.verification.kinds import RUN
 from leowarp.verification.pair import FIGURES, Pair

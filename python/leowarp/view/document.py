@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from leowarp.flownames import FlowKey, plain_name
-from leowarp.metrics.goodput import life
-from leowarp.printable import one_line
+from leowarp.base.flownames import FlowKey, plain_name
+from leowarp.base.printable import one_line
+from leowarp.metrics.per_flow.goodput import life
 from leowarp.trace.schema.hosts import BBR_MODES
 from leowarp.view.container import Arrays
 from leowarp.view.load import load_of

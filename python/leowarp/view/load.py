@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from leowarp.metrics import link_loads
-from leowarp.metrics.tables import floats
+from leowarp.metrics.inputs.tables import floats
 from leowarp.view.container import Arrays
 from leowarp.view.source import Source
 

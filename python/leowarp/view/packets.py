@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp.metrics import both_ways_ns
-from leowarp.metrics.tables import floats, truths
+from leowarp.metrics.inputs.tables import floats, truths
 from leowarp.view.container import MISSING, Arrays, compressed_bytes
 from leowarp.view.source import Source
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from leowarp import plainfiles
-from leowarp.pagepolicy import policy_tag
-from leowarp.result import Run
+from leowarp.base import plainfiles
+from leowarp.base.pagepolicy import policy_tag
+from leowarp.results.run import Run
 from leowarp.view.document import document, title
 from leowarp.view.source import Source
 

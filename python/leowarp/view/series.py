@@ -10,7 +10,7 @@ import pandas as pd
 
 from leowarp.media.mobile import realisation_of
 from leowarp.metrics import DATA, flow_bbr_modes, goodput, path_queues
-from leowarp.metrics.tables import floats
+from leowarp.metrics.inputs.tables import floats
 from leowarp.scenario.schema import Mobile
 from leowarp.view.container import Arrays
 from leowarp.view.source import Names, Source

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from leowarp.layout import MANIFEST
+from leowarp.base.layout import MANIFEST
 from leowarp.metrics import LinkValues, Tables, link_values
-from leowarp.result import Run
+from leowarp.results.run import Run
 from leowarp.scenario import Plan
 
 # Below 2^31, so that an instant of any run is one int32.

@@ -13,7 +13,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from leowarp import layout, view
+from leowarp import view
+from leowarp.base import layout
 from leowarp.ephemeris import ephemeris_of
 from leowarp.routes.links import isl_rule
 from leowarp.scenario import load, resolve

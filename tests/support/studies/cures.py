@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.study.cures import changes as route_changes
-from leowarp.study.cures import runs, scalar
-from leowarp.study.cures.changes import AFTER_S, LONGER
-from leowarp.study.cures.results import COLUMNS
-from leowarp.study.cures.variants import BOTH, BY_NAME, FROZEN, KEEP_ORDER, LOADED, MANAGED, NONE, QUEUES, SHORT, TCPS
+from leowarp_studies.cures import changes as route_changes
+from leowarp_studies.cures import runs, scalar
+from leowarp_studies.cures.changes import AFTER_S, LONGER
+from leowarp_studies.cures.results import COLUMNS
+from leowarp_studies.cures.variants import BOTH, BY_NAME, FROZEN, KEEP_ORDER, LOADED, MANAGED, NONE, QUEUES, SHORT, TCPS
 
 CAPACITY_BPS = 95e6
 ROOM_BYTES = CAPACITY_BPS * AFTER_S / 8

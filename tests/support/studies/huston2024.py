@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from leowarp.metrics import Probes
-from leowarp.study.huston2024 import questions, runs, variants
-from leowarp.study.huston2024.groups import CLEAN_PEAK, OFF_PEAK, PEAK
-from leowarp.study.huston2024.pings import MS, Pings, S
-from leowarp.study.huston2024.traces import SlowStart, Trace, after_timeouts, cuts, losses
+from leowarp_studies.huston2024 import questions, runs, variants
+from leowarp_studies.huston2024.groups import CLEAN_PEAK, OFF_PEAK, PEAK
+from leowarp_studies.huston2024.pings import MS, Pings, S
+from leowarp_studies.huston2024.traces import SlowStart, Trace, after_timeouts, cuts, losses
 
 SEEDS = 7
 PATH_BPS = 250e6

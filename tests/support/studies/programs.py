@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp.study.programs.application_runs import PAGES, VIDEOS
-from leowarp.study.programs.runs import CHANGES, MOBILE, MOVING, SHARE, STARLINK, STILL, TRANSFERS
-from leowarp.study.programs.senders import AIOQUIC, BBR, CUBIC, FIXED, NGTCP2, QUIC_GO, QUINN, SENDERS
-from leowarp.study.programs.ways import LIVE, LOADED, PLAYERS, WAYS
+from leowarp_studies.programs.application_runs import PAGES, VIDEOS
+from leowarp_studies.programs.runs import CHANGES, MOBILE, MOVING, SHARE, STARLINK, STILL, TRANSFERS
+from leowarp_studies.programs.senders import AIOQUIC, BBR, CUBIC, FIXED, NGTCP2, QUIC_GO, QUINN, SENDERS
+from leowarp_studies.programs.ways import LIVE, LOADED, PLAYERS, WAYS
 
 SAMPLES = ("one", "two", "three")
 LATE_PKTS, BEYOND_PKTS = 100, 30

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.study.tauran2018 import runs
-from leowarp.study.tauran2018.runs import ALGORITHMS, OFF, ON, SNRS_DB
-from leowarp.study.tauran2018.traces import Trace
+from leowarp_studies.tauran2018 import runs
+from leowarp_studies.tauran2018.runs import ALGORITHMS, OFF, ON, SNRS_DB
+from leowarp_studies.tauran2018.traces import Trace
 
 SEEDS = 5
 

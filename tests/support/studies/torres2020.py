@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.study.torres2020 import results, runs, simulation
-from leowarp.study.torres2020.simulation import DISTRIBUTIONS
+from leowarp_studies.torres2020 import results, runs, simulation
+from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
 
 UNDISTURBED_BPS = 90e6
 

@@ -5,7 +5,7 @@ import json
 import os
 from pathlib import Path
 
-from leowarp.errors import encode_error
+from leowarp.base.errors import encode_error
 from leowarp.running.workers import BatchEnded, RunMade
 from leowarp.study.sweep.batch import Batch, results_of
 

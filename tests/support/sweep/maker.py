@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from leowarp.errors import GuestError, HostError, LeowarpError
-from leowarp.guest.parameters import Parameter
+from leowarp.base.errors import GuestError, HostError, LeowarpError
+from leowarp.guest.user.parameters import Parameter
 
 TESTS = Path(__file__).parents[2]
 

@@ -24,8 +24,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp import layout, scenario
-from leowarp.metrics.tables import ACK, DATA
+from leowarp import scenario
+from leowarp.base import layout
+from leowarp.metrics.inputs.tables import ACK, DATA
 from leowarp.trace import TABLES
 
 MS = 1_000_000

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.metrics.delays import ROUND_TRIP
-from leowarp.metrics.tables import ACK, DATA
+from leowarp.metrics.inputs.tables import ACK, DATA
+from leowarp.metrics.per_flow.delays import ROUND_TRIP
 
 WIDEST_BITS = 13
 """The widest bin has 2^13 ns."""

@@ -14,7 +14,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp import layout, scenario
+from leowarp import scenario
+from leowarp.base import layout
 from support.synthetic.run import STATIONS
 
 WINDOW = 1

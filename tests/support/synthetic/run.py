@@ -23,8 +23,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp import layout, scenario
-from leowarp.metrics.tables import ACK, DATA
+from leowarp import scenario
+from leowarp.base import layout
+from leowarp.metrics.inputs.tables import ACK, DATA
 from leowarp.trace import TABLES
 from support.synthetic.delays import delay_rows, round_trip_ends
 from support.synthetic.reordering import CHANGE, RUN, WINDOW, reordering_tables

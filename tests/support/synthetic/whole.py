@@ -5,10 +5,11 @@ import json
 import shutil
 from pathlib import Path
 
-from leowarp import layout, report, scenario, trace
-from leowarp.checksums import manifest_text, sha256_of_file
+from leowarp import report, scenario, trace
+from leowarp.base import layout
+from leowarp.base.checksums import manifest_text, sha256_of_file
 from leowarp.metrics import metrics, read_tables
-from leowarp.result import Run
+from leowarp.results.run import Run
 from support.synthetic.run import write_synthetic_run
 
 

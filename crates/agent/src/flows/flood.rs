@@ -5,9 +5,9 @@
 
 use super::probe::Probe;
 use super::socket;
-use crate::clock::Clock;
-use crate::ending::Ending;
-use crate::error::{check, Error, Result};
+use crate::base::clock::Clock;
+use crate::base::ending::Ending;
+use crate::base::error::{check, Error, Result};
 use crate::network::Network;
 use leowarp_timeline::setup::{Setup, FLOOD_SILENCE_NS};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -68,7 +68,7 @@ impl Flood {
                 ending.ring();
             }
             Ok(_) => {}
-            Err(e) => crate::say::fail(&e),
+            Err(e) => crate::base::say::fail(&e),
         };
         let thread = std::thread::Builder::new().name(format!("flood {}", self.flow)).stack_size(STACK_BYTES);
         let started = thread.spawn(body);

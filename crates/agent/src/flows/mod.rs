@@ -9,10 +9,10 @@ pub mod socket;
 pub mod tcp;
 pub mod tcp_info;
 
-use crate::context::Context;
-use crate::error::Result;
-use crate::frame::DESTINATION_PORT;
+use crate::base::context::Context;
+use crate::base::error::Result;
 use crate::network::{Network, PathChange};
+use crate::packets::frame::DESTINATION_PORT;
 use flood::Flood;
 use leowarp_timeline::setup::{FlowKind, Setup};
 use probe::Probe;

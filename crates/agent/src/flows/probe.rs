@@ -2,10 +2,10 @@
 //! Pings and datagram streams. Only sending is done here: when each packet left, arrived and came back is packet truth.
 
 use super::socket;
-use crate::error::{check, Error, Result};
-use crate::frame::{DESTINATION_PORT, SOURCE_PORT};
-use crate::netns;
+use crate::base::error::{check, Error, Result};
+use crate::network::netns;
 use crate::network::Network;
+use crate::packets::frame::{DESTINATION_PORT, SOURCE_PORT};
 use leowarp_timeline::setup::{Flow, FlowKind, Setup};
 use std::os::fd::{AsRawFd, OwnedFd};
 

@@ -2,13 +2,13 @@
 //! Programs of the user's own, a client at one host of the flow and a server at the other: started, listened to, ended,
 //! and judged by how they ended.
 //!
-//! What they may do is little ([`crate::place`]). What they write is copied to the run's output.
+//! What they may do is little ([`crate::programs::place`]). What they write is copied to the run's output.
 
-use crate::clock::{self, Clock};
-use crate::ending::Ending;
-use crate::error::{check, Error, Result};
+use crate::base::clock::{self, Clock};
+use crate::base::ending::Ending;
+use crate::base::error::{check, Error, Result};
 use crate::network::Network;
-use crate::place::{self, Place, Wanted};
+use crate::programs::place::{self, Place, Wanted};
 use leowarp_timeline::setup::Setup;
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ impl Program {
         let Some(program) = &spec.program else {
             return Err(Error::Input(format!("flow {flow} names no program")));
         };
-        crate::netns::set_sysctl("kernel.threads-max", &PROCESSES_REFUSED.to_string())?;
+        crate::network::netns::set_sysctl("kernel.threads-max", &PROCESSES_REFUSED.to_string())?;
         let server_at = if program.client_at == spec.source { spec.destination } else { spec.source };
         let client = ("client", Some(&program.client), program.client_at, program.client_start_ns);
         let server = ("server", program.server.as_ref(), server_at, spec.start_ns);
@@ -104,7 +104,7 @@ impl Program {
             let (role, ending) = (role.clone(), ending.clone());
             let body = move || {
                 if let Err(e) = role.run(clock, &ending) {
-                    crate::say::fail(&e);
+                    crate::base::say::fail(&e);
                 }
             };
             spawn("program", body)?;
@@ -220,7 +220,7 @@ impl Role {
             let (role, transcript) = (self.clone(), transcript.clone());
             spawn(stream, move || {
                 if let Err(e) = role.listen(clock, stream, File::from(pipe), &transcript) {
-                    crate::say::fail(&e);
+                    crate::base::say::fail(&e);
                 }
             })?;
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sockets, in the namespace of the calling thread.
 
-use crate::error::{check, Error, Result};
+use crate::base::error::{check, Error, Result};
 use std::mem::MaybeUninit;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -109,10 +109,10 @@ pub fn set_congestion_control(fd: &OwnedFd, name: &str) -> Result<()> {
     if errno() != libc::ENOENT {
         return Err(Error::last_os(format!("choose the congestion control {name}")));
     }
-    let available = crate::netns::sysctl("net.ipv4.tcp_available_congestion_control")?;
+    let available = crate::network::netns::sysctl("net.ipv4.tcp_available_congestion_control")?;
     Err(Error::Lacks {
         what: format!("congestion_control = {name:?}: this guest kernel does not have it"),
-        hint: format!("{}it has: {available}", crate::modules::offers()),
+        hint: format!("{}it has: {available}", crate::programs::modules::offers()),
     })
 }
 
@@ -129,7 +129,7 @@ pub fn delay_acks(fd: i32) -> bool {
 
 /// Fails if the kernel does not know how to delay acknowledgements.
 pub fn require_delack() -> Result<()> {
-    let available = crate::netns::sysctl("net.ipv4.tcp_available_ulp")?;
+    let available = crate::network::netns::sysctl("net.ipv4.tcp_available_ulp")?;
     if available.split_whitespace().any(|name| name == DELACK) {
         return Ok(());
     }

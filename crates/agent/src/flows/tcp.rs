@@ -15,12 +15,12 @@
 //! Implements RFC 4737, 6 (TCP-like streams).
 
 use super::{socket, tcp_info};
-use crate::clock::Clock;
-use crate::ending::Ending;
-use crate::error::{check, Error, Result};
-use crate::frame::{DESTINATION_PORT, SOURCE_PORT};
-use crate::leolink;
+use crate::base::clock::Clock;
+use crate::base::ending::Ending;
+use crate::base::error::{check, Error, Result};
+use crate::network::leolink;
 use crate::network::Network;
+use crate::packets::frame::{DESTINATION_PORT, SOURCE_PORT};
 use leowarp_timeline::setup::{DelayedAck, Flow, Pcap, Setup};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering::SeqCst};

@@ -2,8 +2,8 @@
 //! What the kernel tells of a TCP socket: TCP_INFO and TCP_CC_INFO.
 
 use super::socket::{self, Plain};
-use crate::error::{Error, Result};
-use crate::leolink;
+use crate::base::error::{Error, Result};
+use crate::network::leolink;
 use std::fs::File;
 use std::mem::offset_of;
 use std::ops::Range;

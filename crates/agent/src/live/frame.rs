@@ -3,7 +3,7 @@
 //! i64` (design/interfaces.md, section 4). A connection has two streams: 2 x its number is that of the end where it began,
 //! + 1 of the end where it was accepted.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// Of every frame; of `DATA` to the host the bytes follow it.
 pub const FRAME_BYTES: usize = 16;

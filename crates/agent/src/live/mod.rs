@@ -8,11 +8,11 @@ mod frame;
 mod relay;
 mod stream;
 
-use crate::clock::Clock;
-use crate::console::{raw, Gate};
-use crate::error::{Error, Result};
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::base::{say, table};
 use crate::network::Network;
-use crate::{say, table};
+use crate::programs::console::{raw, Gate};
 use leowarp_timeline::setup::Setup;
 use relay::Relay;
 use serde_json::json;

@@ -7,12 +7,12 @@
 
 use super::frame::{self, Tell, Told, FRAME_BYTES};
 use super::stream::{Outcome, Stream};
-use crate::clock::Clock;
-use crate::console::Gate;
-use crate::error::{check, Error, Result};
+use crate::base::clock::Clock;
+use crate::base::error::{check, Error, Result};
 use crate::flows::socket;
-use crate::netns;
+use crate::network::netns;
 use crate::network::Network;
+use crate::programs::console::Gate;
 use leowarp_timeline::setup::{self, DelayedAck, Setup};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;

@@ -5,7 +5,7 @@
 //! waits for: what its socket does not take the host does not read from the program, and what the program outside does
 //! not read nobody reads from its socket.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::flows::socket;
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd};

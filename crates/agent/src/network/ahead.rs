@@ -4,9 +4,9 @@
 
 use super::switches::{What, When};
 use super::{Before, Network};
-use crate::error::Result;
-use crate::leolink::NoticeCause;
-use crate::tc::Say;
+use crate::base::error::Result;
+use crate::network::leolink::NoticeCause;
+use crate::network::tc::Say;
 use leowarp_timeline::event::Change;
 use leowarp_timeline::Event;
 

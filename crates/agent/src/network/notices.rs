@@ -3,8 +3,8 @@
 
 use super::switches::{Told, What, When};
 use super::{is_modelled, substream, Before, Network};
-use crate::error::Result;
-use crate::leolink::{Notice, NoticeCause};
+use crate::base::error::Result;
+use crate::network::leolink::{Notice, NoticeCause};
 use leowarp_timeline::setup::LinkKind;
 use std::collections::BTreeSet;
 

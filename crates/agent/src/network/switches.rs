@@ -2,8 +2,8 @@
 //! What the cures have nodes do because of the routes of an instant: who is told what.
 
 use super::{is_modelled, Before, Network};
-use crate::leolink::{self, Merge, Notice, Refused, Switch};
-use crate::tc::Say;
+use crate::network::leolink::{self, Merge, Notice, Refused, Switch};
+use crate::network::tc::Say;
 use leowarp_timeline::setup::{Discipline, EndMarker, MoveQueue};
 use std::net::Ipv4Addr;
 

@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from leowarp.guest.consoles import FIRST, GATE_BYTES, MESSAGE_BYTES, Consoles
+from leowarp.guest.boot.consoles import FIRST, GATE_BYTES, MESSAGE_BYTES, Consoles
 from leowarp.guest.live.doors import Forward
 from leowarp.guest.live.frames import FRAME, Frames, Tell
 from leowarp.guest.live.pace import Pace

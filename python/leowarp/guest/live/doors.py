@@ -8,7 +8,7 @@ import ipaddress
 import socket
 from dataclasses import dataclass
 
-from leowarp.errors import HostError, ScenarioError
+from leowarp.base.errors import HostError, ScenarioError
 
 LOOPBACK = "127.0.0.1"
 _LOCALHOST = "localhost"

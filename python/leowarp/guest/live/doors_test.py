@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from leowarp.errors import HostError, ScenarioError
+from leowarp.base.errors import HostError, ScenarioError
 from leowarp.guest.live.doors import (
     Forward,
     NotAllowed,

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.guest.boot_input import put_input
-from leowarp.guest.drive import drive
+from leowarp.base.layout import CONSOLE, GUEST
+from leowarp.base.nodes import host_node
+from leowarp.guest.boot.drive import drive
 from leowarp.guest.live.consoles import LiveConsoles
 from leowarp.guest.live.doors import Forward
 from leowarp.guest.live.frames import WINDOW_BYTES
 from leowarp.guest.live.pace import STEP_NS, Pace
-from leowarp.layout import CONSOLE, GUEST
-from leowarp.nodes import host_node
+from leowarp.guest.user.boot_input import put_input
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from leowarp.guest.image import GuestImage
+    from leowarp.guest.building.image import GuestImage
     from leowarp.scenario import Plan
 
 PIECES = "live"

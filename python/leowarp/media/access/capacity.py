@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
+from leowarp.base.streams import stream
 from leowarp.scenario.schema import Access
-from leowarp.streams import stream
 
 _WANDER_STEP_NS = 100_000_000
 """How often the slow wander moves; 100 ms is what the public traces of capacity resolve."""

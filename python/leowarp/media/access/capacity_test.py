@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
 from leowarp.media.access.capacity import capacity_rows, median_bps, slot_levels_bps
 from leowarp.media.access.slots import slots_of
 from leowarp.scenario.schema import Access

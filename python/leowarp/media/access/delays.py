@@ -14,10 +14,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp.base.streams import stream
 from leowarp.media.access.profile import Drawn
 from leowarp.media.access.slots import Slots
 from leowarp.scenario.schema import Access
-from leowarp.streams import stream
 
 _ERLANG_ORDER = 3
 """Shape of the jitter down: of order 3 the delays of LeoCC's public trace above each slot's least (mean 2.2 ms,

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp.base.streams import stream
 from leowarp.media.access.slots import Slots
 from leowarp.scenario.schema import Access
-from leowarp.streams import stream
 
 
 def outages_ns(

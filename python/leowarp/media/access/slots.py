@@ -14,11 +14,11 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp.base.errors import ScenarioError
+from leowarp.base.streams import stream
 from leowarp.ephemeris import FIBRE_INDEX, EcefMetres, Ephemeris
-from leowarp.errors import ScenarioError
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S
 from leowarp.scenario.schema import Access, Plan
-from leowarp.streams import stream
 
 TERMINAL, GATEWAY, POP = range(3)
 """Stations of the ephemeris of an access link, in the order of `Access.places`."""

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import FIBRE_INDEX, EcefMetres, Ephemeris, ephemeris_of
-from leowarp.errors import ScenarioError
 from leowarp.media import routes_of
 from leowarp.media.access.slots import GATEWAY, TERMINAL, Slots, first_reconfiguration_ns, slots_of
 from leowarp.scenario.schema import Access, Constellation, Plan

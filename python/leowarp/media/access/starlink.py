@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp.base.streams import stream
 from leowarp.media.access.capacity import capacity_rows, slot_levels_bps
 from leowarp.media.access.delays import channel_rows
 from leowarp.media.access.outages import merged, outages_ns
 from leowarp.media.access.profile import Drawn, Profile, Way
 from leowarp.media.access.slots import Slots
 from leowarp.scenario.schema import Access
-from leowarp.streams import stream
 
 
 def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: int) -> Profile:

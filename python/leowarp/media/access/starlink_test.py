@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from leowarp.timeline.measured import Measurement, Schedule, describe
+from leowarp.timeline.recordings import Measurement, Schedule, describe
 from support.probes import SECOND_NS, passed, pings, pings_by_reply, profile_for
 
 pytestmark = pytest.mark.slow

@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from leowarp.base.nodes import host_node
 from leowarp.media.access.profile import Profile, Way
 from leowarp.media.access.routes import AccessRoutes
 from leowarp.media.access.slots import Slots
 from leowarp.media.access.starlink import starlink_profile
-from leowarp.nodes import host_node
 from leowarp.scenario.schema import Access, Plan
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.metadata import TimelineMetadata

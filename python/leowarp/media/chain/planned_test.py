@@ -5,8 +5,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from leowarp.base.errors import TraceError
 from leowarp.ephemeris import ephemeris_of
-from leowarp.errors import TraceError
 from leowarp.media import routes_of, timeline_of
 from leowarp.scenario.schema import Network, Routing
 from leowarp.timeline import describe, read_table, replayed, write_table

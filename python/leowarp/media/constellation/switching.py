@@ -13,11 +13,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
+from leowarp.base.streams import stream
+from leowarp.base.units import TIME
 from leowarp.routes.paths import Path
 from leowarp.scenario.schema import Plan
-from leowarp.streams import stream
-from leowarp.units import TIME
 
 
 class Switching:

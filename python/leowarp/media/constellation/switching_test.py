@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import ephemeris_of
-from leowarp.errors import ScenarioError
 from leowarp.media.constellation.switching import Switching
 from leowarp.media.constellation.timeline import constellation_timeline
 from leowarp.media.registry import routes_of

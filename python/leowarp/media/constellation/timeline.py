@@ -29,9 +29,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from leowarp.base.nodes import host_node
 from leowarp.ephemeris import Ephemeris
 from leowarp.media.constellation.switching import Switching
-from leowarp.nodes import host_node
 from leowarp.routes import Leaving, Routes
 from leowarp.routes.links import delays_ns, lengths_m
 from leowarp.routes.observed import l2_instants_ns, links_of, node_positions_m

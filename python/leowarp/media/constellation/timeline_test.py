@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import ephemeris_of
-from leowarp.errors import ScenarioError
 from leowarp.media import routes_of
 from leowarp.media.constellation.timeline import constellation_timeline
 from leowarp.routes import Routes, paths_of

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from leowarp import plainfiles
-from leowarp.errors import ScenarioError
-from leowarp.nodes import host_node
+from leowarp.base import plainfiles
+from leowarp.base.errors import ScenarioError
+from leowarp.base.nodes import host_node
+from leowarp.base.units import TIME
 from leowarp.routes import Routes
 from leowarp.scenario.schema import Jittered, Plan
 from leowarp.timeline.events import Events, LinkKind
@@ -27,7 +28,6 @@ from leowarp.timeline.jitter_tables import (
     table_of,
 )
 from leowarp.timeline.metadata import TimelineMetadata
-from leowarp.units import TIME
 
 ENDS = ("A", "B")
 NODES = ("s1", *(host_node(station) for station in ENDS))

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
 from leowarp.media import routes_of, timeline_of
 from leowarp.routes import paths_of
-from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Jittered, Plan
+from leowarp.scenario.text.key import InputFile
 from leowarp.timeline import replayed
 from support.plans import chain
 

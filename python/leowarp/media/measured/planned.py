@@ -10,8 +10,8 @@ from leowarp.media.measured.timeline import measured_timeline
 from leowarp.media.protocol import PlannedMedium
 from leowarp.routes import Routes
 from leowarp.scenario.schema import Measured
-from leowarp.timeline.measured.measurement import UNSHAPED
-from leowarp.timeline.measured.planned import measurement_of
+from leowarp.timeline.recordings.measurement import UNSHAPED
+from leowarp.timeline.recordings.planned import measurement_of
 from leowarp.timeline.row_of_routers import row_routes
 
 

@@ -6,7 +6,7 @@ A to B is the way down, B to A the way up. With leolink the guest has both ways 
 
 - A row of a table holds from its time on, until the next row; the last one to the end of the run. A probe stands for
   the time nearer to it than to another probe.
-- A round trip's second part is put where the answer passes (`timeline/measured/rows.py`).
+- A round trip's second part is put where the answer passes (`timeline/recordings/rows.py`).
 - `run.start` is the time of the measurement at which the run begins.
 - No connection is a loss of every packet.
 """
@@ -18,15 +18,15 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from leowarp.errors import ScenarioError
-from leowarp.flownames import FlowKey, named
+from leowarp.base.errors import ScenarioError
+from leowarp.base.flownames import FlowKey, named
 from leowarp.routes import Routes
 from leowarp.scenario.schema import Measured, Plan
 from leowarp.timeline.events import Events, LinkKind
-from leowarp.timeline.measured.measurement import UNSHAPED, Capacity, Measurement, Times
-from leowarp.timeline.measured.planned import measurement_of, probe_bytes_of, unshaped
-from leowarp.timeline.measured.rows import Rows, channel_rows
 from leowarp.timeline.metadata import TimelineMetadata
+from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurement, Times
+from leowarp.timeline.recordings.planned import measurement_of, probe_bytes_of, unshaped
+from leowarp.timeline.recordings.rows import Rows, channel_rows
 from leowarp.timeline.rounding import rounded_ns
 from leowarp.timeline.row_of_routers import row_events
 
@@ -160,7 +160,7 @@ def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
     """
     ends = np.array([sender]), np.array([1 - sender])
     for t_ns, rate_bps in zip(capacity.t_ns.tolist(), capacity.rate_bps.tolist(), strict=True):
-        # To the guest a rate of 0 is unshaped (`guest/input.py`), the opposite of what the table says.
+        # To the guest a rate of 0 is unshaped (`guest/setup/input.py`), the opposite of what the table says.
         if rate_bps == 0:
             raise ScenarioError(
                 f"netem cannot send nothing, and the capacity is 0 at {t_ns / 1e9:g} s of the run",

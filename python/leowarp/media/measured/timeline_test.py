@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
 from leowarp.media import timeline_of
-from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Measured, Network, Plan, Run
+from leowarp.scenario.text.key import InputFile
 from leowarp.timeline import describe, replayed, warnings_of
 from support.plans import S, chain
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from leowarp.scenario.links import SMALLEST_MTU_BYTES
+from leowarp.scenario.network.links import SMALLEST_MTU_BYTES
 from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.channel import ChannelRows, Harq, LandMobile, Outcomes, Realisation, realisation
 from leowarp.timeline.metadata import CodewordSummary

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import Ephemeris, ephemeris_of
-from leowarp.errors import ScenarioError
 from leowarp.media import routes_of
 from leowarp.routes import Routes
 from leowarp.routes.last_hop import TERMINAL

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
+from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import ephemeris_of
-from leowarp.errors import ScenarioError
 from leowarp.media import check, routes_of, timeline_of
 from leowarp.media.mobile import fading_of, harq_of
 from leowarp.routes.observed import node_positions_m

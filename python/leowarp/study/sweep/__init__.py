@@ -12,7 +12,7 @@ The user's guide is docs/guides/studies.md.
 
 from leowarp.study.sweep.display import StudyProgress
 from leowarp.study.sweep.engine import StudyResult, run_study
-from leowarp.study.sweep.file import StudyFile
+from leowarp.study.sweep.parameters.file import StudyFile
 from leowarp.study.sweep.plans import StudyRun
 
 __all__ = ["StudyFile", "StudyProgress", "StudyResult", "StudyRun", "run_study"]

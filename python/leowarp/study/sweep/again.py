@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import leowarp
-from leowarp import layout
-from leowarp.errors import ScenarioError, TraceError
-from leowarp.progress import OnProgress
+from leowarp.base import layout
+from leowarp.base.errors import ScenarioError, TraceError
+from leowarp.base.progress import OnProgress
 from leowarp.running.writing import write_plan
 from leowarp.study.sweep.plans import PLANS, input_of, read_plans, refuse_strange
 from leowarp.study.sweep.rows import COSTS, FAILED, flat

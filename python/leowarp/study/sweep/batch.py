@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from leowarp import layout, scenario
-from leowarp.errors import HostError, encode_error
+from leowarp import scenario
+from leowarp.base import layout
+from leowarp.base.errors import HostError, encode_error
 from leowarp.running.workers import Tell
 from leowarp.running.writing import write_plan
 from leowarp.study.sweep.maker import Maker

@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from leowarp.errors import HostError
+from leowarp.base.errors import HostError
 
 TEMPORARY = ".partial"
 """Such files begin with a dot besides, so that no reader of a data set takes one for a part of it."""

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from leowarp.printable import one_line
-from leowarp.progress import PLAIN_INTERVAL_S, clock
-from leowarp.status import CellText, is_notebook, is_terminal
+from leowarp.base.printable import one_line
+from leowarp.base.progress import PLAIN_INTERVAL_S, clock
+from leowarp.base.status import CellText, is_notebook, is_terminal
 
 WINDOW_S = 300.0
 """The rate is that of the last minutes: cheap runs may come first."""

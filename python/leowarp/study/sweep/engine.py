@@ -10,21 +10,22 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from leowarp.errors import LeowarpError, ScenarioError, decode_error
-from leowarp.guest import Declared, mistakes, trust
+from leowarp.base.errors import LeowarpError, ScenarioError, decode_error
+from leowarp.base.progress import building, shown
+from leowarp.guest import Declared, mistakes
+from leowarp.guest.building import trust
 from leowarp.guest.cgroups import usable_cores
-from leowarp.progress import building, shown
 from leowarp.running.workers import LocalWorkers
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.display import OnStudyProgress, StudyDisplay
-from leowarp.study.sweep.expand import MOST_PROBLEMS, Combination, PlannedRun, expand
-from leowarp.study.sweep.file import StudyFile
-from leowarp.study.sweep.keys import column_name, column_types, plan_key
 from leowarp.study.sweep.lock import LOCK, Holding
 from leowarp.study.sweep.maker import GUESTS, Maker
 from leowarp.study.sweep.manifest import STUDY as STUDY_KIND
 from leowarp.study.sweep.manifest import remove_manifest, write_manifest
 from leowarp.study.sweep.page import PAGE, write_page
+from leowarp.study.sweep.parameters.expand import MOST_PROBLEMS, Combination, PlannedRun, expand
+from leowarp.study.sweep.parameters.file import StudyFile
+from leowarp.study.sweep.parameters.keys import column_name, column_types, plan_key
 from leowarp.study.sweep.plans import (
     PLANS,
     StudyFacts,

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import leowarp
-from leowarp.errors import GuestError, HostError, LeowarpError, ScenarioError, TraceError
+from leowarp.base.errors import GuestError, HostError, LeowarpError, ScenarioError, TraceError
 from leowarp.study.sweep import disk, engine
 from leowarp.study.sweep.again import run_again
 from leowarp.study.sweep.estimate import dry_run

@@ -13,14 +13,14 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from leowarp.base.progress import clock
 from leowarp.guest.cgroups import usable_cores
 from leowarp.media import planned
-from leowarp.progress import clock
 from leowarp.scenario import Plan
-from leowarp.study.sweep.expand import PlannedRun, expand
-from leowarp.study.sweep.file import StudyFile
-from leowarp.study.sweep.keys import column_name, text_of
-from leowarp.study.sweep.ranges import seeds_in_words
+from leowarp.study.sweep.parameters.expand import PlannedRun, expand
+from leowarp.study.sweep.parameters.file import StudyFile
+from leowarp.study.sweep.parameters.keys import column_name, text_of
+from leowarp.study.sweep.parameters.ranges import seeds_in_words
 from leowarp.study.sweep.store import read_results
 
 SHOWN_RUNS = 5

@@ -5,8 +5,8 @@ import dataclasses
 
 import pytest
 
-from leowarp.scenario.key import InputFile
 from leowarp.scenario.schema import Access, Flow, Measured, Mobile
+from leowarp.scenario.text.key import InputFile
 from leowarp.study.sweep.estimate import (
     HOP_CPU_S,
     PACKET_CPU_S,

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from leowarp.errors import ScenarioError
-from leowarp.layout import STUDY_LOCK
+from leowarp.base.errors import ScenarioError
+from leowarp.base.layout import STUDY_LOCK
 
 LOCK = STUDY_LOCK
 """The locked file. Its text says who holds the lock, for messages only."""

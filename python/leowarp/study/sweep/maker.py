@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from leowarp.base.progress import BuildProgress, silent
 from leowarp.guest import Declared, declared_parameters, guest_image, modules_of
-from leowarp.progress import BuildProgress, silent
 from leowarp.scenario import Plan
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from leowarp.checksums import manifest_text, names_listed, sha256_of_files
-from leowarp.layout import MANIFEST
-from leowarp.recorded import why_incomplete
+from leowarp.base.checksums import manifest_text, names_listed, sha256_of_files
+from leowarp.base.layout import MANIFEST
+from leowarp.base.recorded import why_incomplete
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.session import RUNS
 from leowarp.trace import maker

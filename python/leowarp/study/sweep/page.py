@@ -13,9 +13,9 @@ from leowarp import scalars
 from leowarp.study.statistics import HOW, Middle, middle
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.chart import Chart
-from leowarp.study.sweep.keys import plan_key
+from leowarp.study.sweep.parameters.keys import plan_key
+from leowarp.study.sweep.parameters.ranges import is_in_order, seeds_in_words
 from leowarp.study.sweep.plans import StudyRun
-from leowarp.study.sweep.ranges import is_in_order, seeds_in_words
 from leowarp.study.sweep.rows import FAILED
 
 if TYPE_CHECKING:

@@ -16,13 +16,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from leowarp import layout, parquetfiles, plainfiles, tomltext
-from leowarp.errors import TraceError
-from leowarp.guest.trust import Code
+from leowarp.base import layout, parquetfiles, plainfiles, tomltext
+from leowarp.base.errors import TraceError
+from leowarp.guest.building.trust import Code
 from leowarp.scenario import is_kernel_name
 from leowarp.study.sweep import disk
-from leowarp.study.sweep.expand import PlannedRun
-from leowarp.study.sweep.file import KEEP
+from leowarp.study.sweep.parameters.expand import PlannedRun
+from leowarp.study.sweep.parameters.file import KEEP
 from leowarp.study.sweep.rows import Origin
 from leowarp.study.sweep.store import Layout
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leowarp.errors import HostError, encode_error
+from leowarp.base.errors import HostError, encode_error
 from leowarp.running.workers import BatchEnded, Event, RunMade
 from leowarp.study.sweep.batch import Batch, results_of
 

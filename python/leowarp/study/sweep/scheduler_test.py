@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from leowarp.errors import HostError, ScenarioError
+from leowarp.base.errors import HostError, ScenarioError
 from leowarp.study.sweep import scheduler
 from support.sweep.in_process import made_so_far
 from support.waiting import wait_until

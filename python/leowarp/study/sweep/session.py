@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from leowarp.errors import HostError, LeowarpError, decode_error
+from leowarp.base.errors import HostError, LeowarpError, decode_error
 from leowarp.running.workers import BatchEnded, Event, RunMade
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.batch import Batch, Order, encode_file

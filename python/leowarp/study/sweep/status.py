@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
 from leowarp.study.sweep.lock import holder
 from leowarp.study.sweep.plans import read_facts, read_plans, refuse_strange
 from leowarp.study.sweep.rows import FAILED

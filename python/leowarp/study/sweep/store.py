@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from leowarp import parquetfiles
-from leowarp.errors import TraceError
+from leowarp.base import parquetfiles
+from leowarp.base.errors import TraceError
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.rows import schema_of, table_of
 

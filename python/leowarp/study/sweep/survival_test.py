@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from leowarp.checksums import check_files, names_listed
+from leowarp.base.checksums import check_files, names_listed
 from leowarp.study.sweep import disk, engine
 from leowarp.study.sweep import store as stores
 from support.sweep.in_process import Disk, InProcess, Kill

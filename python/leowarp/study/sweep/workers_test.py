@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from leowarp.errors import HostError
+from leowarp.base.errors import HostError
 from leowarp.study.sweep.status import study_status
 from leowarp.study.sweep.store import read_results
 from support.sweep.in_process import made_so_far

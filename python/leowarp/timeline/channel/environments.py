@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp import plainfiles, tomltext
-from leowarp.errors import ScenarioError
-from leowarp.spelling import nearest, one_of
+from leowarp.base import plainfiles, tomltext
+from leowarp.base.errors import ScenarioError
+from leowarp.base.spelling import nearest, one_of
 from leowarp.timeline.channel.loo import Loo
 
 OURS = Path(__file__).with_name("environments.toml")

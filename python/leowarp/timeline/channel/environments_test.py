@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
 from leowarp.timeline.channel.environments import environment, environments
 
 GOOD = """

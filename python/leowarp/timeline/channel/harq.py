@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
 from leowarp.timeline.channel.decibels import power_db, power_ratio
 from leowarp.timeline.channel.knowledge import Levels, levels_of_model, levels_of_series
 from leowarp.timeline.channel.lms import LandMobile, PowerSeries

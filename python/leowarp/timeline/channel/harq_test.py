@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
 from leowarp.timeline.channel.harq import (
     CODE_RATES,
     KINDS,

@@ -26,8 +26,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.errors import ScenarioError
-from leowarp.streams import stream
+from leowarp.base.errors import ScenarioError
+from leowarp.base.streams import stream
 from leowarp.timeline.channel.decibels import amplitude_ratio, power_db
 from leowarp.timeline.channel.environments import Environment, environment
 from leowarp.timeline.channel.processes import Blend, Multipath, Shadowing, places, visits

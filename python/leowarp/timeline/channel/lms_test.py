@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.special import j0
 
-from leowarp.errors import ScenarioError
-from leowarp.streams import stream
+from leowarp.base.errors import ScenarioError
+from leowarp.base.streams import stream
 from leowarp.timeline.channel import lms
 from leowarp.timeline.channel.lms import LandMobile, power_series
 from leowarp.timeline.channel.processes import Blend, Multipath, Shadowing, visits

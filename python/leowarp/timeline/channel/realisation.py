@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
 from leowarp.timeline.channel.harq import Harq, Outcomes, levels_known, outcomes
 from leowarp.timeline.channel.lms import LandMobile, PowerSeries, power_series, unfaded
 

@@ -8,7 +8,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from leowarp.errors import ScenarioError
+from leowarp.base.errors import ScenarioError
 from leowarp.timeline.channel import Harq, LandMobile, PowerSeries, channel_rows, realisation
 from leowarp.timeline.channel import series as series_module
 from leowarp.timeline.channel.series import write_series

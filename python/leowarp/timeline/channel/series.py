@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from leowarp import plainfiles
-from leowarp.errors import ScenarioError
+from leowarp.base import plainfiles
+from leowarp.base.errors import ScenarioError
 from leowarp.timeline.channel.lms import PowerSeries
 
 # A few MB at a time, whatever the length: a series may have `lms.SAMPLES_MAX` samples.

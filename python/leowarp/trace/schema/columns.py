@@ -9,7 +9,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from leowarp.metadata import encode_metadata
+from leowarp.base.metadata import encode_metadata
 
 SCHEMA_VERSION = 1
 """In each file's metadata; of the trace's tables as a whole."""

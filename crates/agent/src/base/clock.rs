@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The guest's virtual clock. Reading it from a process costs 256 ns of virtual time, so it is read where a result needs
+//! it and nowhere else; sleeping is by absolute times.
+
+use crate::base::error::{Error, Result};
+
+/// The network stands this long before the run's time 0; what begins then (the timers of the capture rings) begins at
+/// the same instant of every run.
+pub const LEAD_NS: i64 = 1_000_000_000;
+
+/// The run's time 0 on the guest's clocks.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    /// Monotonic clock at the run's time 0.
+    pub start_ns: i64,
+    /// Real-time clock less monotonic clock. Nothing sets or slews the guest's clock.
+    real_less_monotonic_ns: i64,
+}
+
+impl Clock {
+    /// Time 0 is 10 s after boot, or later by whole seconds if the network took longer to make.
+    pub fn begin() -> Self {
+        const FIRST_NS: i64 = 10_000_000_000;
+        const STEP_NS: i64 = 1_000_000_000;
+        let before = read(libc::CLOCK_MONOTONIC);
+        let real = read(libc::CLOCK_REALTIME);
+        let after = read(libc::CLOCK_MONOTONIC);
+        // each reading takes 256 ns, so the real one lies half way
+        let start_ns = FIRST_NS.max(((after + LEAD_NS) / STEP_NS + 1) * STEP_NS);
+        Self { start_ns, real_less_monotonic_ns: real - (before + after) / 2 }
+    }
+
+    /// Run time now.
+    pub fn now_ns(&self) -> i64 {
+        read(libc::CLOCK_MONOTONIC) - self.start_ns
+    }
+
+    /// Run time of a time stamp of the real-time clock.
+    pub fn of_real_ns(&self, real_ns: i64) -> i64 {
+        real_ns - self.real_less_monotonic_ns - self.start_ns
+    }
+
+    /// A run time on the real-time clock.
+    pub fn real_ns(&self, t_ns: i64) -> i64 {
+        t_ns + self.start_ns + self.real_less_monotonic_ns
+    }
+
+    /// Run time of a time stamp of the monotonic clock.
+    pub fn of_monotonic_ns(&self, monotonic_ns: i64) -> i64 {
+        monotonic_ns - self.start_ns
+    }
+
+    /// A run time on the monotonic clock.
+    pub fn monotonic_ns(&self, t_ns: i64) -> i64 {
+        self.start_ns + t_ns
+    }
+
+    /// The same in parts.
+    pub fn monotonic(&self, t_ns: i64) -> libc::timespec {
+        let at = self.monotonic_ns(t_ns);
+        libc::timespec { tv_sec: at / 1_000_000_000, tv_nsec: at % 1_000_000_000 }
+    }
+
+    /// Sleeps until a run time. False = a signal came first.
+    pub fn sleep_until(&self, t_ns: i64) -> Result<bool> {
+        let when = self.monotonic(t_ns);
+        // SAFETY: `when` lives through the call.
+        let result = unsafe {
+            libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const when, std::ptr::null_mut())
+        };
+        match result {
+            0 => Ok(true),
+            libc::EINTR => Ok(false),
+            errno => Err(Error::errno(format!("sleep until {t_ns} ns"), errno)),
+        }
+    }
+}
+
+/// Sleeps for a while.
+pub fn sleep(duration_ns: i64) -> Result<()> {
+    Clock { start_ns: read(libc::CLOCK_MONOTONIC), real_less_monotonic_ns: 0 }.sleep_until(duration_ns).map(|_| ())
+}
+
+/// Has sleeps end when they should: the default slack is 50 us. Threads made later inherit it.
+pub fn disable_timer_slack() -> Result<()> {
+    // SAFETY: plain system call.
+    crate::base::error::check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) }, "set the timer slack")
+        .map(|_| ())
+}
+
+fn read(clock: libc::clockid_t) -> i64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `t` lives through the call, which cannot fail for these clocks.
+    unsafe { libc::clock_gettime(clock, &raw mut t) };
+    t.tv_sec * 1_000_000_000 + t.tv_nsec
+}

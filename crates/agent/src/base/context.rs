@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What every part of a run that has begun needs of it.
+
+use crate::base::clock::Clock;
+use crate::base::ending::Ending;
+use leowarp_timeline::setup::{Ends, Link, Setup};
+use leowarp_timeline::Event;
+use serde_json::{json, Map, Value};
+use std::sync::Arc;
+
+/// Of one run.
+#[derive(Clone)]
+pub struct Context<'a> {
+    pub setup: &'a Setup,
+    /// The whole timeline, that of the start included.
+    pub events: &'a [Event],
+    pub clock: Clock,
+    pub ending: Arc<Ending>,
+    /// What the header of each record file says beside its columns.
+    pub header: Map<String, Value>,
+}
+
+impl<'a> Context<'a> {
+    /// Of a run whose clock stands.
+    pub fn new(setup: &'a Setup, events: &'a [Event], clock: Clock) -> Self {
+        let is_watched = setup.ends == Ends::Flows || !setup.observe.truth;
+        let ending = Arc::new(Ending::new(setup.duration_ns, is_watched));
+        Self { setup, events, clock, ending, header: header(setup) }
+    }
+
+    /// The header of a table that says one thing more.
+    pub fn header_with(&self, key: &str, value: Value) -> Map<String, Value> {
+        let mut header = self.header.clone();
+        header.insert(key.into(), value);
+        header
+    }
+}
+
+fn header(setup: &Setup) -> Map<String, Value> {
+    let mut header = Map::new();
+    // null: nobody knows yet; end.json will
+    let duration_ns = (setup.ends == Ends::Duration).then_some(setup.duration_ns);
+    header.insert("duration_ns".into(), duration_ns.into());
+    header.insert("directions".into(), setup.links.iter().flat_map(|link| directions(setup, link)).collect());
+    header
+}
+
+/// Both directions of a link: the node that sends, the one that receives, the link's kind.
+fn directions(setup: &Setup, link: &Link) -> [Value; 2] {
+    let (a, b) = (&setup.nodes[link.a].name, &setup.nodes[link.b].name);
+    let kind = format!("{:?}", link.kind).to_lowercase();
+    [json!([a, b, kind]), json!([b, a, kind])]
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//! When the run is over, which nobody may know before, and the bell that flows ring when they come to their end.
+//!
+//! The bell is a futex, because what waits for it must also wake at an instant of the virtual clock: a condition variable
+//! of the standard library would read that clock, which moves it.
+
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::SeqCst};
+
+/// Shared by whoever must know.
+#[derive(Debug)]
+pub struct Ending {
+    end_ns: AtomicI64,
+    rung: AtomicU32,
+    /// Times of ends are worth a reading of the clock.
+    is_watched: bool,
+}
+
+impl Ending {
+    /// Of a run that is over at `duration_ns` unless it is said to be earlier.
+    pub fn new(duration_ns: i64, is_watched: bool) -> Self {
+        Self { end_ns: AtomicI64::new(duration_ns), rung: AtomicU32::new(0), is_watched }
+    }
+
+    /// When the run is over, as far as is known.
+    pub fn end_ns(&self) -> i64 {
+        self.end_ns.load(SeqCst)
+    }
+
+    /// The run is over at this run time, ns. Whoever sleeps must be woken by [`Ending::ring`] to see it.
+    pub fn set_end_ns(&self, t_ns: i64) {
+        self.end_ns.store(t_ns, SeqCst);
+    }
+
+    /// Whether a flow shall note when it ends, and ring.
+    pub fn is_watched(&self) -> bool {
+        self.is_watched
+    }
+
+    /// How often the bell was rung.
+    pub fn rung(&self) -> u32 {
+        self.rung.load(SeqCst)
+    }
+
+    /// Wakes all who sleep in [`Ending::sleep_until`].
+    pub fn ring(&self) {
+        self.rung.fetch_add(1, SeqCst);
+        // SAFETY: plain system call on a word that lives as long as `self`.
+        unsafe { libc::syscall(libc::SYS_futex, self.rung.as_ptr(), WAKE, i32::MAX) };
+    }
+
+    /// Sleeps until a run time, or until the bell has been rung more often than `rung`. False = it has.
+    pub fn sleep_until(&self, clock: Clock, t_ns: i64, rung: u32) -> Result<bool> {
+        let when = clock.monotonic(t_ns);
+        let nobody = std::ptr::null::<u32>();
+        loop {
+            // SAFETY: the word and the time live through the call.
+            let result = unsafe {
+                libc::syscall(libc::SYS_futex, self.rung.as_ptr(), WAIT, rung, &raw const when, nobody, ANYBODY)
+            };
+            let error = std::io::Error::last_os_error();
+            if self.rung() != rung {
+                return Ok(false);
+            }
+            match error.raw_os_error().filter(|_| result < 0) {
+                Some(libc::ETIMEDOUT) => return Ok(true),
+                None | Some(libc::EINTR | libc::EAGAIN) => {}
+                _ => return Err(Error::Kernel { attempt: format!("sleep until {t_ns} ns"), source: error }),
+            }
+        }
+    }
+}
+
+const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+/// Until an absolute time of the monotonic clock.
+const WAIT: i32 = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
+/// FUTEX_BITSET_MATCH_ANY
+const ANYBODY: u32 = u32::MAX;

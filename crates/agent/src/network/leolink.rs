@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `leolink` (guest/qdisc/leolink.h) as netlink messages.
+
+use crate::base::error::{self, Error};
+use crate::network::netlink::{Batch, Nest, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
+use crate::network::tc::{share, tcmsg, Direction, Order, Say, TCA_KIND, TCA_OPTIONS};
+use leowarp_timeline::setup::{EndMarker, Forwarding, HoldFull, Numbering, Ordering};
+use leowarp_timeline::tables;
+use std::fs::{File, OpenOptions};
+use std::net::Ipv4Addr;
+
+const LEOLINK_ID: u16 = 1;
+const LEOLINK_RATE_BPS: u16 = 2;
+const LEOLINK_DELAY_NS: u16 = 3;
+const LEOLINK_LIMIT_PKTS: u16 = 4;
+const LEOLINK_LIMIT_BYTES: u16 = 5;
+const LEOLINK_OVERHEAD_BYTES: u16 = 6;
+const LEOLINK_LOSS: u16 = 7;
+const LEOLINK_SEED: u16 = 8;
+const LEOLINK_DOWN: u16 = 9;
+const LEOLINK_FLUSH: u16 = 10;
+const LEOLINK_CAPACITY: u16 = 11;
+const LEOLINK_CHANNEL: u16 = 12;
+const LEOLINK_ORIGIN: u16 = 13;
+const LEOLINK_IN_ORDER: u16 = 14;
+const LEOLINK_PROBE_BYTES: u16 = 15;
+const LEOLINK_SWITCH: u16 = 16;
+const LEOLINK_ORDER: u16 = 17;
+const LEOLINK_MERGE: u16 = 18;
+const LEOLINK_MARKERS: u16 = 19;
+const LEOLINK_NOTICE: u16 = 20;
+
+const ORDER_NUMBER: u32 = 1;
+const ORDER_RESTORE: u32 = 2;
+const ORDER_BY_FLOW: u32 = 4;
+const ORDER_ADVANCED: u32 = 8;
+const ORDER_ELIMINATE: u32 = 16;
+
+const SWITCH_MOVE: u32 = 1;
+const SWITCH_HOLD: u32 = 2;
+const SWITCH_SEND: u32 = 4;
+
+const NOTICE_FALSE: u32 = 2;
+const NOTICE_NO_OLD_WAY: u32 = 4;
+const FORWARDING: &str = "/proc/leolink/forwarding";
+const NAMESPACES: &str = "/proc/leolink/namespaces";
+const PAYLOAD: &str = "/proc/leolink/payload";
+
+/// An attribute's length has 16 bits.
+const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
+
+/// Says how the nodes of the runs from now on pass packets on (guest/qdisc/leolink_direct.c).
+pub fn set_forwarding(forwarding: Forwarding) -> error::Result<()> {
+    let word = match forwarding {
+        Forwarding::Direct => "direct",
+        Forwarding::Kernel => "kernel",
+    };
+    // false: a kernel of the user's own without leolink, where all packets go through the IP stack
+    tell(FORWARDING, word).map(|_| ())
+}
+
+/// Has the links of the calling thread's namespace looked after that no leolink leads to: those by netem, and wires.
+pub fn forward_here() -> error::Result<()> {
+    // false: as above
+    tell(FORWARDING, "here").map(|_| ())
+}
+
+/// Says whether namespaces made from now on are of nodes that only pass packets on, without directories in /proc/sys and
+/// /sys (guest/netns/routers.c). False: this kernel knows only one kind.
+pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
+    tell(NAMESPACES, if of_routers { "router" } else { "host" })
+}
+
+/// Says which bytes of this process nobody will look at once they are sent, so that the kernel need not copy them
+/// (guest/tcp/payload.c); none: all are copied.
+pub fn set_payload(nobody_looks_at: &'static [u8]) -> error::Result<()> {
+    let range = [nobody_looks_at.as_ptr() as u64, nobody_looks_at.len() as u64];
+    // false: a kernel of the user's own, which copies everything
+    tell(PAYLOAD, range.map(u64::to_ne_bytes).concat()).map(|_| ())
+}
+
+/// Opens a file of the guest kernel's. None: it has no such file.
+pub fn open(file: &str, options: &OpenOptions) -> error::Result<Option<File>> {
+    match options.open(file) {
+        Ok(opened) => Ok(Some(opened)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Kernel { attempt: format!("open {file}"), source }),
+    }
+}
+
+/// Writes to a file of the guest kernel's. False: it has no such file.
+fn tell(file: &str, what: impl AsRef<[u8]>) -> error::Result<bool> {
+    match std::fs::write(file, &what) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(source) => {
+            Err(Error::Kernel { attempt: format!("write \"{}\" to {file}", what.as_ref().escape_ascii()), source })
+        }
+        Ok(()) => Ok(true),
+    }
+}
+
+fn begin(batch: &mut Batch, ifindex: u32, flags: u16) -> Nest {
+    batch.message(RTM_NEWQDISC, flags, &tcmsg(ifindex)).text(TCA_KIND, "leolink");
+    batch.nest(TCA_OPTIONS | NLA_F_NESTED, &[])
+}
+
+/// Makes or changes a leolink. It keeps what is not named.
+pub fn leolink(batch: &mut Batch, ifindex: u32, d: &Direction, say: Say) {
+    let options = begin(batch, ifindex, if say == Say::All { NLM_F_CREATE | NLM_F_REPLACE } else { 0 });
+    if say == Say::All {
+        batch
+            .u32(LEOLINK_ID, d.id)
+            .u32(LEOLINK_LIMIT_PKTS, d.limit_pkts.unwrap_or(u32::MAX))
+            .u32(LEOLINK_LIMIT_BYTES, d.limit_bytes.unwrap_or(u32::MAX))
+            .u32(LEOLINK_OVERHEAD_BYTES, d.overhead_bytes as u32)
+            .u64(LEOLINK_SEED, d.seed);
+        if !d.in_order {
+            batch.u32(LEOLINK_IN_ORDER, 0);
+        }
+        if d.probe_bytes > 0 {
+            batch.u32(LEOLINK_PROBE_BYTES, d.probe_bytes);
+        }
+        if let Some(order) = d.order {
+            batch.attribute(LEOLINK_ORDER, &order_bytes(order));
+        }
+    }
+    if !d.has_capacity {
+        batch.u64(LEOLINK_RATE_BPS, d.rate_bps);
+    }
+    if !d.has_channel {
+        batch.u64(LEOLINK_DELAY_NS, d.delay_ns).u32(LEOLINK_LOSS, share(d.loss_ratio));
+    }
+    batch.u32(LEOLINK_DOWN, u32::from(d.down));
+    if say == Say::Flush {
+        batch.attribute(LEOLINK_FLUSH, &[]);
+    }
+    batch.end(&options);
+}
+
+/// `struct leolink_order`.
+fn order_bytes(order: Order) -> [u8; 16] {
+    let mut flags = if order.numbers { ORDER_NUMBER } else { 0 };
+    flags |= if order.restores && order.resequence.is_some() { ORDER_RESTORE } else { 0 };
+    flags |= if order.restores && order.eliminates { ORDER_ELIMINATE } else { 0 };
+    flags |= if order.resequence.is_none_or(|r| r.by == Numbering::Flow) { ORDER_BY_FLOW } else { 0 };
+    flags |= if order.resequence.is_some_and(|r| r.kind == Ordering::Advanced) { ORDER_ADVANCED } else { 0 };
+    let mut bytes = [0; 16];
+    bytes[..4].copy_from_slice(&flags.to_ne_bytes());
+    bytes[8..].copy_from_slice(&order.resequence.map_or(0, |r| r.delay_ns).to_ne_bytes());
+    bytes
+}
+
+/// A node's entry for a host changes from one of its directions to another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Switch {
+    pub from: usize,
+    pub destination: Ipv4Addr,
+    /// What the last packet over the direction before takes to the host from that direction's other end on.
+    pub rest_from_ns: u64,
+    /// The least that the first over the new one takes from its other end on.
+    pub rest_to_ns: u64,
+    /// What waits at the direction before goes over the new one.
+    pub moves: bool,
+    /// What goes over the new one is held back in a buffer of so many bytes, and what happens when it is full.
+    pub hold: Option<(u32, HoldFull)>,
+    /// The last packet over the direction before is a marker of this number, and of what comes over the new one it is
+    /// known where it waits for it; or why not. None = there are no markers.
+    pub marker: Option<Result<Merge, Refused>>,
+    /// For so long copies of what goes over the new direction go over the one before, or why not. None = there are none.
+    pub copies_ns: Option<Result<u64, Refused>>,
+    /// For so long what goes over the new direction is marked as gone a new way, if it may overtake.
+    pub new_way_ns: Option<u64>,
+}
+
+/// Why a cure that needs the old way does nothing (enum leolink_refused).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// The old link leads to the host no more.
+    NoOldWay = 1,
+    /// It leads back to the node.
+    SameWay = 2,
+    /// The ways meet behind a link without delay and rate, over which nothing arrives in the sense of leolink.
+    NoTime = 3,
+}
+
+/// Where the ways of a switch meet, and what happens there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Merge {
+    /// Of the marker, from 1 on.
+    pub marker: u32,
+    /// The directions by which the old and the new way enter the node.
+    pub from: usize,
+    pub to: usize,
+    pub end_marker: EndMarker,
+}
+
+/// Tells the leolink of the direction by which a new way enters the node where it meets the old one (`struct
+/// leolink_merge`).
+pub fn merge(batch: &mut Batch, ifindex: u32, destination: Ipv4Addr, m: &Merge) {
+    let mut bytes = [0; 32];
+    bytes[..4].copy_from_slice(&m.marker.to_ne_bytes());
+    bytes[4..8].copy_from_slice(&destination.octets());
+    bytes[8..16].copy_from_slice(&m.end_marker.wait_ns.to_ne_bytes());
+    bytes[16..20].copy_from_slice(&(m.from as u32).to_ne_bytes());
+    bytes[20..24].copy_from_slice(&m.end_marker.buffer.buffer_bytes.to_ne_bytes());
+    let flags = if m.end_marker.buffer.full == HoldFull::Send { SWITCH_SEND } else { 0 };
+    bytes[24..28].copy_from_slice(&flags.to_ne_bytes());
+    let options = begin(batch, ifindex, 0);
+    batch.attribute(LEOLINK_MERGE, &bytes);
+    batch.end(&options);
+}
+
+/// A host is told that its packets to another go another way (`struct leolink_notice`).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Notice {
+    /// From 1 on.
+    pub number: u32,
+    pub told: Ipv4Addr,
+    pub destination: Ipv4Addr,
+    pub old_delay_ns: i64,
+    pub new_delay_ns: i64,
+    pub cause: NoticeCause,
+    /// How long the node waits before it sends it.
+    pub delay_ns: u64,
+    pub is_lost: bool,
+}
+
+/// What a notice is about.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum NoticeCause {
+    /// A change from a direction of the node to the one that is told. `answer_ns`: from the destination back to the host,
+    /// less what the notice takes there; rests as of [`Switch`]; none = what left before does not arrive.
+    Change { from: usize, rests_ns: Option<(u64, u64)>, answer_ns: i64 },
+    /// Nothing.
+    False { wait_ns: u64 },
+}
+
+pub fn notice(batch: &mut Batch, ifindex: u32, n: &Notice) {
+    let (mut flags, mut from, mut answer_ns, mut rests_ns) = (u32::from(n.is_lost), 0, 0, (0, 0));
+    match n.cause {
+        NoticeCause::False { wait_ns } => {
+            flags |= NOTICE_FALSE;
+            rests_ns.0 = wait_ns;
+        }
+        NoticeCause::Change { from: before, rests_ns: known, answer_ns: answer } => {
+            flags |= if known.is_none() { NOTICE_NO_OLD_WAY } else { 0 };
+            (from, answer_ns, rests_ns) = (before as u32, answer, known.unwrap_or_default());
+        }
+    }
+    let mut bytes = Vec::with_capacity(72);
+    for word in [n.number, flags] {
+        bytes.extend(word.to_ne_bytes());
+    }
+    bytes.extend(n.told.octets());
+    bytes.extend(n.destination.octets());
+    bytes.extend(n.old_delay_ns.to_ne_bytes());
+    bytes.extend(n.new_delay_ns.to_ne_bytes());
+    bytes.extend(rests_ns.0.to_ne_bytes());
+    bytes.extend(rests_ns.1.to_ne_bytes());
+    bytes.extend(answer_ns.to_ne_bytes());
+    bytes.extend(n.delay_ns.to_ne_bytes());
+    bytes.extend(from.to_ne_bytes());
+    bytes.extend([0; 4]);
+    let options = begin(batch, ifindex, 0);
+    batch.attribute(LEOLINK_NOTICE, &bytes);
+    batch.end(&options);
+}
+
+/// Tells the leolink of a direction that markers may arrive over it.
+pub fn expect_markers(batch: &mut Batch, ifindex: u32) {
+    let options = begin(batch, ifindex, 0);
+    batch.attribute(LEOLINK_MARKERS, &[]);
+    batch.end(&options);
+}
+
+/// Tells the leolink of the new direction (`struct leolink_switch`).
+pub fn switch(batch: &mut Batch, ifindex: u32, s: &Switch) {
+    let mut bytes = [0; 56];
+    bytes[..4].copy_from_slice(&(s.from as u32).to_ne_bytes());
+    bytes[4..8].copy_from_slice(&s.destination.octets());
+    bytes[8..16].copy_from_slice(&s.rest_from_ns.to_ne_bytes());
+    bytes[16..24].copy_from_slice(&s.rest_to_ns.to_ne_bytes());
+    let mut flags = if s.moves { SWITCH_MOVE } else { 0 };
+    if let Some((limit_bytes, full)) = s.hold {
+        flags |= SWITCH_HOLD | if full == HoldFull::Send { SWITCH_SEND } else { 0 };
+        bytes[28..32].copy_from_slice(&limit_bytes.to_ne_bytes());
+    }
+    let marker = s.marker.map_or(0, |marker| marker.map_or(0, |merge| merge.marker));
+    // markers and copies are never together
+    let refused = [s.marker.and_then(Result::err), s.copies_ns.and_then(Result::err)];
+    let refused = refused.into_iter().flatten().next().map_or(0, |refused| refused as u32);
+    bytes[32..36].copy_from_slice(&marker.to_ne_bytes());
+    bytes[36..40].copy_from_slice(&refused.to_ne_bytes());
+    bytes[40..48].copy_from_slice(&s.copies_ns.and_then(Result::ok).unwrap_or_default().to_ne_bytes());
+    bytes[48..].copy_from_slice(&s.new_way_ns.unwrap_or_default().to_ne_bytes());
+    bytes[24..28].copy_from_slice(&flags.to_ne_bytes());
+    let options = begin(batch, ifindex, 0);
+    batch.attribute(LEOLINK_SWITCH, &bytes);
+    batch.end(&options);
+}
+
+/// Gives a leolink the tables of its direction (`leowarp_timeline::tables`), whose times count from `origin_ns` on the
+/// kernel's monotonic clock. Each batch holds one message; they are to be sent one after the other.
+pub fn tables<'a>(
+    ifindex: u32,
+    origin_ns: i64,
+    capacity: &'a [u8],
+    channel: &'a [u8],
+) -> impl Iterator<Item = Batch> + 'a {
+    let say = move |kind: u16, value: &[u8]| {
+        let mut batch = Batch::default();
+        let options = begin(&mut batch, ifindex, 0);
+        batch.attribute(kind, value);
+        batch.end(&options);
+        batch
+    };
+    let pieces = move |kind: u16, table: &'a [u8]| table.chunks(PIECE_BYTES).map(move |piece| say(kind, piece));
+    let origin = std::iter::once_with(move || say(LEOLINK_ORIGIN, &origin_ns.to_ne_bytes()));
+    origin.chain(pieces(LEOLINK_CAPACITY, capacity)).chain(pieces(LEOLINK_CHANNEL, channel))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::netlink::attributes;
+    use crate::network::tc::tests::{direction, messages};
+    use leowarp_timeline::setup::{Hold, Resequence};
+
+    #[test]
+    fn leolink_is_named_whole_once_and_then_by_its_changes() {
+        let mut batch = Batch::default();
+        leolink(&mut batch, 3, &direction(), Say::Flush);
+        #[rustfmt::skip]
+        let expected = [
+            96, 0, 0, 0,  36, 0,  1, 0,  1, 0, 0, 0,  0, 0, 0, 0,
+            0, 0, 0, 0,  3, 0, 0, 0,  0, 0, 1, 0,  255, 255, 255, 255,  0, 0, 0, 0,
+            12, 0, 1, 0, b'l', b'e', b'o', b'l', b'i', b'n', b'k', 0,
+            48, 0, 2, 128,
+            12, 0, 2, 0,  0, 225, 245, 5, 0, 0, 0, 0,
+            12, 0, 3, 0,  129, 150, 152, 0, 0, 0, 0, 0,
+            8, 0, 7, 0,  0, 0, 0, 128,
+            8, 0, 9, 0,  0, 0, 0, 0,
+            4, 0, 10, 0,
+        ];
+        assert_eq!(batch.bytes().len(), 96);
+        assert_eq!(batch.bytes(), &expected[..]);
+        let mut whole = Batch::default();
+        leolink(&mut whole, 3, &direction(), Say::All);
+        assert_eq!(whole.bytes().len(), 96 - 4 + 4 * 8 + 12);
+    }
+
+    /// Kinds and lengths of the options of the one message of a batch.
+    fn options(batch: &Batch) -> Vec<(u16, usize)> {
+        let [(kind, _, handle, parent, attrs)] = &messages(batch)[..] else { panic!("one message") };
+        assert_eq!((*kind, *handle, *parent), (RTM_NEWQDISC, 0x1_0000, u32::MAX));
+        let nested = attributes(attrs).find(|a| a.0 == TCA_OPTIONS).unwrap().1;
+        attributes(nested).map(|(kind, value)| (kind, value.len())).collect()
+    }
+
+    #[test]
+    fn a_station_s_link_numbers_one_way_and_restores_the_other() {
+        let resequence = Resequence { by: Numbering::Flow, kind: Ordering::Basic, delay_ns: 0x0102_0304 };
+        let bytes = |numbers, by| {
+            let resequence = Some(Resequence { by, ..resequence });
+            order_bytes(Order { resequence, eliminates: false, numbers, restores: !numbers })
+        };
+        let eliminates = Order { resequence: None, eliminates: true, numbers: false, restores: true };
+        assert_eq!(order_bytes(eliminates)[..4], [20, 0, 0, 0]);
+        let advanced = Some(Resequence { kind: Ordering::Advanced, ..resequence });
+        assert_eq!(order_bytes(Order { resequence: advanced, ..eliminates })[..4], [30, 0, 0, 0]);
+        assert_eq!(bytes(true, Numbering::Flow), [5, 0, 0, 0, 0, 0, 0, 0, 4, 3, 2, 1, 0, 0, 0, 0]);
+        assert_eq!(bytes(false, Numbering::Aggregate)[..4], [2, 0, 0, 0]);
+        let ordered = Direction {
+            order: Some(Order { resequence: Some(resequence), eliminates: false, numbers: true, restores: false }),
+            ..direction()
+        };
+        let mut batch = Batch::default();
+        leolink(&mut batch, 3, &ordered, Say::All);
+        assert!(options(&batch).contains(&(17, 16)));
+    }
+
+    #[test]
+    fn a_switch_names_the_direction_before_the_host_and_what_is_to_be_done() {
+        let mut batch = Batch::default();
+        let moves = Switch {
+            from: 6,
+            destination: Ipv4Addr::new(10, 1, 0, 2),
+            rest_from_ns: 0x0102_0304_0506,
+            rest_to_ns: 7,
+            moves: true,
+            hold: None,
+            marker: None,
+            copies_ns: None,
+            new_way_ns: None,
+        };
+        switch(&mut batch, 3, &moves);
+        assert_eq!(options(&batch), [(16, 56)]);
+        let end = |batch: &Batch| batch.bytes()[batch.bytes().len() - 56..].to_vec();
+        #[rustfmt::skip]
+        let expected = [
+            6, 0, 0, 0,  10, 1, 0, 2,  6, 5, 4, 3, 2, 1, 0, 0,  7, 0, 0, 0, 0, 0, 0, 0,  1, 0, 0, 0,  0, 0, 0, 0,
+            0, 0, 0, 0,  0, 0, 0, 0,  0, 0, 0, 0, 0, 0, 0, 0,  0, 0, 0, 0, 0, 0, 0, 0,
+        ];
+        assert_eq!(end(&batch), expected);
+        for (full, flags) in [(HoldFull::Drop, 3), (HoldFull::Send, 7)] {
+            let mut batch = Batch::default();
+            switch(&mut batch, 3, &Switch { hold: Some((513, full)), ..moves });
+            assert_eq!(end(&batch)[24..32], [flags, 0, 0, 0, 1, 2, 0, 0]);
+        }
+        let buffer = Hold { buffer_bytes: 513, full: HoldFull::Send };
+        let merge = Merge { marker: 9, from: 4, to: 8, end_marker: EndMarker { wait_ns: 258, buffer } };
+        for (marker, said) in [(Ok(merge), [9, 0, 0, 0, 0, 0, 0, 0]), (Err(Refused::SameWay), [0, 0, 0, 0, 2, 0, 0, 0])]
+        {
+            let mut batch = Batch::default();
+            switch(&mut batch, 3, &Switch { marker: Some(marker), ..moves });
+            assert_eq!(end(&batch)[32..40], said);
+        }
+        let mut batch = Batch::default();
+        switch(&mut batch, 3, &Switch { copies_ns: Some(Ok(258)), new_way_ns: Some(3), ..moves });
+        assert_eq!(end(&batch)[40..], [2, 1, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
+        let mut batch = Batch::default();
+        super::merge(&mut batch, 3, moves.destination, &merge);
+        assert_eq!(options(&batch), [(18, 32)]);
+        #[rustfmt::skip]
+        let expected = [
+            9, 0, 0, 0,  10, 1, 0, 2,  2, 1, 0, 0, 0, 0, 0, 0,  4, 0, 0, 0,  1, 2, 0, 0,  4, 0, 0, 0,  0, 0, 0, 0,
+        ];
+        assert_eq!(batch.bytes()[batch.bytes().len() - 32..], expected);
+        let mut batch = Batch::default();
+        expect_markers(&mut batch, 3);
+        assert_eq!(options(&batch), [(19, 0)]);
+    }
+
+    #[test]
+    fn a_notice_names_who_is_told_what_and_why() {
+        let change = Notice {
+            number: 7,
+            told: Ipv4Addr::new(10, 1, 0, 1),
+            destination: Ipv4Addr::new(10, 1, 0, 2),
+            old_delay_ns: 5,
+            new_delay_ns: 4,
+            cause: NoticeCause::Change { from: 6, rests_ns: Some((3, 2)), answer_ns: -1 },
+            delay_ns: 9,
+            is_lost: true,
+        };
+        let said = |n: &Notice| {
+            let mut batch = Batch::default();
+            notice(&mut batch, 3, n);
+            assert_eq!(options(&batch), [(20, 72)]);
+            batch.bytes()[batch.bytes().len() - 72..].to_vec()
+        };
+        #[rustfmt::skip]
+        let expected = [
+            7, 0, 0, 0,  1, 0, 0, 0,  10, 1, 0, 1,  10, 1, 0, 2,  5, 0, 0, 0, 0, 0, 0, 0,  4, 0, 0, 0, 0, 0, 0, 0,
+            3, 0, 0, 0, 0, 0, 0, 0,  2, 0, 0, 0, 0, 0, 0, 0,  255, 255, 255, 255, 255, 255, 255, 255,
+            9, 0, 0, 0, 0, 0, 0, 0,  6, 0, 0, 0,  0, 0, 0, 0,
+        ];
+        assert_eq!(said(&change), expected);
+        let gone = NoticeCause::Change { from: 6, rests_ns: None, answer_ns: -1 };
+        assert_eq!(said(&Notice { cause: gone, is_lost: false, ..change })[4..8], [4, 0, 0, 0]);
+        let bytes = said(&Notice { cause: NoticeCause::False { wait_ns: 8 }, is_lost: false, ..change });
+        assert_eq!((bytes[4], bytes[32], bytes[64]), (2, 8, 0));
+    }
+
+    #[test]
+    fn what_a_table_holds_is_never_said_as_a_value() {
+        let said = |d: Direction, say: Say| {
+            let mut batch = Batch::default();
+            leolink(&mut batch, 3, &d, say);
+            options(&batch).into_iter().map(|o| o.0).collect::<Vec<_>>()
+        };
+        let capacity = Direction { has_capacity: true, ..direction() };
+        assert_eq!(said(capacity, Say::Changes), [3, 7, 9]);
+        let channel = Direction { has_channel: true, ..direction() };
+        assert_eq!(said(channel, Say::Flush), [2, 9, 10]);
+        let overtaking =
+            Direction { has_capacity: true, has_channel: true, in_order: false, probe_bytes: 98, ..direction() };
+        assert_eq!(said(overtaking, Say::All), [1, 4, 5, 6, 8, 14, 15, 9]);
+        assert_eq!(said(overtaking, Say::Changes), [9]);
+    }
+
+    #[test]
+    fn tables_are_said_in_pieces_after_their_origin() {
+        let capacity = vec![7; 3 * tables::RECORD_BYTES];
+        let channel: Vec<u8> = (0..4097 * tables::RECORD_BYTES).map(|i| (i / tables::RECORD_BYTES) as u8).collect();
+        let batches: Vec<Batch> = super::tables(9, -2, &capacity, &channel).collect();
+        let said: Vec<_> = batches.iter().flat_map(options).collect();
+        assert_eq!(said, [(13, 8), (11, 72), (12, 49_152), (12, 49_152), (12, 24)]);
+        let bytes = batches[0].bytes();
+        assert_eq!(bytes[bytes.len() - 8..], (-2i64).to_ne_bytes());
+        let rest: Vec<u8> = batches[2..].iter().flat_map(|b| b.bytes()[16 + 20 + 12 + 8..].to_vec()).collect();
+        assert_eq!(rest, channel);
+    }
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Links, addresses and routes as netlink messages.
+
+use crate::network::netlink::{
+    Batch, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, RTM_DELROUTE, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWROUTE,
+};
+use std::net::Ipv4Addr;
+
+const IFLA_ADDRESS: u16 = 1;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_NET_NS_FD: u16 = 28;
+const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_DATA: u16 = 2;
+const VETH_INFO_PEER: u16 = 1;
+const IFF_UP: u32 = 1;
+const IFF_NOARP: u32 = 0x80;
+const IFA_ADDRESS: u16 = 1;
+const IFA_LOCAL: u16 = 2;
+const RTA_DST: u16 = 1;
+const RTA_OIF: u16 = 4;
+const RTA_GATEWAY: u16 = 5;
+const RTA_PREFSRC: u16 = 7;
+const RTA_METRICS: u16 = 8;
+const RTAX_QUICKACK: u16 = 15;
+const AF_INET: u8 = 2;
+const RT_TABLE_MAIN: u8 = 254;
+const RTPROT_STATIC: u8 = 4;
+const RT_SCOPE_UNIVERSE: u8 = 0;
+const RT_SCOPE_LINK: u8 = 253;
+const RTN_UNICAST: u8 = 1;
+const RTN_BLACKHOLE: u8 = 6;
+
+/// An end of a link.
+pub struct Interface {
+    pub ifindex: u32,
+    pub name: String,
+    pub mac: [u8; 6],
+    pub arp: bool,
+    pub mtu_bytes: u32,
+}
+
+/// Where a route leads.
+#[derive(Debug, Clone, Copy)]
+pub struct Hop {
+    pub ifindex: u32,
+    /// None: the other end takes whatever is sent there.
+    pub gateway: Option<Ipv4Addr>,
+    /// TCP that sends on this route acknowledges each segment that it receives.
+    pub quickack: bool,
+}
+
+fn ifinfomsg(ifindex: u32, flags: u32, change: u32) -> [u8; 16] {
+    let mut out = [0; 16];
+    out[4..8].copy_from_slice(&ifindex.to_ne_bytes());
+    out[8..12].copy_from_slice(&flags.to_ne_bytes());
+    out[12..].copy_from_slice(&change.to_ne_bytes());
+    out
+}
+
+/// Makes a veth pair between the namespace that gets the message and that of `there_fd`. This end comes up; the other
+/// cannot before both exist (veth_open).
+pub fn make_pair(batch: &mut Batch, here: &Interface, there: &Interface, there_fd: i32) {
+    let noarp = |i: &Interface| if i.arp { 0 } else { IFF_NOARP };
+    let describe = |batch: &mut Batch, i: &Interface| {
+        batch.text(IFLA_IFNAME, &i.name).attribute(IFLA_ADDRESS, &i.mac).u32(IFLA_MTU, i.mtu_bytes);
+    };
+    let head = ifinfomsg(here.ifindex, IFF_UP | noarp(here), IFF_UP | IFF_NOARP);
+    batch.message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &head);
+    describe(batch, here);
+    let info = batch.nest(IFLA_LINKINFO, &[]);
+    batch.text(IFLA_INFO_KIND, "veth");
+    let data = batch.nest(IFLA_INFO_DATA, &[]);
+    let peer = batch.nest(VETH_INFO_PEER, &ifinfomsg(there.ifindex, noarp(there), IFF_NOARP));
+    describe(batch, there);
+    batch.u32(IFLA_NET_NS_FD, there_fd as u32);
+    batch.end(&peer);
+    batch.end(&data);
+    batch.end(&info);
+}
+
+/// Brings an interface up.
+pub fn up(batch: &mut Batch, ifindex: u32) {
+    batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, IFF_UP, IFF_UP));
+}
+
+/// Takes an interface down and up again. Of a new veth pair the end that came up first has no carrier until the other
+/// is up, and the kernel sees to that later (net/core/link_watch.c: 100 devices at a time, the rest up to a second
+/// after); until then its queueing discipline is noop, which discards in silence. An end that comes up while the other
+/// is up is in order at once.
+pub fn up_again(batch: &mut Batch, ifindex: u32) {
+    batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_UP));
+    up(batch, ifindex);
+}
+
+/// Empties an interface's table of neighbours: it loses them when it goes without ARP for an instant (arp_netdev_event).
+pub fn forget_neighbours(batch: &mut Batch, ifindex: u32) {
+    batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, IFF_NOARP, IFF_NOARP));
+    batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_NOARP));
+}
+
+/// Gives an interface an address.
+pub fn address(batch: &mut Batch, ifindex: u32, address: Ipv4Addr, prefix: u8) {
+    let mut body = [AF_INET, prefix, 0, RT_SCOPE_UNIVERSE, 0, 0, 0, 0];
+    body[4..].copy_from_slice(&ifindex.to_ne_bytes());
+    batch.message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &body);
+    batch.attribute(IFA_LOCAL, &address.octets()).attribute(IFA_ADDRESS, &address.octets());
+}
+
+fn rtmsg(prefix: u8, tos: u8, scope: u8, kind: u8) -> [u8; 12] {
+    [AF_INET, prefix, 0, tos, RT_TABLE_MAIN, RTPROT_STATIC, scope, kind, 0, 0, 0, 0]
+}
+
+/// Sets the route to a host, for packets of a TOS (0 = for all that have no better one).
+pub fn route(batch: &mut Batch, destination: Ipv4Addr, tos: u8, hop: Hop) {
+    let scope = if hop.gateway.is_some() { RT_SCOPE_UNIVERSE } else { RT_SCOPE_LINK };
+    batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtmsg(32, tos, scope, RTN_UNICAST));
+    batch.attribute(RTA_DST, &destination.octets()).u32(RTA_OIF, hop.ifindex);
+    if let Some(gateway) = hop.gateway {
+        batch.attribute(RTA_GATEWAY, &gateway.octets());
+    }
+    quickack(batch, hop.quickack);
+}
+
+fn quickack(batch: &mut Batch, wanted: bool) {
+    if wanted {
+        let metrics = batch.nest(RTA_METRICS, &[]);
+        batch.u32(RTAX_QUICKACK, 1);
+        batch.end(&metrics);
+    }
+}
+
+/// Takes the route to a host away.
+pub fn no_route(batch: &mut Batch, destination: Ipv4Addr, tos: u8) {
+    // scope nowhere: any matches
+    batch.message(RTM_DELROUTE, 0, &rtmsg(32, tos, 255, RTN_UNICAST)).attribute(RTA_DST, &destination.octets());
+}
+
+/// Sends everything that has no better route, from `source`, out of the interface of a hop without a gateway.
+pub fn default_route(batch: &mut Batch, source: Ipv4Addr, hop: Hop) {
+    batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtmsg(0, 0, RT_SCOPE_LINK, RTN_UNICAST));
+    batch.u32(RTA_OIF, hop.ifindex).attribute(RTA_PREFSRC, &source.octets());
+    quickack(batch, hop.quickack);
+}
+
+/// Discards what has no other route, silently.
+pub fn discard_by_default(batch: &mut Batch) {
+    batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtmsg(0, 0, RT_SCOPE_UNIVERSE, RTN_BLACKHOLE));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_is_one_message_with_the_other_end_nested() {
+        let end = |ifindex, mac| Interface {
+            ifindex,
+            name: "l7".into(),
+            mac: [2, 0, 0, 0, 0, mac],
+            arp: false,
+            mtu_bytes: 1500,
+        };
+        let mut batch = Batch::default();
+        make_pair(&mut batch, &end(2, 7), &end(5, 7), 9);
+        #[rustfmt::skip]
+        let expected = [
+            132, 0, 0, 0,  16, 0,  1, 6,  1, 0, 0, 0,  0, 0, 0, 0,
+            0, 0, 0, 0,  2, 0, 0, 0,  0x81, 0, 0, 0,  0x81, 0, 0, 0,
+            7, 0, 3, 0, b'l', b'7', 0, 0,  10, 0, 1, 0, 2, 0, 0, 0, 0, 7, 0, 0,  8, 0, 4, 0, 0xdc, 5, 0, 0,
+            72, 0, 18, 0,
+                9, 0, 1, 0, b'v', b'e', b't', b'h', 0, 0, 0, 0,
+                56, 0, 2, 0,
+                    52, 0, 1, 0,
+                        0, 0, 0, 0,  5, 0, 0, 0,  0x80, 0, 0, 0,  0x80, 0, 0, 0,
+                        7, 0, 3, 0, b'l', b'7', 0, 0,  10, 0, 1, 0, 2, 0, 0, 0, 0, 7, 0, 0,  8, 0, 4, 0, 0xdc, 5, 0, 0,
+        ];
+        let bytes = batch.bytes();
+        assert_eq!(bytes[32..60], expected[32..60]);
+        assert_eq!(bytes[8..32], expected[8..32]);
+        assert_eq!(bytes[bytes.len() - 8..], [8, 0, 28, 0, 9, 0, 0, 0]);
+        assert_eq!(bytes[..4], (bytes.len() as u32).to_ne_bytes());
+        assert_eq!(usize::from(bytes[60]), bytes.len() - 60, "linkinfo reaches to the end");
+        assert_eq!(bytes[84..84 + 16 + 28], expected[84..84 + 16 + 28]);
+    }
+
+    #[test]
+    fn a_route_names_tos_interface_and_gateway() {
+        let mut batch = Batch::default();
+        route(
+            &mut batch,
+            Ipv4Addr::new(10, 1, 0, 2),
+            8,
+            Hop { ifindex: 3, gateway: Some(Ipv4Addr::new(10, 128, 0, 1)), quickack: false },
+        );
+        #[rustfmt::skip]
+        let expected = [
+            52, 0, 0, 0,  24, 0,  1, 5,  1, 0, 0, 0,  0, 0, 0, 0,
+            2, 32, 0, 8, 254, 4, 0, 1, 0, 0, 0, 0,
+            8, 0, 1, 0, 10, 1, 0, 2,  8, 0, 4, 0, 3, 0, 0, 0,  8, 0, 5, 0, 10, 128, 0, 1,
+        ];
+        assert_eq!(batch.bytes(), expected);
+    }
+
+    #[test]
+    fn a_route_without_gateway_is_of_link_scope() {
+        let mut batch = Batch::default();
+        let hop = Hop { ifindex: 3, gateway: None, quickack: false };
+        route(&mut batch, Ipv4Addr::new(10, 1, 0, 2), 0, hop);
+        assert_eq!(batch.bytes()[16..28], [2, 32, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0]);
+        assert_eq!(batch.bytes().len(), 44);
+    }
+
+    #[test]
+    fn a_route_of_a_host_that_acknowledges_each_segment_says_so_as_a_metric() {
+        let hop = Hop { ifindex: 3, gateway: None, quickack: true };
+        let made = |make: &dyn Fn(&mut Batch)| {
+            let mut batch = Batch::default();
+            make(&mut batch);
+            batch.bytes().to_vec()
+        };
+        let metric = [12, 0, 8, 0, 8, 0, 15, 0, 1, 0, 0, 0];
+        let address = Ipv4Addr::new(10, 1, 0, 2);
+        for bytes in [made(&|b| route(b, address, 0, hop)), made(&|b| default_route(b, address, hop))] {
+            assert_eq!(bytes[bytes.len() - metric.len()..], metric);
+            assert_eq!(bytes[..4], (bytes.len() as u32).to_ne_bytes());
+        }
+    }
+}

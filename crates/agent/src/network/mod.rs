@@ -1,0 +1,660 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The network as it is to be, and the netlink batches that make the kernel's agree with it.
+//!
+//! A node is a network namespace, a link a veth pair between two of them. Both ends of a link carry the same MAC address
+//! and do without ARP, so that a route is `destination dev interface` and no neighbour is ever to be resolved (`arp`
+//! links: addresses at both ends, routes through the other's). The queueing discipline of a direction hangs on the
+//! sending side. Interfaces stay up once made: whether a link is up decides only what its discipline takes.
+//!
+//! All events of an instant become rounds of batches, one send a namespace and round: the first ends of new links, their
+//! other ends, the first ends once more (message::up_again), then the rest.
+
+mod ahead;
+pub mod aqm;
+pub mod leolink;
+pub mod message;
+pub mod netlink;
+pub mod netns;
+mod notices;
+pub mod router_addresses;
+mod switches;
+pub mod tags;
+pub mod tc;
+
+use crate::base::error::{Error, Result};
+use crate::network::message::{Hop, Interface};
+use crate::network::netlink::Batch;
+use crate::network::netns::Namespace;
+use crate::network::tags::Tags;
+use crate::network::tc::{Direction, Jitter, Order, Say};
+use leowarp_timeline::event::Change;
+use leowarp_timeline::setup::{
+    DelayedAck, Discipline, LinkKind, NodeKind, Pacing, Queue, QueueKind, Setup, MTU_MOST_BYTES,
+};
+use leowarp_timeline::{tables, Event, Tables};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// From now on packets from a host to another carry this TOS value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PathChange {
+    pub source: usize,
+    pub destination: usize,
+    pub tos: u8,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct LinkState {
+    /// Interface numbers at a and b; 0 = not made yet.
+    ifindex: [u32; 2],
+}
+
+/// What was before an instant: the direction of each node and host whose entry changed or went, and delays that changed.
+#[derive(Default)]
+struct Before {
+    routes: BTreeMap<(usize, usize), usize>,
+    delays_ns: BTreeMap<usize, u64>,
+}
+
+/// The network of a run.
+pub struct Network<'a> {
+    setup: &'a Setup,
+    tables: &'a Tables,
+    /// The run's 0 on the kernel's monotonic clock, once it is known.
+    origin_ns: Option<i64>,
+    home: Namespace,
+    spaces: Vec<Namespace>,
+    watch: OwnedFd,
+    next_ifindex: Vec<u32>,
+    links: Vec<LinkState>,
+    directions: Vec<Direction>,
+    /// Of jittered directions: what the kernel was told last.
+    told: Vec<Option<Direction>>,
+    /// What is to be said of a direction at the end of the instant.
+    say: Vec<Option<Say>>,
+    to_say: Vec<usize>,
+    /// The direction that a node sends on for a host, for packets without a tag.
+    routes: BTreeMap<(usize, usize), usize>,
+    /// With source routing: the direction that a node sends on for a host, by path. A path keeps its routes when it has no
+    /// tag, so that it can be had again.
+    path_routes: BTreeMap<(usize, u32), BTreeMap<usize, usize>>,
+    tags: Vec<Tags>,
+    making: Vec<Batch>,
+    joining: Vec<Batch>,
+    waking: Vec<Batch>,
+    changing: Vec<Batch>,
+    touched: BTreeSet<usize>,
+    /// With cures: what this instant changed.
+    before: Before,
+    /// With cures: end markers and notices so far.
+    markers: u32,
+    notices: u32,
+    host_of_node: Vec<Option<usize>>,
+    /// Those that are no hosts, with a link by netem.
+    netem_routers: BTreeSet<usize>,
+    /// Those of them at which links were made at this instant.
+    widened: BTreeSet<usize>,
+}
+
+/// Namespaces made later begin with the settings of the first (net.core.devconf_inherit_init_net).
+const OF_ALL_NAMESPACES: [(&str, &str); 8] = [
+    ("net.core.devconf_inherit_init_net", "1"),
+    ("net.ipv4.ip_forward", "1"),
+    ("net.ipv4.conf.all.rp_filter", "0"),
+    ("net.ipv4.conf.default.rp_filter", "0"),
+    ("net.ipv4.conf.all.send_redirects", "0"),
+    ("net.ipv4.conf.default.send_redirects", "0"),
+    ("net.core.netdev_max_backlog", "1000000"),
+    // by default 4 per MiB of memory
+    ("user.max_net_namespaces", "1000000"),
+];
+
+impl<'a> Network<'a> {
+    /// Namespaces for all nodes, with nothing in them yet.
+    pub fn new(setup: &'a Setup, tables: &'a Tables) -> Result<Self> {
+        let home = Namespace::current()?;
+        for (name, value) in OF_ALL_NAMESPACES {
+            netns::set_sysctl(name, value)?;
+        }
+        for (name, value) in &setup.sysctl {
+            netns::set_sysctl(name, value)?;
+        }
+        leolink::set_forwarding(setup.forwarding)?;
+        // SAFETY: plain system call; the descriptor is owned from here on.
+        let watch = unsafe {
+            OwnedFd::from_raw_fd(crate::base::error::check(libc::epoll_create1(libc::EPOLL_CLOEXEC), "make an epoll")?)
+        };
+        let mut spaces = Vec::with_capacity(setup.nodes.len());
+        for i in 0..setup.nodes.len() {
+            let space = make_namespace(setup, i)?;
+            let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: i as u64 };
+            // SAFETY: `event` lives through the call.
+            crate::base::error::check(
+                unsafe { libc::epoll_ctl(watch.as_raw_fd(), libc::EPOLL_CTL_ADD, space.route.raw(), &raw mut event) },
+                "watch a netlink socket",
+            )?;
+            spaces.push(space);
+        }
+        home.enter()?;
+        let mut host_of_node = vec![None; setup.nodes.len()];
+        for (i, host) in setup.hosts.iter().enumerate() {
+            host_of_node[host.node] = Some(i);
+        }
+        let nodes = setup.nodes.len();
+        let mut network = Self {
+            setup,
+            tables,
+            origin_ns: None,
+            home,
+            spaces,
+            watch,
+            next_ifindex: vec![2; nodes],
+            links: vec![LinkState::default(); setup.links.len()],
+            directions: (0..2 * setup.links.len()).map(|d| initial_direction(setup, d)).collect(),
+            told: vec![None; 2 * setup.links.len()],
+            say: vec![None; 2 * setup.links.len()],
+            to_say: Vec::new(),
+            routes: BTreeMap::new(),
+            path_routes: BTreeMap::new(),
+            tags: vec![Tags::default(); setup.hosts.len()],
+            making: vec![Batch::default(); nodes],
+            joining: vec![Batch::default(); nodes],
+            waking: vec![Batch::default(); nodes],
+            changing: vec![Batch::default(); nodes],
+            touched: BTreeSet::new(),
+            before: Before::default(),
+            markers: 0,
+            notices: 0,
+            netem_routers: netem_routers(setup, &host_of_node),
+            widened: BTreeSet::new(),
+            host_of_node,
+        };
+        for (i, node) in setup.nodes.iter().enumerate() {
+            match node.kind {
+                NodeKind::Host => message::up(network.changing(i), 1),
+                // what has no route is discarded without an ICMP answer; the guest's in_no_route counts it
+                _ => message::discard_by_default(network.changing(i)),
+            }
+            if setup.shell.is_some() && node.kind != NodeKind::Host {
+                router_addresses::set(network.changing(i), i);
+            }
+        }
+        network.flush(0)?;
+        for host in &setup.hosts {
+            network.inside(host.node, || host.sysctl.iter().try_for_each(|(n, v)| netns::set_sysctl(n, v)))?;
+        }
+        Ok(network)
+    }
+
+    /// Says when the run's 0 is: links made so far get their tables, those made later get them at once.
+    pub fn begin(&mut self, origin_ns: i64) -> Result<()> {
+        self.origin_ns = Some(origin_ns);
+        let made: Vec<usize> = (0..self.directions.len()).filter(|&d| self.sending_side(d).is_some()).collect();
+        made.into_iter().try_for_each(|direction| self.send_tables(direction, 0))
+    }
+
+    /// Runs `what` with the calling thread in a node's namespace.
+    pub fn inside<T>(&self, node: usize, what: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.spaces[node].enter()?;
+        let result = what();
+        self.home.enter()?;
+        result
+    }
+
+    /// Nodes that no host is at.
+    pub fn routers(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.spaces.len()).filter(|&node| self.setup.hosts.iter().all(|host| host.node != node))
+    }
+
+    /// A node's route netlink socket.
+    pub fn route_socket(&self, node: usize) -> &crate::network::netlink::Socket {
+        &self.spaces[node].route
+    }
+
+    /// The interface number of the wire of a host.
+    pub fn wire_of(&self, host: usize) -> Result<u32> {
+        let node = self.setup.hosts[host].node;
+        for (link, state) in self.setup.links.iter().zip(&self.links) {
+            if link.kind == LinkKind::Wire && (link.a == node || link.b == node) && state.ifindex[0] != 0 {
+                return Ok(state.ifindex[usize::from(link.b == node)]);
+            }
+        }
+        Err(Error::Input(format!("host {host} has no wire that is up at the start")))
+    }
+
+    /// The namespace and interface number of the sending side of a direction, once the link is made.
+    pub fn sending_side(&self, direction: usize) -> Option<(usize, u32)> {
+        let (link, side) = (&self.setup.links[direction / 2], direction % 2);
+        let ifindex = self.links[direction / 2].ifindex[side];
+        (ifindex != 0).then_some((if side == 0 { link.a } else { link.b }, ifindex))
+    }
+
+    /// Carries out all events of one instant. The clock is not read in between, so that for the guest they happen at once.
+    pub fn apply(&mut self, events: &[Event]) -> Result<Vec<PathChange>> {
+        let mut paths = Vec::new();
+        for event in events {
+            match event.change {
+                Change::Up { link } => self.bring_up(link),
+                // it refuses what comes, and what it holds arrives or is lost with it
+                Change::Down { link, lose } => {
+                    for d in [2 * link, 2 * link + 1] {
+                        self.directions[d].down = true;
+                        self.mark(d, if lose { Say::Flush } else { Say::Changes });
+                    }
+                }
+                Change::Delay { direction, delay_ns } => {
+                    let former_ns = std::mem::replace(&mut self.directions[direction].delay_ns, delay_ns);
+                    if self.setup.cures.at_switches() {
+                        self.before.delays_ns.entry(direction).or_insert(former_ns);
+                    }
+                    self.mark(direction, Say::Changes);
+                }
+                Change::Rate { direction, rate_bps } => {
+                    self.directions[direction].rate_bps = rate_bps;
+                    self.mark(direction, Say::Changes);
+                }
+                Change::Loss { direction, ratio } => {
+                    self.directions[direction].loss_ratio = ratio;
+                    self.mark(direction, Say::Changes);
+                }
+                Change::Route { node, host, direction, path } => self.route(node, host, direction, path)?,
+                Change::Path { source, destination, path, .. } if self.setup.source_routing => {
+                    let tos = path.map_or(0, |path| self.tag(destination, path));
+                    paths.push(PathChange { source, destination, tos });
+                }
+                Change::Path { .. } => {}
+                Change::Jitter { direction, table, sigma_ns } => {
+                    let spread_ns = (sigma_ns as f64 * self.setup.jitter_tables[table].multiplier).round() as u64;
+                    self.directions[direction].jitter = Jitter { spread_ns, table };
+                    self.mark(direction, Say::Changes);
+                }
+            }
+        }
+        self.flush(events.first().map_or(0, |e| e.t_ns))?;
+        Ok(paths)
+    }
+
+    fn changing(&mut self, node: usize) -> &mut Batch {
+        self.touched.insert(node);
+        &mut self.changing[node]
+    }
+
+    fn mark(&mut self, direction: usize, say: Say) {
+        let made = self.links[direction / 2].ifindex[0] != 0;
+        if !made || !is_modelled(self.setup, direction) {
+            return;
+        }
+        match &mut self.say[direction] {
+            Some(Say::All | Say::Flush) => {}
+            Some(already) => *already = say,
+            none => {
+                *none = Some(say);
+                self.to_say.push(direction);
+            }
+        }
+    }
+
+    fn bring_up(&mut self, link: usize) {
+        let spec = &self.setup.links[link];
+        if self.links[link].ifindex[0] == 0 {
+            self.make(link);
+            return;
+        }
+        for d in [2 * link, 2 * link + 1] {
+            if self.directions[d].down {
+                self.directions[d].down = false;
+                self.mark(d, Say::Changes);
+            }
+        }
+        if spec.arp {
+            for (side, node) in [spec.a, spec.b].into_iter().enumerate() {
+                let ifindex = self.links[link].ifindex[side];
+                message::forget_neighbours(self.changing(node), ifindex);
+            }
+        }
+    }
+
+    fn make(&mut self, link: usize) {
+        let spec = &self.setup.links[link];
+        let ends = [spec.a, spec.b];
+        let interfaces = [0, 1].map(|side| {
+            let ifindex = self.next_ifindex[ends[side]];
+            self.next_ifindex[ends[side]] += 1;
+            self.links[link].ifindex[side] = ifindex;
+            Interface {
+                ifindex,
+                name: interface_name(link),
+                mac: mac(link, if spec.arp { side } else { 0 }),
+                arp: spec.arp,
+                mtu_bytes: if self.host_of_node[ends[side]].is_some() { self.setup.mtu_bytes } else { MTU_MOST_BYTES },
+            }
+        });
+        self.widened.extend(ends.into_iter().filter(|node| self.netem_routers.contains(node)));
+        self.touched.insert(spec.a);
+        message::make_pair(&mut self.making[spec.a], &interfaces[0], &interfaces[1], self.spaces[spec.b].raw());
+        self.touched.insert(spec.b);
+        message::up(&mut self.joining[spec.b], interfaces[1].ifindex);
+        message::up_again(&mut self.waking[spec.a], interfaces[0].ifindex);
+        for side in [0, 1] {
+            if spec.arp {
+                message::address(self.changing(ends[side]), interfaces[side].ifindex, end_address(link, side), 31);
+            }
+            if spec.kind == LinkKind::Wire {
+                if let Some(host) = self.host_of_node[ends[side]] {
+                    let address = self.setup.hosts[host].address;
+                    let out = self.hop(ends[side], interfaces[side].ifindex, None);
+                    let batch = self.changing(ends[side]);
+                    message::address(batch, interfaces[side].ifindex, address, 32);
+                    message::default_route(batch, address, out);
+                    let hop = self.hop(ends[1 - side], interfaces[1 - side].ifindex, None);
+                    message::route(self.changing(ends[1 - side]), address, 0, hop);
+                    self.routes.insert((ends[1 - side], host), 2 * link + 1 - side);
+                    if self.setup.hosts[host].pacing == Pacing::Fq {
+                        aqm::pacing(self.changing(ends[side]), interfaces[side].ifindex);
+                    }
+                }
+            }
+            if is_modelled(self.setup, 2 * link + side) {
+                self.directions[2 * link + side].down = false;
+                self.say[2 * link + side] = Some(Say::All);
+                self.to_say.push(2 * link + side);
+            }
+        }
+    }
+
+    fn route(&mut self, node: usize, host: usize, direction: Option<usize>, path: Option<u32>) -> Result<()> {
+        if self.setup.hosts[host].node == node {
+            return Err(Error::Input(format!("host {host} has a route to itself in events.bin")));
+        }
+        let path = path.filter(|_| self.setup.source_routing);
+        let Some(direction) = direction else {
+            self.remove_route(node, host, path);
+            return Ok(());
+        };
+        if self.sending_side(direction).is_none() {
+            return Err(Error::Input(format!(
+                "node {node} has a route over link {}, which was never up",
+                direction / 2
+            )));
+        }
+        let before = self.routes.insert((node, host), direction);
+        if let Some(before) = before.filter(|&before| before != direction && self.setup.cures.at_switches()) {
+            self.before.routes.entry((node, host)).or_insert(before);
+        }
+        self.set_route(node, host, 0, direction);
+        if let Some(path) = path {
+            let tos = self.tag(host, path);
+            self.path_routes.entry((host, path)).or_default().insert(node, direction);
+            self.set_route(node, host, tos, direction);
+        }
+        Ok(())
+    }
+
+    /// Where a route of a node leads.
+    fn hop(&self, node: usize, ifindex: u32, gateway: Option<Ipv4Addr>) -> Hop {
+        let quickack = self.host_of_node[node].is_some_and(|h| self.setup.hosts[h].delayed_ack == DelayedAck::Off);
+        Hop { ifindex, gateway, quickack }
+    }
+
+    fn set_route(&mut self, node: usize, host: usize, tos: u8, direction: usize) {
+        let Some((_, ifindex)) = self.sending_side(direction) else { return };
+        let arp = self.setup.links[direction / 2].arp;
+        let hop = self.hop(node, ifindex, arp.then(|| end_address(direction / 2, 1 - direction % 2)));
+        let address = self.setup.hosts[host].address;
+        message::route(self.changing(node), address, tos, hop);
+    }
+
+    /// A path's route goes, and the one for untagged packets if it leads the same way; without a path, the latter.
+    fn remove_route(&mut self, node: usize, host: usize, path: Option<u32>) {
+        let address = self.setup.hosts[host].address;
+        let untagged = self.routes.get(&(node, host)).copied();
+        let mut goes = untagged.is_some();
+        if let Some(path) = path {
+            let direction = self.path_routes.get_mut(&(host, path)).and_then(|nodes| nodes.remove(&node));
+            goes = direction.is_some() && direction == untagged;
+            if let (Some(_), Some(tos)) = (direction, self.tags[host].existing_tos(path)) {
+                message::no_route(self.changing(node), address, tos);
+            }
+        }
+        if goes {
+            // the way of before led over it, whether the node has another now or none
+            let before = self.routes.remove(&(node, host));
+            if let Some(before) = before.filter(|_| self.setup.cures.at_switches()) {
+                self.before.routes.entry((node, host)).or_insert(before);
+            }
+            message::no_route(self.changing(node), address, 0);
+        }
+    }
+
+    /// The TOS value of a path to a host. If it has just been given, the path's routes come with it.
+    fn tag(&mut self, host: usize, path: u32) -> u8 {
+        let (tos, fresh) = self.tags[host].tos(path);
+        if fresh {
+            for (node, direction) in self.path_routes.get(&(host, path)).cloned().unwrap_or_default() {
+                self.set_route(node, host, tos, direction);
+            }
+        }
+        tos
+    }
+
+    /// The kernel must have carried out what makes the direction's discipline.
+    fn send_tables(&self, direction: usize, t_ns: i64) -> Result<()> {
+        let (capacity, channel) = (self.tables.capacity(direction), self.tables.channel(direction));
+        let (Some(origin_ns), Some((node, ifindex))) = (self.origin_ns, self.sending_side(direction)) else {
+            return Ok(());
+        };
+        if capacity.is_empty() && channel.is_empty() {
+            return Ok(());
+        }
+        for batch in leolink::tables(ifindex, origin_ns, capacity, channel) {
+            self.spaces[node].route.send(&batch)?;
+            self.errors(t_ns)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, t_ns: i64) -> Result<()> {
+        let mut made = Vec::new();
+        let mut to_say = std::mem::take(&mut self.to_say);
+        let told = self.told();
+        if !told.is_empty() {
+            // what is read back of a link that goes down must be before it loses the rest
+            to_say.sort_by_key(|&d| self.say[d] == Some(Say::Flush));
+        }
+        let mut told = Some(told);
+        for direction in to_say {
+            if self.say[direction] == Some(Say::Flush) {
+                self.tell(told.take());
+            }
+            let (Some(say), Some((node, ifindex))) = (self.say[direction].take(), self.sending_side(direction)) else {
+                continue;
+            };
+            let (spec, d) = (&self.setup.links[direction / 2], self.directions[direction]);
+            let batch = &mut self.changing[node];
+            self.touched.insert(node);
+            match spec.discipline {
+                Some(Discipline::Leolink) => {
+                    leolink::leolink(batch, ifindex, &d, say);
+                    if let (Say::All, Some(queue)) = (say, &self.setup.direction(direction).queue) {
+                        let limit = aqm::Limit {
+                            pkts: spec.limit_pkts,
+                            bytes: spec.limit_bytes,
+                            frame_bytes: d.full_packet_bytes + tc::ETHERNET_BYTES,
+                        };
+                        let rate_bps = highest_rate_bps(self.tables.capacity(direction)).unwrap_or(d.rate_bps);
+                        aqm::child(batch, ifindex, queue, aqm::Limit::of(queue, limit), Some(rate_bps))?;
+                    }
+                    if say == Say::All {
+                        made.push(direction);
+                    }
+                }
+                Some(Discipline::Netem) => tc::netem(batch, ifindex, &d, spec.queue_counts, say),
+                Some(Discipline::Jitter) => {
+                    let before = self.told[direction].filter(|_| say == Say::Changes);
+                    refuse_what_netem_cannot(self.setup, &d, before.as_ref())?;
+                    let table = &self.setup.jitter_tables.get(d.jitter.table).map_or(&[][..], |t| &t.values);
+                    tc::jitter(batch, ifindex, &d, before.as_ref(), table, say == Say::Flush);
+                    self.told[direction] = Some(d);
+                }
+                None => {}
+            }
+        }
+        self.tell(told.take());
+        let touched = std::mem::take(&mut self.touched);
+        for batches in [&self.making, &self.joining, &self.waking, &self.changing] {
+            for &node in touched.iter().filter(|&&n| !batches[n].is_empty()) {
+                self.spaces[node].route.send(&batches[node])?;
+            }
+        }
+        self.errors(t_ns)?;
+        made.into_iter().try_for_each(|direction| self.send_tables(direction, t_ns))?;
+        for node in std::mem::take(&mut self.widened) {
+            self.inside(node, leolink::forward_here)?;
+        }
+        for &node in &touched {
+            for batches in [&mut self.making, &mut self.joining, &mut self.waking, &mut self.changing] {
+                batches[node].clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// The kernel answers only what it refused, so one look over all sockets tells whether anything failed.
+    fn errors(&self, t_ns: i64) -> Result<()> {
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        // SAFETY: `event` lives through the call and has room for the one that is asked for.
+        let n = unsafe { libc::epoll_wait(self.watch.as_raw_fd(), &raw mut event, 1, 0) };
+        if crate::base::error::check(n, "look for netlink errors")? == 0 {
+            return Ok(());
+        }
+        let node = event.u64 as usize;
+        let Some(refusal) = self.spaces[node].route.refusals()?.into_iter().next() else { return Ok(()) };
+        let leolink = self.setup.links.iter().any(|l| l.discipline == Some(Discipline::Leolink) && l.is_modelled());
+        if refusal.errno == libc::ENOENT && leolink && !std::path::Path::new("/proc/leolink").exists() {
+            return Err(Error::Lacks {
+                what: "this guest kernel has no queueing discipline leolink".into(),
+                hint: "build the kernel with `leowarp kernel build`, or set network.link_model = \"netem\"".into(),
+            });
+        }
+        let name = &self.setup.nodes[node].name;
+        let words = refusal.text.as_deref().unwrap_or("the kernel gives no reason");
+        let attempt = format!(
+            "change the network of {name} at {t_ns} ns (netlink message {}, kind {}): {words}",
+            refusal.number, refusal.kind
+        );
+        Err(Error::errno(attempt, refusal.errno))
+    }
+}
+
+/// The namespace of a node; the calling thread is left in it.
+fn make_namespace(setup: &Setup, node: usize) -> Result<Namespace> {
+    let is_router = setup.nodes[node].kind != NodeKind::Host;
+    // who looks around in a shell finds in a router what a router has
+    let wants_bare = is_router && setup.shell.is_none();
+    let is_bare = leolink::set_namespaces(wants_bare)? && wants_bare;
+    let space = Namespace::create()?;
+    if is_router && !is_bare {
+        // it would look for a socket of its own for each packet that passes
+        netns::set_sysctl("net.ipv4.ip_early_demux", "0")?;
+    }
+    Ok(space)
+}
+
+/// Whether a queueing discipline models a direction: of a jittered wire only that to the host. What a host sends must
+/// be free to leave at once: its capture sees what has left its own disciplines, and TCP counts what waits in them.
+pub fn is_modelled(setup: &Setup, direction: usize) -> bool {
+    let link = &setup.links[direction / 2];
+    let sender = if direction % 2 == 0 { link.a } else { link.b };
+    link.is_modelled() && (link.kind != LinkKind::Wire || setup.nodes[sender].kind != NodeKind::Host)
+}
+
+/// Nodes that are no hosts, with a link by netem.
+fn netem_routers(setup: &Setup, host_of_node: &[Option<usize>]) -> BTreeSet<usize> {
+    let by_netem = setup.links.iter().filter(|l| l.is_by_netem());
+    by_netem.flat_map(|l| [l.a, l.b]).filter(|&node| host_of_node[node].is_none()).collect()
+}
+
+/// A change would lose what the link holds if its disciplines had to be made anew.
+fn refuse_what_netem_cannot(setup: &Setup, d: &Direction, before: Option<&Direction>) -> Result<()> {
+    let Some(before) = before else { return Ok(()) };
+    let has_values = |d: &Direction| setup.jitter_tables.get(d.jitter.table).is_some_and(|t| !t.values.is_empty());
+    let what = if has_values(before) && !has_values(d) {
+        "goes from a table of delays to netem's own distribution"
+    } else if (before.rate_bps == 0) != (d.rate_bps == 0) {
+        "begins or ceases to have a rate"
+    } else {
+        return Ok(());
+    };
+    Err(Error::Input(format!("direction {} is jittered and {what} while it is up", d.id)))
+}
+
+/// Of a table of capacity; none = it has no rate.
+fn highest_rate_bps(capacity: &[u8]) -> Option<u64> {
+    tables::rows(capacity).map(|row| row.value).filter(|&rate_bps| rate_bps != tables::UNSHAPED).max()
+}
+
+fn initial_direction(setup: &Setup, d: usize) -> Direction {
+    let link = &setup.links[d / 2];
+    let (own, has_fifo) = (setup.direction(d), |q: &Queue| q.kind == QueueKind::Fifo);
+    let link_limit = aqm::Limit {
+        pkts: link.limit_pkts,
+        bytes: link.limit_bytes,
+        frame_bytes: setup.mtu_bytes + tc::ETHERNET_BYTES,
+    };
+    let limit = own.queue.as_ref().filter(|q| has_fifo(q)).map_or(link_limit, |q| aqm::Limit::of(q, link_limit));
+    let stream = if link.discipline == Some(Discipline::Jitter) { "link.jitter" } else { "link.loss" };
+    Direction {
+        id: d as u32,
+        rate_bps: 0,
+        delay_ns: 0,
+        loss_ratio: 0.0,
+        limit_pkts: limit.pkts,
+        limit_bytes: limit.bytes,
+        overhead_bytes: link.overhead_bytes,
+        seed: substream(setup.seed, stream, d as u64),
+        down: false,
+        jitter: Jitter::default(),
+        has_capacity: own.capacity_rows > 0,
+        has_channel: own.channel_rows > 0,
+        in_order: own.in_order,
+        probe_bytes: own.probe_bytes,
+        order: order_of(setup, d),
+        full_packet_bytes: setup.mtu_bytes,
+    }
+}
+
+/// What a direction does for the order of packets: stations number what they send into space, and order what they get.
+fn order_of(setup: &Setup, d: usize) -> Option<Order> {
+    let (resequence, eliminates) = (setup.cures.resequence, setup.cures.duplicate_ns.is_some());
+    if resequence.is_none() && !eliminates {
+        return None;
+    }
+    let link = &setup.links[d / 2];
+    let (sender, receiver) = if d % 2 == 0 { (link.a, link.b) } else { (link.b, link.a) };
+    let is_station = |node: usize| setup.nodes[node].kind == NodeKind::Ground;
+    let (numbers, restores) = (is_station(sender), is_station(receiver));
+    (link.kind == LinkKind::Gsl).then_some(Order { resequence, eliminates, numbers, restores })
+}
+
+/// The seed of a named stream: FNV-1a over seed, name and number, so that no stream depends on how many others there are.
+fn substream(seed: u64, name: &str, number: u64) -> u64 {
+    let bytes = seed.to_le_bytes().into_iter().chain(name.bytes()).chain(number.to_le_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// The name of both ends of a link.
+pub fn interface_name(link: usize) -> String {
+    format!("l{link}")
+}
+
+/// Locally administered, from the link's number and side.
+fn mac(link: usize, side: usize) -> [u8; 6] {
+    let n = (link as u32).to_be_bytes();
+    [2, side as u8, n[0], n[1], n[2], n[3]]
+}
+
+/// Of an end of an `arp` link, from 10.128.0.0/9.
+fn end_address(link: usize, side: usize) -> Ipv4Addr {
+    Ipv4Addr::from(0x0a80_0000 + (2 * link + side) as u32)
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Network namespaces. A socket belongs for ever to the namespace in which it was opened, so threads visit a namespace
+//! only to open sockets and files there.
+
+use crate::base::error::{check, Error, Result};
+use crate::network::netlink::Socket;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// A namespace and the route netlink socket that was opened in it.
+#[derive(Debug)]
+pub struct Namespace {
+    handle: File,
+    pub route: Socket,
+}
+
+impl Namespace {
+    /// The calling thread's.
+    pub fn current() -> Result<Self> {
+        let path = "/proc/thread-self/ns/net";
+        let handle = File::open(path).map_err(|source| Error::Kernel { attempt: format!("open {path}"), source })?;
+        Ok(Self { handle, route: Socket::open()? })
+    }
+
+    /// A new one; the calling thread is left in it.
+    pub fn create() -> Result<Self> {
+        // SAFETY: plain system call.
+        check(unsafe { libc::unshare(libc::CLONE_NEWNET) }, "make a network namespace")?;
+        Self::current()
+    }
+
+    /// Moves the calling thread there.
+    pub fn enter(&self) -> Result<()> {
+        enter(self.raw())
+    }
+
+    /// Its descriptor, which stays the namespace's.
+    pub fn raw(&self) -> i32 {
+        self.handle.as_raw_fd()
+    }
+}
+
+/// Moves the calling thread to the namespace of a descriptor.
+pub fn enter(namespace: i32) -> Result<()> {
+    // SAFETY: plain system call.
+    check(unsafe { libc::setns(namespace, libc::CLONE_NEWNET) }, "enter a network namespace").map(|_| ())
+}
+
+/// Sets a kernel parameter, by dotted name, of the calling thread's namespace or of the whole guest.
+pub fn set_sysctl(name: &str, value: &str) -> Result<()> {
+    let path = format!("/proc/sys/{}", name.replace('.', "/"));
+    std::fs::write(&path, value).map_err(|e| match e.kind() {
+        io::ErrorKind::NotFound => Error::Lacks {
+            what: format!("set sysctl {name} = {value:?}: this guest kernel has no such parameter"),
+            hint: "check its name in [tcp] sysctl, or use a kernel that has it (--kernel)".into(),
+        },
+        io::ErrorKind::InvalidInput => Error::Lacks {
+            what: format!("set sysctl {name} = {value:?}: the guest kernel refuses this value"),
+            hint: "see Documentation/networking/ip-sysctl.rst of the kernel for what it takes".into(),
+        },
+        _ => Error::Kernel { attempt: format!("set sysctl {name} = {value:?}"), source: e },
+    })
+}
+
+/// A kernel parameter, by dotted name.
+pub fn sysctl(name: &str) -> Result<String> {
+    let path = format!("/proc/sys/{}", name.replace('.', "/"));
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(text.trim().to_string()),
+        Err(source) => Err(Error::Kernel { attempt: format!("read {path}"), source }),
+    }
+}
+
+/// Has every frame of the calling thread's namespace's interface leave as a packet of its own: the stack still hands
+/// down large segments, as on any host, and they are cut before they reach the wire (and the capture).
+pub fn disable_segmentation_offload(interface: &str) -> Result<()> {
+    const ETHTOOL_STSO: u32 = 0x1f;
+    let mut value = [ETHTOOL_STSO, 0];
+    ethtool(interface, value.as_mut_ptr().cast(), "switch segmentation offload off")
+}
+
+/// The same of datagrams, which QUIC stacks hand down in batches (UDP_SEGMENT, udp(7)), and has each of them carry its
+/// checksum when it is captured, by which it is told from others of its length.
+pub fn disable_datagram_offload(interface: &str) -> Result<()> {
+    const ETHTOOL_SFEATURES: u32 = 0x3b;
+    let names = features(interface)?;
+    // struct ethtool_sfeatures: for each 32 features which are to be set, and to what
+    let blocks = names.len().div_ceil(32);
+    let mut request = vec![0u32; 2 + 2 * blocks];
+    (request[0], request[1]) = (ETHTOOL_SFEATURES, blocks as u32);
+    for wanted in ["tx-udp-segmentation", "tx-checksum-ip-generic"] {
+        let place = names.iter().position(|name| name == wanted);
+        let place = place.ok_or_else(|| Error::Lacks {
+            what: format!("follow the packets of programs: interfaces of this guest kernel have no feature {wanted}"),
+            hint: "use leowarp's own kernel".into(),
+        })?;
+        request[2 + 2 * (place / 32)] |= 1 << (place % 32);
+    }
+    ethtool(interface, request.as_mut_ptr().cast(), "switch offload of datagrams off")
+}
+
+/// Names of an interface's features, by number.
+fn features(interface: &str) -> Result<Vec<String>> {
+    const ETHTOOL_GSTRINGS: u32 = 0x1b;
+    const ETH_SS_FEATURES: u32 = 4;
+    const NAME_BYTES: usize = 32;
+    // Linux 6.12 has 64; a kernel with more says so by the count that it writes, and by what does not fit.
+    const MOST: usize = 256;
+    let mut strings = vec![0u32; 3 + MOST * NAME_BYTES / 4];
+    (strings[0], strings[1], strings[2]) = (ETHTOOL_GSTRINGS, ETH_SS_FEATURES, 0);
+    ethtool(interface, strings.as_mut_ptr().cast(), "read the names of its features")?;
+    let bytes: Vec<u8> = strings[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let name = |raw: &[u8]| String::from_utf8_lossy(raw.split(|&b| b == 0).next().unwrap_or_default()).into_owned();
+    Ok(bytes.chunks_exact(NAME_BYTES).take((strings[2] as usize).min(MOST)).map(name).collect())
+}
+
+/// A request to an interface of the calling thread's namespace; `value` is what SIOCETHTOOL wants.
+fn ethtool(interface: &str, value: *mut libc::c_void, attempt: &str) -> Result<()> {
+    const SIOCETHTOOL: u64 = 0x8946;
+    #[repr(C)]
+    struct Ifreq {
+        name: [u8; 16],
+        data: *mut libc::c_void,
+        rest: [u8; 16],
+    }
+    let mut request = Ifreq { name: [0; 16], data: value, rest: [0; 16] };
+    request.name[..interface.len()].copy_from_slice(interface.as_bytes());
+    // SAFETY: plain system calls; the callers' values have the size that their command says, and live through the call.
+    unsafe {
+        let fd = check(libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0), "open a socket")?;
+        let result = check(
+            libc::ioctl(fd, SIOCETHTOOL as libc::Ioctl, &raw mut request),
+            &format!("interface {interface}: {attempt}"),
+        );
+        libc::close(fd);
+        result.map(|_| ())
+    }
+}

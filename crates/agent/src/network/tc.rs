@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Queueing disciplines as netlink messages: the kernel's `netem`, and `jitter`: a netem under the kernel's `tbf`. (Of ours:
+//! `leolink`; what may be under it: `aqm`.)
+//!
+//! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. A netem
+//! without a rate sends each packet at the time that was drawn for it, so that packets overtake each other; with one it
+//! would keep their order. The rate is therefore tbf's, which takes packets as they come out of the delay line. What is
+//! late for tbf stays in netem's queue, so netem's limit counts waiting and flying packets.
+
+use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_DELQDISC, RTM_NEWQDISC};
+use leowarp_timeline::setup::{QueueCounts, Resequence};
+
+/// Attributes of a discipline: its name, and what is said to it (include/uapi/linux/rtnetlink.h).
+pub const TCA_KIND: u16 = 1;
+pub const TCA_OPTIONS: u16 = 2;
+const TC_H_ROOT: u32 = 0xffff_ffff;
+/// 1:0
+const HANDLE: u32 = 0x0001_0000;
+/// 1:1, the one class of tbf and of leolink, and 2:0 of the discipline on it
+pub const CHILD_PARENT: u32 = 0x0001_0001;
+pub const CHILD_HANDLE: u32 = 0x0002_0000;
+
+const TCA_STAB: u16 = 8;
+const TCA_STAB_BASE: u16 = 1;
+const TCA_TBF_PARMS: u16 = 1;
+const TCA_TBF_RATE64: u16 = 4;
+const TCA_TBF_BURST: u16 = 6;
+const TC_LINKLAYER_ETHERNET: u8 = 1;
+
+const TCA_NETEM_DELAY_DIST: u16 = 2;
+const TCA_NETEM_RATE: u16 = 6;
+const TCA_NETEM_RATE64: u16 = 8;
+const TCA_NETEM_LATENCY64: u16 = 10;
+const TCA_NETEM_JITTER64: u16 = 11;
+const TCA_NETEM_PRNG_SEED: u16 = 14;
+/// Of a frame's header.
+pub const ETHERNET_BYTES: u32 = 14;
+/// Without a rate netem sorts by time and a falling delay would reorder within the link. At this rate (2^40 byte/s) a
+/// frame takes 1 ns.
+const NETEM_UNSHAPED_BYTES_PER_S: u64 = 1 << 40;
+const NETEM_UNLIMITED_PKTS: u32 = 1 << 30;
+
+/// One direction of a link as it is to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Direction {
+    /// `2 * link`, + 1 for b>a.
+    pub id: u32,
+    /// 0 = unshaped.
+    pub rate_bps: u64,
+    pub delay_ns: u64,
+    pub loss_ratio: f64,
+    pub limit_pkts: Option<u32>,
+    pub limit_bytes: Option<u32>,
+    pub overhead_bytes: i32,
+    pub seed: u64,
+    /// Refuses what it is offered.
+    pub down: bool,
+    pub jitter: Jitter,
+    /// Of leolink: its rate, or its delay and loss, come from tables and are never said.
+    pub has_capacity: bool,
+    pub has_channel: bool,
+    pub in_order: bool,
+    pub probe_bytes: u32,
+    /// Of leolink: what it does for the order of packets.
+    pub order: Option<Order>,
+    /// IP length of the packets of which delay lines and buckets are full.
+    pub full_packet_bytes: u32,
+}
+
+impl Direction {
+    /// How long a full packet is being sent; 0 = the link is unshaped.
+    pub fn full_packet_ns(&self) -> u64 {
+        (self.full_bytes() * 8 * 1_000_000_000).checked_div(self.rate_bps).map_or(0, |ns| ns + 1)
+    }
+
+    /// What a full packet takes of the link.
+    fn full_bytes(&self) -> u64 {
+        u64::from(self.full_packet_bytes + ETHERNET_BYTES).saturating_add_signed(self.overhead_bytes.into()).max(1)
+    }
+}
+
+/// What is drawn for each packet of a `jitter` and added to its delay: `spread_ns` times a value of a table over 8192
+/// (NETEM_DIST_SCALE), or, without a table, evenly from -`spread_ns` to `spread_ns`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Jitter {
+    /// Up to i32::MAX, where netem would cap it.
+    pub spread_ns: u64,
+    /// Index into the setup's tables.
+    pub table: usize,
+}
+
+/// What a direction of a station's link does for the order of packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Order {
+    /// What it puts in order; none = it does not.
+    pub resequence: Option<Resequence>,
+    /// Of a packet that was copied the second to come is discarded.
+    pub eliminates: bool,
+    /// The station sends on it.
+    pub numbers: bool,
+    /// The station receives on it.
+    pub restores: bool,
+}
+
+/// What of a direction is said to the kernel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Say {
+    /// All, to make it.
+    All,
+    /// What the timeline changes.
+    Changes,
+    /// That, and what it holds is lost.
+    Flush,
+}
+
+/// `struct tcmsg` of an interface's root discipline, 1:0.
+pub fn tcmsg(ifindex: u32) -> [u8; 20] {
+    tcmsg_at(ifindex, HANDLE, TC_H_ROOT)
+}
+
+/// `struct tcmsg` (include/uapi/linux/rtnetlink.h) of any discipline: family, interface, handle, parent, info 0.
+pub fn tcmsg_at(ifindex: u32, handle: u32, parent: u32) -> [u8; 20] {
+    let mut out = [0; 20];
+    for (at, value) in [(4, ifindex), (8, handle), (12, parent)] {
+        out[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+    }
+    out
+}
+
+/// A ratio as a share of 2^32, as netem and leolink take it; 1 stays below 2^32.
+pub fn share(ratio: f64) -> u32 {
+    (ratio * 4_294_967_296.0).round().clamp(0.0, f64::from(u32::MAX)) as u32
+}
+
+/// Makes or changes a netem. Whatever a change does not name falls back to its default, so all is always named.
+pub fn netem(batch: &mut Batch, ifindex: u32, d: &Direction, counts: QueueCounts, say: Say) {
+    if say == Say::Flush {
+        // netem cannot lose what it holds but by being taken away
+        batch.message(RTM_DELQDISC, 0, &tcmsg(ifindex));
+    }
+    let flags = if say == Say::Changes { 0 } else { NLM_F_CREATE | NLM_F_REPLACE };
+    batch.message(RTM_NEWQDISC, flags, &tcmsg(ifindex)).text(TCA_KIND, "netem");
+    let mut qopt = [0u8; 24];
+    qopt[4..8].copy_from_slice(&netem_limit(d, counts).to_ne_bytes());
+    qopt[8..12].copy_from_slice(&netem_loss(d).to_ne_bytes());
+    let options = batch.nest(TCA_OPTIONS, &qopt);
+    let bytes_per_s = if d.rate_bps == 0 { NETEM_UNSHAPED_BYTES_PER_S } else { d.rate_bps / 8 };
+    let mut rate = [0u8; 16];
+    rate[..4].copy_from_slice(&u32::try_from(bytes_per_s).unwrap_or(u32::MAX).to_ne_bytes());
+    rate[4..8].copy_from_slice(&d.overhead_bytes.to_ne_bytes());
+    batch.attribute(TCA_NETEM_RATE, &rate);
+    if bytes_per_s > u64::from(u32::MAX) {
+        batch.u64(TCA_NETEM_RATE64, bytes_per_s);
+    }
+    batch.u64(TCA_NETEM_LATENCY64, d.delay_ns).u64(TCA_NETEM_PRNG_SEED, d.seed);
+    batch.end(&options);
+}
+
+fn netem_loss(d: &Direction) -> u32 {
+    if d.down {
+        u32::MAX
+    } else {
+        share(d.loss_ratio)
+    }
+}
+
+/// Makes a jitter, or changes what it differs in from `before`. A change leaves what it holds where it is: each packet
+/// keeps the time that was drawn for it.
+///
+/// Of a netem, latency, jitter, limit and loss fall back to 0 unless they are named. Its table and the state of its
+/// random stream stay: naming the seed again would begin the stream anew, so that a change would repeat delays. There
+/// is no way to take a table away from a netem. A changed tbf has a full bucket: its next frame may leave at once.
+pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Direction>, table: &[i16], flush: bool) {
+    if flush {
+        batch.message(RTM_DELQDISC, 0, &tcmsg(ifindex));
+    }
+    let before = before.filter(|_| !flush);
+    let flags = if before.is_some() { 0 } else { NLM_F_CREATE | NLM_F_REPLACE };
+    let is_shaped = d.rate_bps != 0;
+    if is_shaped && before.is_none_or(|b| b.rate_bps != d.rate_bps) {
+        batch.message(RTM_NEWQDISC, flags, &tcmsg(ifindex)).text(TCA_KIND, "tbf");
+        overhead(batch, d);
+        let options = batch.nest(TCA_OPTIONS | NLA_F_NESTED, &[]);
+        let mut parms = [0u8; 36];
+        parms[1] = TC_LINKLAYER_ETHERNET;
+        batch.attribute(TCA_TBF_PARMS, &parms).u64(TCA_TBF_RATE64, (d.rate_bps / 8).max(1));
+        // The deepest bucket that sends no two full frames at once, and the least that takes one.
+        batch.u32(TCA_TBF_BURST, d.full_bytes() as u32);
+        batch.end(&options);
+    }
+    let rest = |d: &Direction| Direction { rate_bps: 0, ..*d };
+    if before.is_some_and(|b| rest(b) == rest(d)) {
+        return;
+    }
+    let place = if is_shaped { tcmsg_at(ifindex, CHILD_HANDLE, CHILD_PARENT) } else { tcmsg(ifindex) };
+    batch.message(RTM_NEWQDISC, flags, &place).text(TCA_KIND, "netem");
+    if !is_shaped {
+        overhead(batch, d);
+    }
+    let mut qopt = [0u8; 24];
+    qopt[4..8].copy_from_slice(&d.limit_pkts.unwrap_or(NETEM_UNLIMITED_PKTS).to_ne_bytes());
+    qopt[8..12].copy_from_slice(&netem_loss(d).to_ne_bytes());
+    let options = batch.nest(TCA_OPTIONS, &qopt);
+    batch.u64(TCA_NETEM_LATENCY64, d.delay_ns).u64(TCA_NETEM_JITTER64, d.jitter.spread_ns);
+    if before.is_none() {
+        batch.u64(TCA_NETEM_PRNG_SEED, d.seed);
+    }
+    if !table.is_empty() && before.is_none_or(|b| b.jitter.table != d.jitter.table) {
+        let values: Vec<u8> = table.iter().flat_map(|v| v.to_ne_bytes()).collect();
+        batch.attribute(TCA_NETEM_DELAY_DIST, &values);
+    }
+    batch.end(&options);
+}
+
+/// Has a packet's length count with the overhead, which may be negative: a size table without sizes. It must be the
+/// root's (qdisc_graft), and a change that does not name it takes it away (qdisc_change).
+fn overhead(batch: &mut Batch, d: &Direction) {
+    let mut sizespec = [0u8; 24];
+    sizespec[4..8].copy_from_slice(&d.overhead_bytes.to_ne_bytes());
+    let stab = batch.nest(TCA_STAB | NLA_F_NESTED, &[]);
+    batch.attribute(TCA_STAB_BASE, &sizespec);
+    batch.end(&stab);
+}
+
+/// netem's limit counts what flies as well: what waits is limited to `limit_pkts` by adding what the delay line holds
+/// when it is full of full frames.
+fn netem_limit(d: &Direction, counts: QueueCounts) -> u32 {
+    let Some(limit) = d.limit_pkts else { return NETEM_UNLIMITED_PKTS };
+    match counts {
+        QueueCounts::WaitingAndFlying => limit,
+        QueueCounts::Waiting => {
+            let bits_e9 = u128::from(d.delay_ns) * u128::from(d.rate_bps);
+            let flying = bits_e9.div_ceil(1_000_000_000 * 8 * u128::from(d.full_bytes()));
+            u32::try_from(u128::from(limit) + flying).unwrap_or(NETEM_UNLIMITED_PKTS).min(NETEM_UNLIMITED_PKTS)
+        }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A direction as most are.
+    pub fn direction() -> Direction {
+        Direction {
+            id: 5,
+            rate_bps: 100_000_000,
+            delay_ns: 10_000_001,
+            loss_ratio: 0.5,
+            limit_pkts: Some(500),
+            limit_bytes: None,
+            overhead_bytes: -14,
+            seed: 9,
+            down: false,
+            jitter: Jitter::default(),
+            has_capacity: false,
+            has_channel: false,
+            in_order: true,
+            probe_bytes: 0,
+            order: None,
+            full_packet_bytes: 1500,
+        }
+    }
+
+    #[test]
+    fn netem_names_every_option_each_time() {
+        let mut batch = Batch::default();
+        netem(&mut batch, 3, &direction(), QueueCounts::Waiting, Say::Changes);
+        #[rustfmt::skip]
+        let expected = [
+            0, 0, 0, 0,  0x48, 2, 0, 0,  0, 0, 0, 128,  0, 0, 0, 0,  0, 0, 0, 0,  0, 0, 0, 0,
+            20, 0, 6, 0,  0x20, 0xbc, 0xbe, 0,  0xf2, 0xff, 0xff, 0xff,  0, 0, 0, 0,  0, 0, 0, 0,
+            12, 0, 10, 0,  129, 150, 152, 0, 0, 0, 0, 0,
+            12, 0, 14, 0,  9, 0, 0, 0, 0, 0, 0, 0,
+        ];
+        let bytes = batch.bytes();
+        assert_eq!(bytes[bytes.len() - expected.len()..], expected);
+    }
+
+    /// Kind, flags, handle, parent and what follows of each message of a batch.
+    pub fn messages(batch: &Batch) -> Vec<(u16, u16, u32, u32, Vec<u8>)> {
+        let (mut out, mut bytes) = (Vec::new(), batch.bytes());
+        while !bytes.is_empty() {
+            let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
+            let length = word(0) as usize;
+            out.push((word(4) as u16, (word(4) >> 16) as u16, word(24), word(28), bytes[36..length].to_vec()));
+            bytes = &bytes[length..];
+        }
+        out
+    }
+
+    #[test]
+    fn a_jitter_is_a_netem_without_a_rate_under_a_bucket_of_one_frame() {
+        let mut batch = Batch::default();
+        let d = Direction { jitter: Jitter { spread_ns: 4_000_000, table: 1 }, overhead_bytes: 4, ..direction() };
+        jitter(&mut batch, 3, &d, None, &[-8192, 8191], false);
+        let [tbf, netem] = &messages(&batch)[..] else { panic!("two disciplines") };
+        let make = 1 | NLM_F_CREATE | NLM_F_REPLACE;
+        assert_eq!((tbf.0, tbf.1, tbf.2, tbf.3), (RTM_NEWQDISC, make, 0x1_0000, u32::MAX));
+        #[rustfmt::skip]
+        let expected = [
+            8, 0, 1, 0, b't', b'b', b'f', 0,
+            32, 0, 8, 128,  28, 0, 1, 0,  0, 0, 0, 0,  4, 0, 0, 0,  0, 0, 0, 0,  0, 0, 0, 0,  0, 0, 0, 0,  0, 0, 0, 0,
+            64, 0, 2, 128,
+            40, 0, 1, 0,  0, 1, 0, 0,  0, 0, 0, 0,  0, 0, 0, 0,  0, 0, 0, 0,  0, 0, 0, 0,  0, 0, 0, 0,
+                          0, 0, 0, 0,  0, 0, 0, 0,  0, 0, 0, 0,
+            12, 0, 4, 0,  0x20, 0xbc, 0xbe, 0, 0, 0, 0, 0,
+            8, 0, 6, 0,  0xee, 5, 0, 0,
+        ];
+        assert_eq!(tbf.4, expected);
+        assert_eq!((netem.0, netem.1, netem.2, netem.3), (RTM_NEWQDISC, make, 0x2_0000, 0x1_0001));
+        #[rustfmt::skip]
+        let expected = [
+            10, 0, 1, 0, b'n', b'e', b't', b'e', b'm', 0, 0, 0,
+            72, 0, 2, 0,
+            0, 0, 0, 0,  0xf4, 1, 0, 0,  0, 0, 0, 128,  0, 0, 0, 0,  0, 0, 0, 0,  0, 0, 0, 0,
+            12, 0, 10, 0,  129, 150, 152, 0, 0, 0, 0, 0,
+            12, 0, 11, 0,  0, 9, 61, 0, 0, 0, 0, 0,
+            12, 0, 14, 0,  9, 0, 0, 0, 0, 0, 0, 0,
+            8, 0, 2, 0,  0, 0xe0, 0xff, 0x1f,
+        ];
+        assert_eq!(netem.4, expected);
+    }
+
+    #[test]
+    fn a_change_of_a_jitter_goes_on_with_its_random_stream_and_names_a_table_only_if_it_is_another() {
+        let d = Direction { jitter: Jitter { spread_ns: 5, table: 1 }, ..direction() };
+        let said = |now: Direction| {
+            let mut batch = Batch::default();
+            jitter(&mut batch, 3, &now, Some(&d), &[1, 2], false);
+            messages(&batch).into_iter().map(|m| (m.1, m.2, m.4.len())).collect::<Vec<_>>()
+        };
+        // kind, options, latency, jitter
+        let without_table = 12 + 4 + 24 + 12 + 12;
+        assert_eq!(said(Direction { delay_ns: 7, ..d }), [(1, 0x2_0000, without_table)]);
+        assert_eq!(
+            said(Direction { jitter: Jitter { spread_ns: 6, ..d.jitter }, ..d }),
+            [(1, 0x2_0000, without_table)]
+        );
+        let other = Jitter { table: 0, ..d.jitter };
+        assert_eq!(said(Direction { jitter: other, ..d }), [(1, 0x2_0000, without_table + 8)]);
+        assert_eq!(said(Direction { rate_bps: 8, ..d }), [(1, 0x1_0000, 8 + 32 + 64)]);
+        assert_eq!(said(d), []);
+    }
+
+    #[test]
+    fn without_a_rate_a_jitter_is_a_netem_alone_which_knows_the_overhead() {
+        let mut batch = Batch::default();
+        let d = Direction { rate_bps: 0, down: true, limit_pkts: None, ..direction() };
+        jitter(&mut batch, 3, &d, Some(&d), &[], true);
+        let [gone, netem] = &messages(&batch)[..] else { panic!("it is taken away and made anew") };
+        assert_eq!((gone.0, gone.2, gone.3), (RTM_DELQDISC, 0x1_0000, u32::MAX));
+        assert_eq!((netem.2, netem.3), (0x1_0000, u32::MAX));
+        assert_eq!(netem.4[12..24], [32, 0, 8, 128, 28, 0, 1, 0, 0, 0, 0, 0]);
+        assert_eq!(netem.4[24..28], (-14i32).to_ne_bytes());
+        // limit, and a loss of all
+        assert_eq!(netem.4[52..60], [0, 0, 0, 64, 255, 255, 255, 255]);
+        assert_eq!(netem.4.len(), 12 + 32 + 4 + 24 + 12 + 12 + 12);
+    }
+
+    #[test]
+    fn netem_s_limit_adds_the_delay_line_unless_it_is_to_count() {
+        // 10 ms at 100 Mbit/s are 1e6 bits, 83.3 frames of 1,500 bytes
+        let d = Direction { delay_ns: 10_000_000, ..direction() };
+        assert_eq!(netem_limit(&d, QueueCounts::Waiting), 584);
+        assert_eq!(netem_limit(&d, QueueCounts::WaitingAndFlying), 500);
+        assert_eq!(netem_limit(&Direction { limit_pkts: None, ..d }, QueueCounts::Waiting), NETEM_UNLIMITED_PKTS);
+        // of 1,115 bytes 112.1
+        assert_eq!(netem_limit(&Direction { full_packet_bytes: 1115, ..d }, QueueCounts::Waiting), 613);
+    }
+
+    #[test]
+    fn a_ratio_of_one_stays_below_two_to_the_32() {
+        assert_eq!((share(0.0), share(0.25), share(1.0)), (0, 1 << 30, u32::MAX));
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//! TCP_INFO of the sockets of programs, which are not ours to ask: the kernel lists those of a namespace (sock_diag(7)).
+//!
+//! Which connection a socket belongs to is known once the capture is over, so that samples are kept until then.
+
+use crate::base::error::{Error, Result};
+use crate::flows::tcp_info::{BbrInfo, TcpInfo};
+use crate::network::netlink::{attributes, Socket as Netlink};
+use crate::network::Network;
+use crate::observe::sample::socket_row;
+use crate::packets::connections::Lived;
+use leowarp_timeline::record::Socket;
+use leowarp_timeline::setup::Setup;
+use std::collections::{BTreeMap, BTreeSet};
+
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+/// Attributes of an answer, and, less one, bits of a request (include/uapi/linux/inet_diag.h). Who asks for Vegas gets
+/// BBR of a socket that has BBR (net/ipv4/tcp_bbr.c, `bbr_get_info`).
+const INET_DIAG_INFO: u16 = 2;
+const INET_DIAG_VEGASINFO: u16 = 3;
+const INET_DIAG_CONG: u16 = 4;
+const INET_DIAG_BBRINFO: u16 = 16;
+/// Without LISTEN (10), TIME_WAIT (6), NEW_SYN_RECV (12) and CLOSE (7) of include/net/tcp_states.h: these have no TCP_INFO
+/// or no other end.
+const STATES: u32 = 0xfff & !(1 << 10 | 1 << 6 | 1 << 12 | 1 << 7);
+/// struct inet_diag_msg: family, state, timer, retrans; the ends; five numbers.
+const MESSAGE_BYTES: usize = 4 + 48 + 20;
+/// Of all runs of interest far below; at 400 bytes each half a gigabyte of the guest's memory.
+const SAMPLES_MAX: usize = 1 << 20;
+
+/// Both ends as a socket sees them: port here, address and port there.
+type Ends = (u16, u32, u16);
+
+#[derive(Debug)]
+struct Sample {
+    info: TcpInfo,
+    bbr: Option<BbrInfo>,
+    congestion_control: Option<String>,
+}
+
+/// Samples of the hosts that run programs.
+pub struct Diag {
+    /// Of each, its number in the setup.
+    hosts: Vec<(usize, Netlink)>,
+    /// By host, ends and time.
+    samples: BTreeMap<(usize, Ends, i64), Sample>,
+    /// By flow of kind program: numbers and addresses of its source and destination.
+    ends: BTreeMap<usize, [(usize, u32); 2]>,
+}
+
+impl Diag {
+    /// None = the setup has no programs.
+    pub fn open(network: &Network, setup: &Setup) -> Result<Option<Self>> {
+        let programs = setup.flows.iter().enumerate().filter(|(_, f)| f.program.is_some());
+        let end = |host: usize| (host, u32::from(setup.hosts[host].address));
+        let ends: BTreeMap<_, _> = programs.map(|(i, f)| (i, [end(f.source), end(f.destination)])).collect();
+        let numbers: BTreeSet<usize> = ends.values().flatten().map(|end| end.0).collect();
+        if numbers.is_empty() {
+            return Ok(None);
+        }
+        let open = |host: usize| Ok((host, network.inside(setup.hosts[host].node, Netlink::open_diag)?));
+        let hosts = numbers.into_iter().map(open).collect::<Result<_>>()?;
+        Ok(Some(Self { hosts, samples: BTreeMap::new(), ends }))
+    }
+
+    /// Keeps what all sockets say now.
+    pub fn sample(&mut self, t_ns: i64) -> Result<()> {
+        let wanted =
+            [INET_DIAG_INFO, INET_DIAG_VEGASINFO, INET_DIAG_CONG].iter().fold(0, |bits, kind| bits | 1 << (kind - 1));
+        let mut request = vec![libc::AF_INET as u8, libc::IPPROTO_TCP as u8, wanted, 0];
+        request.extend(STATES.to_ne_bytes());
+        // Any ends.
+        request.extend([0; 48]);
+        for (host, netlink) in &self.hosts {
+            netlink.dump(SOCK_DIAG_BY_FAMILY, &request, |body| {
+                if let Some((ends, sample)) = read(body) {
+                    self.samples.insert((*host, ends, t_ns), sample);
+                }
+            })?;
+        }
+        if self.samples.len() <= SAMPLES_MAX {
+            return Ok(());
+        }
+        Err(Error::Lacks {
+            what: format!("more than {SAMPLES_MAX} samples of the programs' sockets"),
+            hint: "look at them less often (observe.sockets), or let the programs open fewer connections".into(),
+        })
+    }
+
+    /// A row for each sample of a connection's sender; what the sender's congestion control is goes to the connection.
+    pub fn rows<'a>(&'a self, connections: &'a mut [Lived]) -> impl Iterator<Item = Socket> + 'a {
+        let all: Vec<_> = connections.iter().map(|c| (c.connection.clone(), c.start_ns)).collect();
+        connections.iter_mut().filter(|c| c.connection.is_tcp).flat_map(move |lived| {
+            let c = &lived.connection;
+            let [source, destination] = self.ends[&c.program];
+            let at_source = (c.source_port, destination.1, c.destination_port);
+            let at_destination = (c.destination_port, source.1, c.source_port);
+            // A socket may outlive its last packet, but not the first of the next connection between its ports.
+            let next = all.iter().filter(|(other, start_ns)| other.has_ports_of(c) && *start_ns > lived.start_ns);
+            let until_ns = next.map(|(_, start_ns)| *start_ns).min().unwrap_or(i64::MAX);
+            let range = (source.0, at_source, lived.start_ns)..(source.0, at_source, until_ns);
+            let mine: Vec<_> = self.samples.range(range).collect();
+            lived.congestion_control = mine.iter().find_map(|(_, sample)| sample.congestion_control.clone());
+            let flow = lived.flow;
+            mine.into_iter().map(move |((_, _, t_ns), sample)| {
+                let receiver = self.samples.get(&(destination.0, at_destination, *t_ns)).map(|r| &r.info);
+                socket_row(*t_ns, flow, &sample.info, receiver, sample.bbr)
+            })
+        })
+    }
+}
+
+/// One socket of an answer; none = it has no TCP_INFO.
+fn read(body: &[u8]) -> Option<(Ends, Sample)> {
+    let port = |at: usize| Some(u16::from_be_bytes([*body.get(at)?, *body.get(at + 1)?]));
+    let address = |at: usize| Some(u32::from_be_bytes(body.get(at..at + 4)?.try_into().ok()?));
+    // struct inet_diag_sockid: ports, source, destination, each of 16 bytes
+    let ends = (port(4)?, address(24)?, port(6)?);
+    let (mut info, mut bbr, mut congestion_control) = (None, None, None);
+    for (kind, value) in attributes(body.get(MESSAGE_BYTES..)?) {
+        match kind {
+            INET_DIAG_INFO => info = TcpInfo::of_bytes(value),
+            INET_DIAG_BBRINFO => bbr = BbrInfo::of_bytes(value),
+            INET_DIAG_CONG => {
+                congestion_control = Some(String::from_utf8_lossy(value).trim_end_matches('\0').to_string());
+            }
+            _ => {}
+        }
+    }
+    Some((ends, Sample { info: info?, bbr, congestion_control }))
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Samples of the kernel's own state: TCP_INFO of both ends, the counters of each host, the queues.
+
+use crate::base::error::{Error, Result};
+use crate::base::table::Rows;
+use crate::flows::tcp::Transfer;
+use crate::flows::tcp_info::{BbrInfo, Infos, TcpInfo};
+use crate::network::Network;
+use leowarp_timeline::record::{Counter, Missing, Socket};
+use leowarp_timeline::setup::Setup;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// The slow start threshold before there is one (include/net/tcp.h).
+const TCP_INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+/// The smoothed round-trip time before there is one (`tcp_sock.srtt_us`; net/ipv4/tcp_input.c, `tcp_rtt_estimator`).
+const NO_RTT_YET: u32 = 0;
+/// BBR's gains are fixed point (BBR_UNIT, net/ipv4/tcp_bbr.c).
+const BBR_GAIN_UNIT: f64 = 256.0;
+
+/// A value of the kernel's, if it is one.
+fn given(value: u32, is_given: bool) -> u32 {
+    if is_given {
+        value
+    } else {
+        u32::MISSING
+    }
+}
+
+/// Bits of a number of bytes; one that is missing stays so.
+fn bits(bytes: u64) -> u64 {
+    if bytes == u64::MISSING {
+        bytes
+    } else {
+        bytes.saturating_mul(8)
+    }
+}
+
+/// Data waits in an established connection without any on its way, and either none was ever sent or the window is 0.
+pub fn is_held_back(transfer: &Transfer) -> Result<bool> {
+    let s = TcpInfo::read(transfer.sender())?;
+    let nothing_leaves = s.tcpi_unacked == 0 && (s.tcpi_snd_cwnd == 0 || s.tcpi_bytes_sent == 0);
+    Ok(s.is_established() && s.tcpi_notsent_bytes > 0 && nothing_leaves)
+}
+
+/// Sender and receiver, which is missing before the connection is accepted.
+type Ends = (i32, Option<i32>);
+
+fn ends(transfer: &Transfer) -> Ends {
+    (transfer.sender(), transfer.receiver())
+}
+
+fn sockets(ends: &[Ends]) -> Vec<i32> {
+    ends.iter().flat_map(|&(sender, receiver)| [Some(sender), receiver]).flatten().collect()
+}
+
+/// Sleeps until an instant of the monotonic clock at which some transfers and all links are sampled, and reads what is
+/// needed for that as the sleep ends. False: it may not have slept.
+pub fn sleep_until(infos: &mut Infos, monotonic_ns: i64, transfers: &[&Transfer], links_bytes: usize) -> Result<bool> {
+    let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
+    infos.sleep_until(monotonic_ns, &sockets(&ends), links_bytes)
+}
+
+/// Adds a sample of each of some transfers.
+pub fn sample_sockets(rows: &mut Rows<Socket>, infos: &mut Infos, t_ns: i64, transfers: &[&Transfer]) -> Result<()> {
+    let ends: Vec<Ends> = transfers.iter().map(|t| ends(t)).collect();
+    let mut answers = infos.read(&sockets(&ends))?.into_iter();
+    let mut next = || answers.next().ok_or_else(|| Error::Broken("fewer sockets were told of than were asked".into()));
+    for (transfer, (_, receiver)) in transfers.iter().zip(ends) {
+        let (s, bbr) = next()?;
+        let r = receiver.map(|_| next()).transpose()?;
+        rows.push(&socket_row(t_ns, transfer.flow, &s, r.map(|(r, _)| r).as_ref(), bbr))?;
+    }
+    Ok(())
+}
+
+/// What a sender's socket, and its receiver's if it is known, say at an instant.
+pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr: Option<BbrInfo>) -> Socket {
+    let gain = |value: fn(&BbrInfo) -> u32| bbr.map_or(f64::MISSING, |b| f64::from(value(&b)) / BBR_GAIN_UNIT);
+    let has_rtt = s.tcpi_rtt != NO_RTT_YET;
+    Socket {
+        t_ns,
+        flow: flow as u32,
+        state: s.tcpi_state,
+        ca_state: s.tcpi_ca_state,
+        cwnd_pkts: s.tcpi_snd_cwnd,
+        ssthresh_pkts: given(s.tcpi_snd_ssthresh, s.tcpi_snd_ssthresh != TCP_INFINITE_SSTHRESH),
+        srtt_us: given(s.tcpi_rtt, has_rtt),
+        rttvar_us: given(s.tcpi_rttvar, has_rtt),
+        // Before the first sample it is ~0U, our missing value (net/ipv4/tcp.c, `tcp_init_sock`).
+        min_rtt_us: s.tcpi_min_rtt,
+        rto_us: s.tcpi_rto,
+        // Not limited is ~0ULL, our missing value (net/ipv4/tcp.c, `tcp_get_info`).
+        pacing_bps: bits(s.tcpi_pacing_rate),
+        delivery_rate_bps: bits(s.tcpi_delivery_rate),
+        delivery_rate_app_limited: s.is_app_limited().into(),
+        bytes_acked: s.tcpi_bytes_acked,
+        bytes_sent: s.tcpi_bytes_sent,
+        bytes_retrans: s.tcpi_bytes_retrans,
+        bytes_received: r.map_or(u64::MISSING, |r| r.tcpi_bytes_received),
+        segs_out_pkts: s.tcpi_segs_out,
+        retrans_pkts: s.tcpi_total_retrans,
+        lost_pkts: s.tcpi_lost,
+        sacked_pkts: s.tcpi_sacked,
+        unacked_pkts: s.tcpi_unacked,
+        dsack_pkts: s.tcpi_dsack_dups,
+        reordering_pkts: s.tcpi_reordering,
+        reord_seen: s.tcpi_reord_seen,
+        delivered_pkts: s.tcpi_delivered,
+        delivered_ce_pkts: s.tcpi_delivered_ce,
+        rcv_ooopack_pkts: r.map_or(u32::MISSING, |r| r.tcpi_rcv_ooopack),
+        snd_mss_bytes: s.tcpi_snd_mss,
+        busy_us: s.tcpi_busy_time,
+        rwnd_limited_us: s.tcpi_rwnd_limited,
+        sndbuf_limited_us: s.tcpi_sndbuf_limited,
+        notsent_bytes: s.tcpi_notsent_bytes,
+        bbr_bw_bps: bbr.map_or(u64::MISSING, |b| bits(b.bandwidth_bytes_per_s())),
+        bbr_min_rtt_us: bbr.map_or(u32::MISSING, |b| b.bbr_min_rtt),
+        bbr_pacing_gain: gain(|b| b.bbr_pacing_gain),
+        bbr_cwnd_gain: gain(|b| b.bbr_cwnd_gain),
+        retrans_out_pkts: s.tcpi_retrans,
+        backoff: s.tcpi_backoff,
+        snd_wnd_bytes: s.tcpi_snd_wnd,
+        rto_pkts: s.tcpi_total_rto,
+        rcv_rtt_us: r.map_or(u32::MISSING, |r| r.tcpi_rcv_rtt),
+        rcv_space_bytes: r.map_or(u32::MISSING, |r| r.tcpi_rcv_space),
+    }
+}
+
+/// The counters of /proc/net/snmp and netstat of every host.
+pub struct Counters {
+    files: Vec<[File; 2]>,
+    names: Vec<String>,
+    last: Vec<Vec<Option<u64>>>,
+    buffer: Vec<u8>,
+}
+
+impl Counters {
+    /// Opens both files in the namespace of every host. Names are those of the first: one kernel has one set of them.
+    pub fn open(network: &Network, setup: &Setup) -> Result<Self> {
+        let mut files = Vec::new();
+        for host in &setup.hosts {
+            files.push(network.inside(host.node, || {
+                let open = |name: &str| {
+                    let path = format!("/proc/thread-self/net/{name}");
+                    File::open(&path).map_err(|source| Error::Kernel { attempt: format!("open {path}"), source })
+                };
+                Ok([open("snmp")?, open("netstat")?])
+            })?);
+        }
+        let mut counters = Self { files, names: Vec::new(), last: Vec::new(), buffer: vec![0; 64 * 1024] };
+        if !counters.files.is_empty() {
+            let mut names = Vec::new();
+            counters.read(0, |name, _| names.push(name.to_string()))?;
+            counters.names = names;
+        }
+        counters.last = vec![vec![None; counters.names.len()]; counters.files.len()];
+        Ok(counters)
+    }
+
+    /// Name of each counter, by its number in the table: `TcpExt.TCPTimeouts`.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Adds those that changed.
+    pub fn sample(&mut self, rows: &mut Rows<Counter>, t_ns: i64) -> Result<()> {
+        for host in 0..self.files.len() {
+            let mut last = std::mem::take(&mut self.last[host]);
+            let mut changed = Vec::new();
+            let mut counter = 0;
+            self.read(host, |_, value| {
+                if last[counter] != Some(value) {
+                    last[counter] = Some(value);
+                    changed.push(Counter { t_ns, host: host as u32, counter: counter as u32, value });
+                }
+                counter += 1;
+            })?;
+            self.last[host] = last;
+            changed.iter().try_for_each(|row| rows.push(row))?;
+        }
+        Ok(())
+    }
+
+    /// Both files are pairs of lines: `Tcp: names` and `Tcp: values`.
+    fn read(&mut self, host: usize, mut each: impl FnMut(&str, u64)) -> Result<()> {
+        for file in &self.files[host] {
+            let n = read_all(file, &mut self.buffer)?;
+            let text = String::from_utf8_lossy(&self.buffer[..n]);
+            let mut lines = text.lines();
+            while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
+                let mut names = names.split_ascii_whitespace();
+                let group = names.next().unwrap_or_default().trim_end_matches(':');
+                // its columns appear as messages do; `Icmp` has the sums
+                if group == "IcmpMsg" {
+                    continue;
+                }
+                for (name, value) in names.zip(values.split_ascii_whitespace().skip(1)) {
+                    // MaxConn is -1: not a counter
+                    if let Ok(value) = value.parse() {
+                        each(&format!("{group}.{name}"), value);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Packets that were lost between links, in the whole guest.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LostBetweenLinks {
+    /// That no router had a route for (net/ipv4/route.c).
+    pub no_route_pkts: u64,
+    /// That found the queue of a neighbour full whose address was being resolved (net/core/neighbour.c).
+    pub unresolved_pkts: u64,
+}
+
+impl LostBetweenLinks {
+    /// Those so far.
+    pub fn so_far() -> Result<Self> {
+        Ok(Self {
+            no_route_pkts: statistic("/proc/net/stat/rt_cache", "in_no_route")?,
+            unresolved_pkts: statistic("/proc/net/stat/arp_cache", "unresolved_discards")?,
+        })
+    }
+}
+
+/// Packets that the namespace of the calling thread forwarded no further as their time to live ended (ip_forward in
+/// net/ipv4/ip_forward.c counts them as errors of the header, of which there are no others here).
+pub fn expired_pkts() -> Result<u64> {
+    let path = "/proc/thread-self/net/snmp";
+    let text =
+        std::fs::read_to_string(path).map_err(|source| Error::Kernel { attempt: format!("read {path}"), source })?;
+    header_errors(&text).ok_or_else(|| Error::Broken(format!("{path} has no InHdrErrors")))
+}
+
+/// `Ip: ... InHdrErrors ...`, a line of names, and a line of numbers below it.
+fn header_errors(text: &str) -> Option<u64> {
+    let mut lines = text.lines().filter(|line| line.starts_with("Ip:")).map(str::split_ascii_whitespace);
+    let column = lines.next()?.position(|name| name == "InHdrErrors")?;
+    lines.next()?.nth(column)?.parse().ok()
+}
+
+/// A column of a file with a line of names and a line of hexadecimal numbers for each processor.
+fn statistic(path: &str, name: &str) -> Result<u64> {
+    let text =
+        std::fs::read_to_string(path).map_err(|source| Error::Kernel { attempt: format!("read {path}"), source })?;
+    let mut lines = text.lines().map(|l| l.split_ascii_whitespace());
+    let column = lines.next().and_then(|mut names| names.position(|n| n == name));
+    let value = |mut line: std::str::SplitAsciiWhitespace| u64::from_str_radix(line.nth(column?)?, 16).ok();
+    lines.map(value).sum::<Option<u64>>().ok_or_else(|| Error::Broken(format!("{path} has no column {name}")))
+}
+
+/// A file of /proc in one read, as its makers give it; a second one to see the end would cost another system call.
+pub fn read_all(file: &File, buffer: &mut [u8]) -> Result<usize> {
+    let n =
+        file.read_at(buffer, 0).map_err(|source| Error::Kernel { attempt: "read a file of /proc".into(), source })?;
+    if n == buffer.len() {
+        return Err(too_many(n));
+    }
+    Ok(n)
+}
+
+/// A file of /proc has more than the room that there was for it.
+pub fn too_many(bytes: usize) -> Error {
+    Error::Broken(format!("a file of /proc has more than the {bytes} bytes that were expected"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::header_errors;
+
+    #[test]
+    fn packets_that_went_in_a_circle_are_errors_of_the_ip_header() {
+        let text =
+            "Ip: Forwarding DefaultTTL InReceives InHdrErrors InAddrErrors\nIp: 1 64 9 7 0\nIcmp: InMsgs\nIcmp: 3\n";
+        assert_eq!(header_errors(text), Some(7));
+        assert_eq!(header_errors("Tcp: InHdrErrors\nTcp: 1\n"), None);
+        assert_eq!(header_errors("Ip: InReceives\nIp: 9\n"), None);
+    }
+}

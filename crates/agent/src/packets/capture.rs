@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The thread that turns what the hosts' interfaces saw and what the links dropped into packet truth.
+//!
+//! It sleeps until there is something to read ([`Wires`]). Departures are entered as they are read; arrivals and drops wait
+//! until the sender's wire has been read up to their time, since packet sockets hand over blocks at different moments.
+
+use crate::base::clock::Clock;
+use crate::base::context::Context;
+use crate::base::ending::Ending;
+use crate::base::error::{check, Error, Result};
+use crate::base::table::Rows;
+use crate::network::{interface_name, Network};
+use crate::observe::drops::{self, Drops};
+use crate::observe::outcome::{FlowOutcome, Outcome};
+use crate::observe::sample::LostBetweenLinks;
+use crate::packets::acks::Acks;
+use crate::packets::connections::{Connections, Lived, CONNECTIONS_MAX};
+use crate::packets::frame::{self, Foreign, Frame, Parsed};
+use crate::packets::ledger::Ledger;
+use crate::packets::pcapng::PcapNg;
+use crate::packets::reordering::Reordering;
+use crate::packets::truth::{self, Loss, Numbers, Packet, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN};
+use crate::packets::wires::{Wire, Wires, LAG_NS};
+use leowarp_timeline::record::{AckWait, Drop, Missing};
+use leowarp_timeline::setup::{Discipline, Flow, FlowKind, Link, LinkKind, Pcap, Setup};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// Ethernet, IP, and TCP or the number of a datagram.
+const SNAP_HEADERS_BYTES: u32 = 64;
+/// A packet of which nothing is heard for so long is lost: memory holds all that were sent since.
+const SILENCE_NS: i64 = 60_000_000_000;
+
+const SYN_ACK: u8 = truth::FLAG_SYN | truth::FLAG_ACK;
+
+/// How long after the last packet everything has been handed over.
+pub const FLUSH_NS: i64 = LAG_NS + 100_000_000;
+
+/// What the thread must know at the end.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Held {
+    /// Packets in links when the run ended; none = not every link counts them.
+    pub held_pkts: Option<u64>,
+    pub lost_between_links: LostBetweenLinks,
+}
+
+/// One whose wire is looked at.
+struct Host {
+    index: usize,
+    /// Run time up to which its wire has been read.
+    read_until_ns: i64,
+    arrivals: VecDeque<(usize, Seen)>,
+    pcap: Option<PcapNg>,
+}
+
+impl Host {
+    /// What is to be looked at of it, and the file that its packets are also written to, if one was asked for.
+    fn open(network: &Network, setup: &Setup, index: usize) -> Result<(Wire, Self)> {
+        let first = |end: fn(&Flow) -> usize| setup.flows.first().is_some_and(|f| end(f) == index);
+        let file = match setup.observe.pcap {
+            Pcap::Source | Pcap::Both if first(|f| f.source) => Some("source.pcapng"),
+            Pcap::Destination | Pcap::Both if first(|f| f.destination) => Some("destination.pcapng"),
+            _ => None,
+        };
+        let node = setup.hosts[index].node;
+        let wire = |l: &Link| l.kind == LinkKind::Wire && (l.a == node || l.b == node);
+        let name = interface_name(setup.links.iter().position(wire).unwrap_or_default());
+        let snap_bytes = if file.is_some() { setup.observe.pcap_snap_bytes } else { SNAP_HEADERS_BYTES };
+        let pcap = file.map(|f| PcapNg::create(f, &name, snap_bytes)).transpose()?;
+        let wire = Wire { node, ifindex: network.wire_of(index)?, snap_bytes };
+        Ok((wire, Self { index, read_until_ns: i64::MIN, arrivals: VecDeque::new(), pcap }))
+    }
+
+    /// A frame that passed its wire: a departure is entered, an arrival kept until all departures before it are known.
+    fn see(
+        &mut self,
+        t_ns: i64,
+        frame: &Frame,
+        books: &mut Books,
+        own_flows: usize,
+        programs: &mut Programs,
+        end_ns: i64,
+    ) -> Result<()> {
+        let Some(ip) = frame.ip() else { return Ok(()) };
+        let own = |p: &Parsed| p.flow < own_flows && books.flows[p.flow].kind == p.kind;
+        let parsed = match frame::parse(t_ns, ip).filter(own) {
+            Some(parsed) => parsed,
+            None if programs.connections.is_idle() => return Ok(()),
+            None => match programs.follow(books, t_ns, ip, (self.index, frame.outgoing), end_ns)? {
+                Some(parsed) => parsed,
+                None => return Ok(()),
+            },
+        };
+        let flow = &books.flows[parsed.flow];
+        let ends = [flow.source, flow.destination];
+        let stream = 2 * parsed.flow + parsed.direction;
+        let is_end = ends[if frame.outgoing { parsed.direction } else { 1 - parsed.direction }] == self.index;
+        if is_end && flow.kind == FlowKind::Tcp && t_ns < end_ns {
+            books.acks[parsed.flow].passes(&parsed, frame.outgoing);
+        }
+        if frame.outgoing && is_end {
+            // What leaves after the end is not part of the run (resets of the sockets that it closes).
+            if t_ns < end_ns {
+                let place = books.streams[stream].sent(parsed.seen);
+                if let (Some(place), 0) = (place, parsed.direction) {
+                    books.reordering.sent(parsed.flow, place, t_ns);
+                }
+            }
+        } else if is_end {
+            self.arrivals.push_back((stream, parsed.seen));
+        }
+        Ok(())
+    }
+}
+
+struct Dropped {
+    t_ns: i64,
+    parsed: Option<Parsed>,
+    foreign: Option<Foreign>,
+    loss: Loss,
+}
+
+/// What is kept of all flows: of those of the setup, then of the connections of programs.
+struct Books {
+    flows: Vec<Flow>,
+    /// By 2 * flow + direction.
+    streams: Vec<Stream>,
+    ledger: Ledger,
+    reordering: Reordering,
+    /// By flow.
+    acks: Vec<Acks>,
+}
+
+impl Books {
+    /// One flow more: a connection of the flow `program`, first seen at a run time.
+    fn open(&mut self, program: usize, kind: FlowKind, t_ns: i64) {
+        let like = &self.flows[program];
+        self.flows.push(Flow { kind, start_ns: t_ns, stop_ns: t_ns, program: None, ..like.clone() });
+        let numbers = if kind == FlowKind::Tcp { Numbers::Tcp } else { Numbers::Order };
+        self.streams.extend([Stream::new(numbers, None), Stream::new(numbers, None)]);
+        self.ledger.open(program, kind);
+        self.reordering.open(program);
+        self.acks.push(Acks::default());
+    }
+}
+
+/// What is known of the packets of programs.
+struct Programs {
+    connections: Connections,
+    /// Packets between hosts of programs that belong to no connection: neither TCP nor UDP, or later fragments.
+    unfollowed_pkts: u64,
+    /// By flow: when the answer to the first segment of a connection reached who opened it.
+    connected_ns: BTreeMap<usize, i64>,
+    /// IPv4 address of each host of the setup.
+    addresses: Vec<u32>,
+}
+
+impl Programs {
+    /// Which flow a packet belongs to that passes a host's wire (its number, and whether it leaves), and what is known of
+    /// it; none = to no program.
+    fn follow(
+        &mut self,
+        books: &mut Books,
+        t_ns: i64,
+        ip: &[u8],
+        (host, leaves): (usize, bool),
+        end_ns: i64,
+    ) -> Result<Option<Parsed>> {
+        let Self { connections, unfollowed_pkts, connected_ns, addresses } = self;
+        // A connection that begins after the end is none of the run's.
+        let mut place = |p: &Foreign| if t_ns < end_ns { connections.pass(host, p) } else { connections.find(host, p) };
+        let Some((packet, place)) = frame::parse_foreign(t_ns, ip).and_then(|p| Some((p, place(&p)?))) else {
+            let counts = leaves && t_ns < end_ns && !frame::is_icmp_error(ip) && connections.has_host(addresses[host]);
+            *unfollowed_pkts += u64::from(counts);
+            return Ok(None);
+        };
+        if let Some(connection) = connections.all().last().filter(|_| place.is_new) {
+            books.open(connection.program, connection.kind(), t_ns);
+            too_many(connections.all().len())?;
+        }
+        let flow = &mut books.flows[place.flow];
+        flow.start_ns = flow.start_ns.min(t_ns);
+        flow.stop_ns = flow.stop_ns.max(t_ns.min(end_ns));
+        if flow.kind == FlowKind::Tcp && !leaves && packet.seen.flags & SYN_ACK == SYN_ACK {
+            connected_ns.entry(place.flow).or_insert(t_ns);
+        }
+        let Foreign { seen, window, .. } = packet;
+        Ok(Some(Parsed { kind: flow.kind, flow: place.flow, direction: place.direction, seen, window }))
+    }
+}
+
+/// The thread's work.
+pub struct Capture {
+    clock: Clock,
+    ending: Arc<Ending>,
+    books: Books,
+    own_flows: usize,
+    programs: Programs,
+    /// By number of the host below.
+    wires: Wires,
+    hosts: Vec<Host>,
+    ack_rows: Rows<AckWait>,
+    drops: Drops,
+    dropped: VecDeque<Dropped>,
+    drop_rows: Rows<Drop>,
+    /// Why a packet of which nothing is heard must be lost, and how many there were.
+    silence: u8,
+    silent_pkts: u64,
+    failures: Vec<String>,
+}
+
+/// The thread at work.
+pub struct Capturing {
+    event: i32,
+    held: Arc<Mutex<Held>>,
+    thread: JoinHandle<Outcome>,
+}
+
+impl Capturing {
+    /// Ends the thread, the run being over; what it found.
+    pub fn finish(self, held: Held) -> Result<Outcome> {
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = held;
+        let one = 1u64;
+        // SAFETY: the value lives through the call.
+        check(unsafe { libc::write(self.event, (&raw const one).cast(), 8) }, "end the capture")?;
+        self.thread.join().map_err(|_| Error::Broken("the capture thread broke".into()))
+    }
+}
+
+impl Capture {
+    /// Begins to look at the wire of each host that has flows.
+    pub fn open(context: &Context, network: &Network) -> Result<Self> {
+        let Context { setup, events, clock, ending, header } = context;
+        let has_flows = |host: &usize| setup.flows.iter().any(|f| f.source == *host || f.destination == *host);
+        let hosts = (0..setup.hosts.len()).filter(has_flows).map(|host| Host::open(network, setup, host));
+        let (looked_at, hosts): (Vec<_>, Vec<_>) = hosts.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        let numbers = |f: &Flow| match f.kind {
+            FlowKind::Tcp => Numbers::Tcp,
+            FlowKind::Ping => Numbers::Packets(16),
+            FlowKind::Udp | FlowKind::Program => Numbers::Packets(32),
+        };
+        // Links report what they lose. A packet that vanished anyway was lost between links: for want of a route, or, where
+        // neighbours are resolved, perhaps in a neighbour's queue.
+        let reports_all = |l: &Link| !l.is_modelled() || (l.discipline == Some(Discipline::Leolink) && !l.arp);
+        let silence = if setup.links.iter().all(reports_all) { CAUSE_NO_ROUTE } else { CAUSE_UNKNOWN };
+        let streams =
+            setup.flows.iter().flat_map(|f| [Stream::new(numbers(f), f.size_bytes), Stream::new(numbers(f), None)]);
+        Ok(Self {
+            clock: *clock,
+            ending: ending.clone(),
+            books: Books {
+                flows: setup.flows.clone(),
+                streams: streams.collect(),
+                ledger: Ledger::create(setup, events, header)?,
+                reordering: Reordering::create(setup, events, header)?,
+                acks: setup.flows.iter().map(|_| Acks::default()).collect(),
+            },
+            own_flows: setup.flows.len(),
+            programs: Programs {
+                connections: Connections::new(setup),
+                unfollowed_pkts: 0,
+                connected_ns: BTreeMap::new(),
+                addresses: setup.hosts.iter().map(|h| h.address.into()).collect(),
+            },
+            wires: Wires::open(network, setup.observe.capture, &looked_at)?,
+            hosts,
+            ack_rows: Rows::create(header)?,
+            drops: Drops::open(),
+            dropped: VecDeque::new(),
+            drop_rows: Rows::create(header)?,
+            silence,
+            silent_pkts: 0,
+            failures: Vec::new(),
+        })
+    }
+
+    /// Starts the thread. If it fails, so does the run, at once.
+    pub fn start(self) -> Result<Capturing> {
+        // SAFETY: plain system call.
+        let event = check(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) }, "make an eventfd")?;
+        let held = Arc::new(Mutex::new(Held::default()));
+        let held_at_end = held.clone();
+        let body = move || match self.run(event, &held_at_end) {
+            Ok(outcome) => outcome,
+            Err(e) => crate::base::say::fail(&e),
+        };
+        let thread = std::thread::Builder::new().name("capture".into()).spawn(body);
+        let thread = thread.map_err(|source| Error::Kernel { attempt: "start the capture thread".into(), source })?;
+        Ok(Capturing { event, held, thread })
+    }
+
+    fn run(mut self, event: i32, held: &Mutex<Held>) -> Result<Outcome> {
+        let poll = |fd| libc::pollfd { fd, events: libc::POLLIN | libc::POLLPRI, revents: 0 };
+        let mut fds: Vec<libc::pollfd> = self.wires.raw().into_iter().chain([event]).map(poll).collect();
+        loop {
+            // SAFETY: the descriptors live through the call.
+            check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as u64, -1) }, "wait for captured packets")?;
+            let over = fds.last().is_some_and(|f| f.revents != 0);
+            let has_drops = over || !self.wires.are_by_taps() || fds.iter().any(|f| f.revents & libc::POLLPRI != 0);
+            // In between, poll tells at once if there is more.
+            while self.read_wires(over)? && over {
+                self.conclude(has_drops)?;
+            }
+            self.conclude(has_drops)?;
+            if over {
+                let held = *held.lock().unwrap_or_else(PoisonError::into_inner);
+                return self.finish(held);
+            }
+        }
+    }
+
+    /// What follows from all that has been read.
+    fn conclude(&mut self, has_drops: bool) -> Result<()> {
+        if has_drops {
+            self.read_drops()?;
+        }
+        let latest_ns = self.hosts.iter().map(|h| h.read_until_ns).max().unwrap_or(i64::MIN);
+        let until = |h: &Host| h.read_until_ns.max(latest_ns.saturating_sub(LAG_NS));
+        let until_ns = self.hosts.iter().map(until).min().unwrap_or(i64::MIN);
+        self.match_until(until_ns)?;
+        self.settle(until_ns.saturating_sub(SILENCE_NS))
+    }
+
+    /// Whether there may be more to read.
+    fn read_wires(&mut self, is_end: bool) -> Result<bool> {
+        let Self { clock, ending, books, own_flows, wires, hosts, programs, .. } = self;
+        let end_ns = ending.end_ns();
+        let has_more = wires.drain(is_end, |number, frame| {
+            let host = &mut hosts[number];
+            let t_ns = clock.of_real_ns(frame.real_ns);
+            host.read_until_ns = t_ns;
+            if let (Some(pcap), true) = (&mut host.pcap, t_ns >= 0) {
+                pcap.push(t_ns, frame)?;
+            }
+            host.see(t_ns, frame, books, *own_flows, programs, end_ns)
+        })?;
+        if wires.are_by_taps() {
+            let latest_ns = hosts.iter().map(|h| h.read_until_ns).max().unwrap_or(i64::MIN);
+            hosts.iter_mut().for_each(|h| h.read_until_ns = latest_ns);
+        }
+        Ok(has_more)
+    }
+
+    fn read_drops(&mut self) -> Result<()> {
+        let Self { clock, drops, dropped, .. } = self;
+        let is_idle = self.programs.connections.is_idle();
+        drops.read(*clock, |t_ns, loss, ip| {
+            let foreign = if is_idle { None } else { frame::parse_foreign(t_ns, ip) };
+            dropped.push_back(Dropped { t_ns, parsed: frame::parse(t_ns, ip), foreign, loss });
+            Ok(())
+        })
+    }
+
+    /// Arrivals and drops before a time, in the order of time: of copies that nothing tells apart the first to come to its
+    /// end is the first that was sent. All departures before it are known; of those at that very instant some may still
+    /// have to be read.
+    fn match_until(&mut self, until_ns: i64) -> Result<()> {
+        let end_ns = self.ending.end_ns();
+        while let Some(drop) = pop_if(&mut self.dropped, |d| d.t_ns < until_ns) {
+            self.match_arrivals_until(drop.t_ns);
+            let mut row = drops::row(drop.t_ns, drop.loss);
+            if let Some((flow, direction, seen)) = self.whose(&drop) {
+                if let Some(seq) = self.books.streams[2 * flow + direction].dropped(&seen, drop.loss) {
+                    row.flow = flow as u32;
+                    row.flow_direction = direction as u8;
+                    row.seq = seq.max(0) as u64;
+                    row.len_bytes = seen.len_bytes;
+                } else if drop.t_ns < end_ns {
+                    // What left after the end is dropped of no flow: the link counts it, the run does not.
+                    self.failures.push(format!("flow {flow}: a packet was dropped that never left: {seen:?}"));
+                }
+            }
+            self.drop_rows.push(&row)?;
+        }
+        self.match_arrivals_until(until_ns);
+        Ok(())
+    }
+
+    fn match_arrivals_until(&mut self, until_ns: i64) {
+        let end_ns = self.ending.end_ns();
+        for host in &mut self.hosts {
+            while let Some((stream, seen)) = pop_if(&mut host.arrivals, |(_, seen)| seen.t_ns < until_ns) {
+                match self.books.streams[stream].received(&seen) {
+                    Some(packet) if stream % 2 == 0 => {
+                        self.books.reordering.arrived(stream / 2, &packet);
+                        self.books.ledger.arrived(stream / 2, &packet);
+                    }
+                    Some(_) => {}
+                    None if seen.t_ns < end_ns => {
+                        let (flow, direction) = (stream / 2, stream % 2);
+                        self.failures.push(format!(
+                            "flow {flow}, direction {direction}: a packet arrived that never left: {seen:?}"
+                        ));
+                    }
+                    None => {}
+                }
+            }
+        }
+    }
+
+    /// Flow and direction of a packet that a link dropped.
+    fn whose(&self, drop: &Dropped) -> Option<(usize, usize, Seen)> {
+        let own = |p: &Parsed| p.flow < self.own_flows && self.books.flows[p.flow].kind == p.kind;
+        if let Some(p) = drop.parsed.filter(own) {
+            return Some((p.flow, p.direction, p.seen));
+        }
+        let packet = drop.foreign?;
+        let sender = self.programs.addresses.iter().position(|&address| address == packet.tuple.from.0)?;
+        let place = self.programs.connections.find(sender, &packet)?;
+        Some((place.flow, place.direction, packet.seen))
+    }
+
+    fn settle(&mut self, silent_before_ns: i64) -> Result<()> {
+        let Self { books: Books { streams, ledger, reordering, .. }, silence, silent_pkts, drop_rows, .. } = self;
+        let mut result = Ok(());
+        for (account, stream) in streams.iter_mut().enumerate() {
+            stream.settle(silent_before_ns, *silence, |packet| {
+                *silent_pkts += u64::from(packet.loss.is_some_and(|l| l.direction.is_none()));
+                if result.is_ok() {
+                    result = enter(account, packet, ledger, reordering, drop_rows);
+                }
+            });
+        }
+        result
+    }
+
+    /// What is to be said of packets of which nothing was heard; and how many of them no count of losses explains.
+    fn judge_silence(&self, held: Held) -> (Option<String>, u64) {
+        let between = held.lost_between_links;
+        let (silent, elsewhere) = (self.silent_pkts, between.no_route_pkts + between.unresolved_pkts);
+        if silent == 0 {
+            return (None, 0);
+        }
+        if held.held_pkts.is_none() {
+            return (Some(format!("{silent} packets were lost for a reason that netem does not tell")), 0);
+        }
+        let said = (self.silence == CAUSE_UNKNOWN)
+            .then(|| format!("{silent} packets were lost waiting for a neighbour's address or for want of a route"));
+        (said, silent.saturating_sub(elsewhere))
+    }
+
+    fn finish(mut self, held: Held) -> Result<Outcome> {
+        self.match_until(i64::MAX)?;
+        // Of those of which nothing was heard, as many of the latest as links still hold are in flight.
+        let unsettled: usize = self.books.streams.iter_mut().map(|s| s.unsettled().count()).sum();
+        let mut in_flight = held.held_pkts.unwrap_or(0).min(unsettled as u64) as usize;
+        self.silent_pkts += (unsettled - in_flight) as u64;
+        let (said, vanished_pkts) = self.judge_silence(held);
+        let mut warnings: Vec<String> = said.into_iter().collect();
+        if self.programs.unfollowed_pkts > 0 {
+            let text =
+                "packets that programs sent belong to no flow: they are neither TCP nor UDP between the two hosts \
+                        of one, or fragments";
+            warnings.push(format!("{} {text}", self.programs.unfollowed_pkts));
+        }
+        let mut latest: Vec<_> = self.books.streams.iter_mut().flat_map(|s| s.unsettled()).collect();
+        latest.sort_by_key(|p| std::cmp::Reverse(p.sent_ns()));
+        for packet in latest {
+            if in_flight > 0 {
+                in_flight -= 1;
+            } else {
+                packet.lose(Loss { cause: self.silence, direction: None });
+            }
+        }
+        for (number, host) in self.hosts.iter_mut().enumerate() {
+            let lost = self.wires.missed_pkts(number)?;
+            if lost > 0 {
+                self.failures.push(format!("the capture at host {} missed {lost} packets", host.index));
+            }
+            if let Some(pcap) = &mut host.pcap {
+                pcap.flush()?;
+            }
+        }
+        let Self { books, mut drop_rows, mut ack_rows, .. } = self;
+        let Books { flows: ends, mut streams, mut ledger, mut reordering, acks } = books;
+        for (flow, acks) in acks.iter().enumerate() {
+            acks.rows(flow as u32).try_for_each(|row| ack_rows.push(&row))?;
+        }
+        ack_rows.flush()?;
+        for (account, stream) in streams.iter_mut().enumerate() {
+            let mut result = Ok(());
+            stream.finish(|packet| {
+                if result.is_ok() {
+                    result = enter(account, packet, &mut ledger, &mut reordering, &mut drop_rows);
+                }
+            });
+            result?;
+        }
+        drop_rows.flush()?;
+        reordering.finish(self.ending.end_ns())?;
+        let (totals, round_trips) = ledger.finish()?;
+        let data = streams.iter().step_by(2).zip(round_trips);
+        let flows = ends.iter().zip(&acks).enumerate();
+        let flows = data.zip(flows).map(|((data, round_trips), (number, (flow, acks)))| {
+            let (first_byte_ns, last_byte_ns, complete_ns) = data.times_ns();
+            FlowOutcome {
+                start_ns: flow.start_ns,
+                connect_ns: self.programs.connected_ns.get(&number).copied(),
+                first_byte_ns,
+                last_byte_ns,
+                complete_ns,
+                arrived_bytes: Some(data.arrived_bytes()),
+                duplicate_acks_pkts: (flow.kind == FlowKind::Tcp).then(|| acks.duplicates()),
+                round_trips,
+            }
+        });
+        let flows = flows.collect();
+        let lived = self.programs.connections.all().iter().zip(self.own_flows..).zip(&ends[self.own_flows..]);
+        let connections = lived.map(|((connection, flow), life)| Lived {
+            flow,
+            connection: connection.clone(),
+            start_ns: life.start_ns,
+            stop_ns: life.stop_ns,
+            congestion_control: None,
+        });
+        let connections = connections.collect();
+        Ok(Outcome { totals, flows, connections, vanished_pkts, warnings, failures: self.failures })
+    }
+}
+
+fn too_many(connections: usize) -> Result<()> {
+    if connections <= CONNECTIONS_MAX {
+        return Ok(());
+    }
+    Err(Error::Lacks {
+        what: format!("the programs have opened more than {CONNECTIONS_MAX} connections"),
+        hint: "let them use fewer, or the run be shorter".into(),
+    })
+}
+
+/// A packet whose fate is known; those of an account come in order of sending.
+fn enter(
+    account: usize,
+    packet: &Packet,
+    ledger: &mut Ledger,
+    reordering: &mut Reordering,
+    drop_rows: &mut Rows<Drop>,
+) -> Result<()> {
+    if account % 2 == 0 {
+        reordering.settled(account / 2, packet.sent_ns)?;
+    }
+    ledger.enter(account, packet)?;
+    lost_between_links(account, packet).map_or(Ok(()), |row| drop_rows.push(&row))
+}
+
+/// The row of a packet that no link says it dropped. When it was lost is not known: its sending time stands there.
+fn lost_between_links(account: usize, packet: &Packet) -> Option<Drop> {
+    let loss = packet.loss.filter(|loss| loss.direction.is_none())?;
+    Some(Drop {
+        t_ns: packet.sent_ns,
+        direction: u32::MISSING,
+        cause: loss.cause,
+        flow: (account / 2) as u32,
+        flow_direction: (account % 2) as u8,
+        seq: packet.seq.max(0) as u64,
+        len_bytes: packet.len_bytes,
+    })
+}
+
+fn pop_if<T>(queue: &mut VecDeque<T>, wanted: impl Fn(&T) -> bool) -> Option<T> {
+    if queue.front().is_some_and(wanted) {
+        queue.pop_front()
+    } else {
+        None
+    }
+}

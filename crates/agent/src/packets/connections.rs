@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The connections of programs: which flow a packet belongs to whose ports nobody knew before. Pure.
+//!
+//! A connection is an address and port at each of two hosts, of TCP or UDP, and the numbers of TCP's first segment: a SYN
+//! with another number between the same ports is another connection (RFC 9293, 3.4.1). It becomes a flow when its first
+//! packet is seen, numbered after those of the setup.
+
+use crate::packets::frame::{Foreign, Tuple};
+use crate::packets::truth::{FLAG_ACK, FLAG_SYN};
+use leowarp_timeline::setup::{FlowKind, Setup};
+use serde_json::{json, Value};
+use std::collections::BTreeMap;
+
+/// Each has some 20 KiB of accounts; a run with more is taken for a mistake.
+pub const CONNECTIONS_MAX: usize = 8192;
+
+/// A flow of kind program, as packets know it.
+#[derive(Debug)]
+struct Program {
+    flow: usize,
+    source: u32,
+    destination: u32,
+    port: u16,
+}
+
+/// A connection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Connection {
+    /// The flow of kind program that it belongs to.
+    pub program: usize,
+    pub is_tcp: bool,
+    pub source_port: u16,
+    pub destination_port: u16,
+    /// Who sent its first packet: 0 the flow's source, 1 its destination.
+    pub opened_by: usize,
+}
+
+impl Connection {
+    /// Whether another one has the same ends, at another time.
+    pub fn has_ports_of(&self, other: &Self) -> bool {
+        let ends = |c: &Self| (c.program, c.is_tcp, c.source_port, c.destination_port);
+        ends(self) == ends(other)
+    }
+
+    /// What its flow is like.
+    pub fn kind(&self) -> FlowKind {
+        if self.is_tcp {
+            FlowKind::Tcp
+        } else {
+            FlowKind::Udp
+        }
+    }
+}
+
+/// A connection that is over, or was when the run was.
+#[derive(Debug, Clone)]
+pub struct Lived {
+    pub flow: usize,
+    pub connection: Connection,
+    /// When its first and its last packet were seen.
+    pub start_ns: i64,
+    pub stop_ns: i64,
+    /// Of the socket at the flow's source; none = UDP, or nobody looked while it was there.
+    pub congestion_control: Option<String>,
+}
+
+impl Lived {
+    /// What `end.json` says of it.
+    pub fn described(&self) -> Value {
+        let c = &self.connection;
+        json!({
+            "flow": self.flow, "program": c.program, "kind": if c.is_tcp { "tcp" } else { "udp" },
+            "source_port": c.source_port, "destination_port": c.destination_port,
+            "opened_by": if c.opened_by == 0 { "source" } else { "destination" },
+            "congestion_control": self.congestion_control, "start_ns": self.start_ns, "stop_ns": self.stop_ns,
+        })
+    }
+}
+
+/// Where a packet belongs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Place {
+    pub flow: usize,
+    /// 0 from the flow's source, 1 to it.
+    pub direction: usize,
+    /// It is the first of its connection.
+    pub is_new: bool,
+}
+
+/// Those of a run.
+#[derive(Debug)]
+pub struct Connections {
+    programs: Vec<Program>,
+    /// Number of the first one's flow.
+    first_flow: usize,
+    all: Vec<Connection>,
+    /// By the host that a packet was seen at: the latest between these ends there.
+    latest: BTreeMap<(usize, Tuple), usize>,
+    /// By TCP's first number.
+    opened: BTreeMap<(Tuple, u32), usize>,
+}
+
+impl Connections {
+    /// None yet, of the setup's programs.
+    pub fn new(setup: &Setup) -> Self {
+        let address = |host: usize| u32::from(setup.hosts[host].address);
+        let of = |(flow, program): (usize, &leowarp_timeline::setup::Flow)| {
+            program.program.as_ref().map(|p| Program {
+                flow,
+                source: address(program.source),
+                destination: address(program.destination),
+                port: p.port,
+            })
+        };
+        Self {
+            programs: setup.flows.iter().enumerate().filter_map(of).collect(),
+            first_flow: setup.flows.len(),
+            all: Vec::new(),
+            latest: BTreeMap::new(),
+            opened: BTreeMap::new(),
+        }
+    }
+
+    /// Whether there can be any.
+    pub fn is_idle(&self) -> bool {
+        self.programs.is_empty()
+    }
+
+    /// In the order of their flows.
+    pub fn all(&self) -> &[Connection] {
+        &self.all
+    }
+
+    /// Where a packet that passes a host belongs, which may be the first of its connection; none = to no program: it is
+    /// not between the hosts of one.
+    pub fn pass(&mut self, host: usize, packet: &Foreign) -> Option<Place> {
+        let (program, direction) = self.program_of(packet.tuple)?;
+        let ends = packet.tuple.both_ways();
+        let opens = packet.tuple.is_tcp && packet.seen.flags & (FLAG_SYN | FLAG_ACK) == FLAG_SYN;
+        if let Some(&index) = self.latest.get(&(host, ends)).filter(|_| !opens) {
+            return Some(self.place(index, direction, false));
+        }
+        // A UDP packet, a SYN, or, at the other host, whatever comes first there.
+        let first_number = if opens { packet.seen.seq } else { 0 };
+        let elsewhere = self.latest.iter().filter(|((_, tuple), _)| *tuple == ends).map(|(_, &index)| index).max();
+        let known = if opens { self.opened.get(&(ends, first_number)).copied() } else { elsewhere };
+        let index = known.unwrap_or_else(|| {
+            let (from_port, to_port) = (packet.tuple.from.1, packet.tuple.to.1);
+            let ports = if direction == 0 { (from_port, to_port) } else { (to_port, from_port) };
+            self.all.push(Connection {
+                program,
+                is_tcp: packet.tuple.is_tcp,
+                source_port: ports.0,
+                destination_port: ports.1,
+                opened_by: direction,
+            });
+            self.opened.insert((ends, first_number), self.all.len() - 1);
+            self.all.len() - 1
+        });
+        self.latest.insert((host, ends), index);
+        Some(self.place(index, direction, known.is_none()))
+    }
+
+    /// Where a packet belongs that a link says it dropped, sent by `host`.
+    pub fn find(&self, host: usize, packet: &Foreign) -> Option<Place> {
+        let (_, direction) = self.program_of(packet.tuple)?;
+        let index = *self.latest.get(&(host, packet.tuple.both_ways()))?;
+        Some(self.place(index, direction, false))
+    }
+
+    /// Whether an address is that of a program's host.
+    pub fn has_host(&self, address: u32) -> bool {
+        self.programs.iter().any(|p| p.source == address || p.destination == address)
+    }
+
+    fn place(&self, index: usize, direction: usize, is_new: bool) -> Place {
+        Place { flow: self.first_flow + index, direction, is_new }
+    }
+
+    /// The flow that uses one of the ports, or else the first between the two hosts; and which way the packet goes.
+    fn program_of(&self, tuple: Tuple) -> Option<(usize, usize)> {
+        let way = |p: &Program| match (tuple.from.0, tuple.to.0) {
+            ends if ends == (p.source, p.destination) => Some(0),
+            ends if ends == (p.destination, p.source) => Some(1),
+            _ => None,
+        };
+        let mut between = self.programs.iter().filter_map(|p| Some((p, way(p)?)));
+        let (first, way_of_first) = between.next()?;
+        let uses = |p: &Program| tuple.from.1 == p.port || tuple.to.1 == p.port;
+        if uses(first) {
+            return Some((first.flow, way_of_first));
+        }
+        let own = between.find(|(p, _)| uses(p));
+        Some(own.map_or((first.flow, way_of_first), |(p, direction)| (p.flow, direction)))
+    }
+}
+
+#[cfg(test)]
+#[path = "connections_test.rs"]
+mod tests;

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How long the packets of a flow took, all of them: one-way delays of both directions and round trips, counted in
+//! narrow bins as packets pass. Pure.
+//!
+//! The round trip of a data packet is its one-way delay plus that of the first packet back that left once it had
+//! arrived, and arrived itself (as python/leowarp/metrics/per_flow/round_trips.py has it). Data packets are told as they arrive,
+//! packets back in the order in which they were sent, once their fate is known. What had arrived when a packet left has
+//! then been told, because that packet came to its own fate later still: each data packet waits in a queue for its
+//! answer, and two counters move forward.
+
+use crate::packets::truth::Packet;
+use leowarp_timeline::record::{DelayBin, Missing};
+use leowarp_timeline::setup::FlowKind;
+use std::collections::VecDeque;
+
+/// `quantity` of a round trip; that of a one-way delay is the packets' direction.
+pub const ROUND_TRIP: u8 = 2;
+
+/// Bins of an octave: none is wider than 1/128 of its delays.
+const OCTAVE_BITS: u32 = 7;
+/// And none is wider than 2^13 ns = 8.192 us.
+const WIDEST_BITS: u32 = 13;
+/// Bins that are made at a time: 4 KiB.
+const PAGE: usize = 1024;
+/// Places that are set aside from the start, by histogram and by queue. What is not used of them costs nothing, while
+/// pieces that are made one by one come to lie behind the large buffers of the allocator and keep these from growing in
+/// place: the first touch of four pages of memory costs 40 us, as much as 2,000 packets counted.
+const PAGES: usize = 32;
+const WAITING: usize = 4096;
+/// `Histogram::numbers` of a page that is not there.
+const NO_PAGE: u32 = u32::MAX;
+
+/// Packets by bins of their delay.
+#[derive(Debug)]
+pub struct Histogram {
+    /// Where each page of bins is in `pages`.
+    numbers: Vec<u32>,
+    /// A bin cannot overflow unseen: what is counted must be what arrived.
+    pages: Vec<[u32; PAGE]>,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { numbers: Vec::with_capacity(PAGE), pages: Vec::with_capacity(PAGES) }
+    }
+}
+
+impl Histogram {
+    /// Counts a packet with that delay.
+    /// A wrapped bin shows: the metrics compare what is counted with what arrived (metrics/conservation.py).
+    pub fn count(&mut self, delay_ns: i64) {
+        let place = place(delay_ns);
+        let (page, within) = (place / PAGE, place % PAGE);
+        let number = self.numbers.get(page).copied().filter(|&number| number != NO_PAGE);
+        let number = number.unwrap_or_else(|| self.make(page));
+        let bin = &mut self.pages[number as usize][within];
+        *bin = bin.wrapping_add(1);
+    }
+
+    /// Apart, so that counting has no page on its stack.
+    #[cold]
+    #[inline(never)]
+    fn make(&mut self, page: usize) -> u32 {
+        if page >= self.numbers.len() {
+            self.numbers.resize(page + 1, NO_PAGE);
+        }
+        let number = self.pages.len() as u32;
+        self.numbers[page] = number;
+        self.pages.push([0; PAGE]);
+        number
+    }
+
+    /// Bins with packets, by delay.
+    fn rows(&self, flow: u32, quantity: u8) -> impl Iterator<Item = DelayBin> + '_ {
+        let pages = self.numbers.iter().enumerate().filter(|page| *page.1 != NO_PAGE);
+        let pages = pages.map(|(i, &number)| (i, &self.pages[number as usize]));
+        let bins = pages.flat_map(|(i, page)| page.iter().enumerate().map(move |(k, &pkts)| (i * PAGE + k, pkts)));
+        bins.filter(|bin| bin.1 > 0).map(move |(place, pkts)| DelayBin {
+            flow,
+            quantity,
+            lower_ns: lower_ns(place),
+            upper_ns: lower_ns(place + 1),
+            pkts,
+        })
+    }
+}
+
+/// What bins do not tell exactly.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Extremes {
+    pub min_ns: i64,
+    pub max_ns: i64,
+    pub sum_ns: i64,
+}
+
+impl Extremes {
+    fn with(this: Option<Self>, ns: i64) -> Self {
+        let Self { min_ns, max_ns, sum_ns } = this.unwrap_or(Self { min_ns: ns, max_ns: ns, sum_ns: 0 });
+        Self { min_ns: min_ns.min(ns), max_ns: max_ns.max(ns), sum_ns: sum_ns + ns }
+    }
+}
+
+/// The bin of a delay. Bins of an octave are of one width; from 2^20 ns on all have the greatest.
+fn place(delay_ns: i64) -> usize {
+    assert!(delay_ns >= 0, "a packet arrived {} ns before it left", -delay_ns);
+    let ns = delay_ns as u64;
+    let bits = (u64::BITS - ns.leading_zeros()).saturating_sub(OCTAVE_BITS + 1).min(WIDEST_BITS);
+    ((u64::from(bits) << OCTAVE_BITS) + (ns >> bits)) as usize
+}
+
+/// The smallest delay of a bin.
+fn lower_ns(place: usize) -> i64 {
+    let bits = ((place >> OCTAVE_BITS) as u32).saturating_sub(1).min(WIDEST_BITS);
+    ((place - ((bits as usize) << OCTAVE_BITS)) as i64) << bits
+}
+
+/// The delays of one flow.
+#[derive(Debug)]
+pub struct Delays {
+    ways: [Histogram; 2],
+    /// Of a flow whose packets are answered by others: TCP.
+    round_trips: Option<RoundTrips>,
+}
+
+#[derive(Debug)]
+struct RoundTrips {
+    /// Arrival and delay of the data packets that have no answer yet, in order of arrival.
+    waiting: VecDeque<(i64, i64)>,
+    answered: Histogram,
+    extremes: Option<Extremes>,
+}
+
+impl Delays {
+    /// Of a flow; round trips are counted of TCP alone, those of pings stand one by one in `echoes`.
+    pub fn new(kind: FlowKind) -> Self {
+        let round_trips = (kind == FlowKind::Tcp).then(|| RoundTrips {
+            waiting: VecDeque::with_capacity(WAITING),
+            answered: Histogram::default(),
+            extremes: None,
+        });
+        Self { ways: [Histogram::default(), Histogram::default()], round_trips }
+    }
+
+    /// A data packet arrived. They come in order of arrival.
+    pub fn arrived(&mut self, packet: &Packet) {
+        if let (Some(trips), Some(received_ns)) = (&mut self.round_trips, packet.received_ns) {
+            trips.waiting.push_back((received_ns, received_ns - packet.sent_ns));
+        }
+    }
+
+    /// A packet whose fate is known. Those of a direction come in order of sending.
+    pub fn enter(&mut self, direction: u8, packet: &Packet) {
+        let Some(received_ns) = packet.received_ns else { return };
+        let delay_ns = received_ns - packet.sent_ns;
+        self.ways[usize::from(direction)].count(delay_ns);
+        let Some(trips) = self.round_trips.as_mut().filter(|_| direction == 1) else { return };
+        while let Some(&(_, there_ns)) = trips.waiting.front().filter(|data| data.0 <= packet.sent_ns) {
+            trips.answered.count(there_ns + delay_ns);
+            trips.extremes = Some(Extremes::with(trips.extremes, there_ns + delay_ns));
+            trips.waiting.pop_front();
+        }
+    }
+
+    /// The smallest, the largest and the sum of the round trips; none = there are none.
+    pub fn round_trips(&self) -> Option<Extremes> {
+        self.round_trips.as_ref()?.extremes
+    }
+
+    /// What is to be written of a flow: each quantity's bins, then how many data packets nothing answered.
+    pub fn rows(&self, flow: u32) -> impl Iterator<Item = DelayBin> + '_ {
+        let ways = self.ways.iter().zip(0u8..).flat_map(move |(way, direction)| way.rows(flow, direction));
+        let trips = self.round_trips.iter();
+        ways.chain(trips.flat_map(move |trips| trips.answered.rows(flow, ROUND_TRIP).chain(trips.unanswered(flow))))
+    }
+}
+
+impl RoundTrips {
+    fn unanswered(&self, flow: u32) -> Option<DelayBin> {
+        (!self.waiting.is_empty()).then_some(DelayBin {
+            flow,
+            quantity: ROUND_TRIP,
+            lower_ns: i64::MISSING,
+            upper_ns: i64::MISSING,
+            pkts: self.waiting.len() as u32,
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "delays_test.rs"]
+mod tests;

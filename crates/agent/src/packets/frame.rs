@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A captured frame: which flow its packet belongs to, and what tells it from others. Pure.
+
+use crate::packets::truth::Seen;
+use leowarp_timeline::setup::FlowKind;
+
+/// Flow f goes from this port + f ...
+pub const SOURCE_PORT: u16 = 10_000;
+/// ... to this port + f; a ping has f as its ICMP identifier.
+pub const DESTINATION_PORT: u16 = 30_000;
+/// More would not fit between the two.
+pub const FLOWS_MAX: usize = 20_000;
+
+const IPPROTO_ICMP: u8 = 1;
+const IPPROTO_TCP: u8 = 6;
+const IPPROTO_UDP: u8 = 17;
+const ICMP_ECHO: u8 = 8;
+const ICMP_ECHO_REPLY: u8 = 0;
+
+const ETHERNET_BYTES: usize = 14;
+
+/// A captured frame.
+pub struct Frame<'a> {
+    /// Of the real-time clock.
+    pub real_ns: i64,
+    pub outgoing: bool,
+    /// Of the whole frame on the wire.
+    pub frame_bytes: u32,
+    /// From the Ethernet header on, as much as was captured.
+    pub data: &'a [u8],
+}
+
+impl Frame<'_> {
+    /// The IP packet, if it is one.
+    pub fn ip(&self) -> Option<&[u8]> {
+        (self.data.get(12..ETHERNET_BYTES)? == [8, 0]).then(|| &self.data[ETHERNET_BYTES..])
+    }
+}
+
+/// A packet of a flow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parsed {
+    pub kind: FlowKind,
+    pub flow: usize,
+    /// 0 from the flow's source, 1 to it.
+    pub direction: usize,
+    pub seen: Seen,
+    /// TCP: its window, as its header has it, else 0.
+    pub window: u16,
+}
+
+/// The ends of a packet of a program's: IPv4 address and port of where it comes from and where it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tuple {
+    pub is_tcp: bool,
+    pub from: (u32, u16),
+    pub to: (u32, u16),
+}
+
+impl Tuple {
+    /// The same whichever way the packet goes.
+    pub fn both_ways(self) -> Self {
+        Self { is_tcp: self.is_tcp, from: self.from.min(self.to), to: self.from.max(self.to) }
+    }
+}
+
+/// A packet that belongs to no flow of the agent's own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Foreign {
+    pub tuple: Tuple,
+    pub seen: Seen,
+    /// As that of [`Parsed`].
+    pub window: u16,
+}
+
+/// What datagrams are told apart by beside identification and length: UDP's header and the first of the payload, as far
+/// as the links' reports of dropped packets go (40 bytes from the IP header on).
+const DIGEST_UNTIL: usize = 40;
+
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn half(&self, at: usize) -> Option<u16> {
+        Some(u16::from_be_bytes(*self.0.get(at..)?.first_chunk()?))
+    }
+
+    fn word(&self, at: usize) -> Option<u32> {
+        Some(u32::from_be_bytes(*self.0.get(at..)?.first_chunk()?))
+    }
+
+    /// Length of the IP header, and what is known of any IPv4 packet.
+    fn ip(&self, t_ns: i64) -> Option<(usize, Seen)> {
+        if self.0.first()? >> 4 != 4 {
+            return None;
+        }
+        let head = usize::from(self.0[0] & 15) * 4;
+        Some((head, Seen { t_ns, ip_id: self.half(4)?, seq: 0, ack: 0, flags: 0, len_bytes: 0 }))
+    }
+
+    /// Bytes behind the IP header and one of so many bytes.
+    fn payload_bytes(&self, head: usize, header: usize) -> Option<u32> {
+        u32::from(self.half(2)?).checked_sub((head + header) as u32)
+    }
+
+    /// Fills in what a TCP header says; its window.
+    fn tcp(&self, head: usize, seen: &mut Seen) -> Option<u16> {
+        seen.seq = self.word(head + 4)?;
+        seen.flags = *self.0.get(head + 13)?;
+        seen.ack = if seen.flags & crate::packets::truth::FLAG_ACK != 0 { self.word(head + 8)? } else { 0 };
+        seen.len_bytes = self.payload_bytes(head, usize::from(self.0[head + 12] >> 4) * 4)?;
+        self.half(head + 14)
+    }
+}
+
+/// Reads a packet of a program from its IP header on; none = neither TCP nor UDP, or a later fragment.
+pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
+    const FRAGMENT_OFFSET: u16 = 0x1fff;
+    let fields = Fields(ip);
+    let (head, mut seen) = fields.ip(t_ns)?;
+    if fields.half(6)? & FRAGMENT_OFFSET != 0 {
+        return None;
+    }
+    let mut window = 0;
+    let is_tcp = match ip[9] {
+        IPPROTO_TCP => {
+            window = fields.tcp(head, &mut seen)?;
+            true
+        }
+        IPPROTO_UDP => {
+            seen.len_bytes = fields.payload_bytes(head, 8)?;
+            let total = usize::from(fields.half(2)?);
+            seen.seq = digest(ip.get(head..DIGEST_UNTIL.min(total))?);
+            false
+        }
+        _ => return None,
+    };
+    let from = (fields.word(12)?, fields.half(head)?);
+    let to = (fields.word(16)?, fields.half(head + 2)?);
+    Some(Foreign { tuple: Tuple { is_tcp, from, to }, seen, window })
+}
+
+/// Whether a packet is what a kernel answers to one that it cannot deliver, as datagrams to a program that has ended.
+pub fn is_icmp_error(ip: &[u8]) -> bool {
+    // Unreachable, quench, redirect, time exceeded, parameter problem (RFC 792).
+    const ERRORS: [u8; 5] = [3, 4, 5, 11, 12];
+    ip.get(9) == Some(&IPPROTO_ICMP) && ip.get(usize::from(ip[0] & 15) * 4).is_some_and(|kind| ERRORS.contains(kind))
+}
+
+/// FNV-1a, 32 bits.
+fn digest(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Reads a packet from its IP header on; none = of no flow. 40 bytes are enough.
+pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
+    let fields = Fields(ip);
+    let (head, mut seen) = fields.ip(t_ns)?;
+    let mut window = 0;
+    let between_ports = || {
+        let (source, destination) = (fields.half(head)?, fields.half(head + 2)?);
+        let (direction, from, to) =
+            if source < destination { (0, source, destination) } else { (1, destination, source) };
+        let flow = from.checked_sub(SOURCE_PORT)?;
+        (to.checked_sub(DESTINATION_PORT)? == flow).then_some((usize::from(flow), direction))
+    };
+    let (kind, (flow, direction)) = match ip[9] {
+        IPPROTO_TCP => {
+            window = fields.tcp(head, &mut seen)?;
+            (FlowKind::Tcp, between_ports()?)
+        }
+        IPPROTO_UDP => {
+            seen.len_bytes = fields.payload_bytes(head, 8)?;
+            // the datagram's number, big endian, in the first 8 bytes of the payload
+            seen.seq = fields.word(head + 12)?;
+            (FlowKind::Udp, between_ports()?)
+        }
+        IPPROTO_ICMP => {
+            let direction = match *ip.get(head)? {
+                ICMP_ECHO => 0,
+                ICMP_ECHO_REPLY => 1,
+                _ => return None,
+            };
+            seen.seq = u32::from(fields.half(head + 6)?);
+            seen.len_bytes = fields.payload_bytes(head, 8)?;
+            (FlowKind::Ping, (usize::from(fields.half(head + 4)?), direction))
+        }
+        _ => return None,
+    };
+    Some(Parsed { kind, flow, direction, seen, window })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(protocol: u8, total: u16, rest: &[u8]) -> Vec<u8> {
+        let mut out = vec![0x45, 0, 0, 0, 0xab, 0xcd, 0x40, 0, 64, protocol, 0, 0, 10, 1, 0, 1, 10, 1, 0, 2];
+        out[2..4].copy_from_slice(&total.to_be_bytes());
+        out.extend(rest);
+        out
+    }
+
+    #[test]
+    fn tcp_goes_by_its_ports_and_its_payload_is_what_the_headers_leave() {
+        let ports = [(SOURCE_PORT + 3).to_be_bytes(), (DESTINATION_PORT + 3).to_be_bytes()].concat();
+        let rest = [&ports[..], &[0, 0, 0, 9, 0, 0, 0, 7, 0x80, 0x18, 1, 1, 0, 0, 0, 0]].concat();
+        let seen = Seen { t_ns: 5, ip_id: 0xabcd, seq: 9, ack: 7, flags: 0x18, len_bytes: 1448 };
+        let parsed = Parsed { kind: FlowKind::Tcp, flow: 3, direction: 0, seen, window: 257 };
+        assert_eq!(parse(5, &ip(6, 1500, &rest)), Some(parsed));
+        let back = [&ports[2..], &ports[..2], &rest[4..]].concat();
+        assert_eq!(parse(5, &ip(6, 1500, &back)).map(|p| p.direction), Some(1));
+    }
+
+    #[test]
+    fn pings_and_datagrams_carry_their_numbers() {
+        let echo = parse(0, &ip(1, 84, &[8, 0, 0, 0, 0, 2, 1, 1])).unwrap();
+        assert_eq!((echo.flow, echo.direction, echo.seen.seq, echo.seen.len_bytes), (2, 0, 257, 56));
+        assert_eq!(parse(0, &ip(1, 84, &[0, 0, 0, 0, 0, 2, 1, 1])).unwrap().direction, 1);
+        let ports = [SOURCE_PORT.to_be_bytes(), DESTINATION_PORT.to_be_bytes()].concat();
+        let datagram = [&ports[..], &[0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0]].concat();
+        let parsed = parse(0, &ip(17, 128, &datagram)).unwrap();
+        assert_eq!((parsed.seen.seq, parsed.seen.len_bytes), (0x0001_0000, 100));
+    }
+
+    #[test]
+    fn a_programs_packets_go_by_addresses_and_ports() {
+        let rest = [201, 1, 0, 80, 0, 0, 0, 9, 0, 0, 0, 7, 0x50, 0x18, 1, 1, 0, 0, 0, 0];
+        let there = parse_foreign(5, &ip(6, 140, &rest)).unwrap();
+        let tuple = Tuple { is_tcp: true, from: (0x0a01_0001, 51_457), to: (0x0a01_0002, 80) };
+        assert_eq!((there.tuple, there.seen.seq, there.seen.len_bytes, there.window), (tuple, 9, 100, 257));
+        assert_eq!(Tuple { from: tuple.to, to: tuple.from, ..tuple }.both_ways(), tuple.both_ways());
+    }
+
+    #[test]
+    fn datagrams_differ_by_their_checksums_and_later_fragments_have_no_ports() {
+        let datagram =
+            |checksum: u8| ip(17, 1200, &[0, 1, 0, 2, 4, 148, 0, checksum, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let digest = |bytes: &[u8]| parse_foreign(0, bytes).unwrap().seen.seq;
+        assert_eq!(digest(&datagram(1)), digest(&[datagram(1), vec![7; 60]].concat()));
+        assert_ne!(digest(&datagram(1)), digest(&datagram(2)));
+        let mut fragment = datagram(1);
+        fragment[7] = 185;
+        assert_eq!(parse_foreign(0, &fragment), None);
+    }
+
+    #[test]
+    fn an_error_of_icmp_is_no_packet_of_a_program() {
+        assert!(is_icmp_error(&ip(1, 56, &[3, 3, 0, 0])));
+        assert!(!is_icmp_error(&ip(1, 84, &[8, 0, 0, 0])) && !is_icmp_error(&ip(17, 84, &[3, 3, 0, 0])));
+    }
+
+    #[test]
+    fn what_is_of_no_flow_is_left_alone() {
+        assert_eq!(parse(0, &[]), None);
+        assert_eq!(parse(0, &[0x60; 40]), None);
+        assert_eq!(parse(0, &ip(6, 1500, &[0, 1, 0, 2])), None);
+        assert_eq!(parse(0, &ip(6, 40, &[0, 22, 0, 80, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0, 0, 0])), None);
+        assert_eq!(parse(0, &ip(1, 84, &[3, 0, 0, 0, 0, 0, 0, 0])), None);
+        assert_eq!(parse(0, &ip(2, 40, &[0; 20])), None);
+    }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Packets at both ends of every flow: captured, read, matched.
+
+pub mod acks;
+pub mod capture;
+pub mod connections;
+pub mod delays;
+pub mod frame;
+pub mod ledger;
+pub mod pcapng;
+pub mod ranges;
+pub mod reordering;
+pub mod ring;
+pub mod taps;
+pub mod truth;
+pub mod wires;

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What passes the interfaces of hosts, as the guest kernel's taps hand it over (guest/tap/taps.c): of all interfaces in
+//! one sequence, to a reader that is woken when the processor has nothing to do and so moves no packet.
+
+use crate::base::error::{Error, Result};
+use crate::packets::frame::Frame;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+
+const FILE: &str = "/proc/leolink/taps";
+/// CHUNK_BYTES of taps.c.
+const CHUNK_BYTES: usize = 256 << 10;
+/// struct tap_record.
+const RECORD_BYTES: usize = 24;
+
+/// Taps on interfaces, each with a number.
+pub struct Taps {
+    file: File,
+    chunk: Vec<u8>,
+}
+
+impl Taps {
+    /// None yet; `None` = this guest kernel has no taps.
+    pub fn open() -> Result<Option<Self>> {
+        match OpenOptions::new().read(true).write(true).open(FILE) {
+            Ok(file) => Ok(Some(Self { file, chunk: vec![0; CHUNK_BYTES] })),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(Error::Kernel { attempt: format!("open {FILE}"), source }),
+        }
+    }
+
+    /// One more, on an interface of the calling thread's namespace: the first `snap_bytes` of each frame.
+    pub fn add(&mut self, ifindex: u32, number: usize, snap_bytes: u32) -> Result<()> {
+        let wanted: Vec<u8> = [ifindex, number as u32, snap_bytes].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let attempt = || format!("tap interface {ifindex} (write to {FILE})");
+        self.file.write_all(&wanted).map_err(|source| Error::Kernel { attempt: attempt(), source })
+    }
+
+    /// Its descriptor, to wait for with poll(2).
+    pub fn raw(&self) -> i32 {
+        self.file.as_raw_fd()
+    }
+
+    /// Works through the next full chunk, or, if it is the end, whatever is left: the number of the tap and what passed
+    /// it, in the order of time. False = there is none.
+    pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
+        match self.file.read_at(&mut self.chunk, u64::from(is_end)) {
+            Ok(n) => records(&self.chunk[..n], &mut each).map(|()| n > 0),
+            Err(e) if e.raw_os_error() == Some(libc::EOVERFLOW) => {
+                Err(Error::Broken("packets passed faster than the capture could read them".into()))
+            }
+            Err(source) => Err(Error::Kernel { attempt: format!("read {FILE}"), source }),
+        }
+    }
+}
+
+fn records(mut chunk: &[u8], each: &mut impl FnMut(usize, &Frame) -> Result<()>) -> Result<()> {
+    while let Some((head, rest)) = chunk.split_at_checked(RECORD_BYTES) {
+        let word = |at: usize| u32::from_ne_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let kept_bytes = word(12) as usize;
+        let frame = Frame {
+            real_ns: (u64::from(word(4)) << 32 | u64::from(word(0))) as i64,
+            outgoing: word(20) != 0,
+            frame_bytes: word(8),
+            data: &rest[..kept_bytes],
+        };
+        each(word(16) as usize, &frame)?;
+        chunk = &rest[kept_bytes.next_multiple_of(8).min(rest.len())..];
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(real_ns: u64, number: u32, outgoing: u32, data: &[u8]) -> Vec<u8> {
+        let words = [1500, data.len() as u32, number, outgoing];
+        let mut bytes: Vec<u8> =
+            real_ns.to_ne_bytes().into_iter().chain(words.iter().flat_map(|w| w.to_ne_bytes())).collect();
+        bytes.extend_from_slice(data);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        bytes
+    }
+
+    #[test]
+    fn records_follow_each_other_at_multiples_of_eight_bytes() {
+        let chunk = [record(7 << 32 | 1, 3, 1, &[1, 2, 3]), record(9, 0, 0, &[4; 8]), record(10, 1, 0, &[])].concat();
+        let mut found = Vec::new();
+        records(&chunk, &mut |number, frame| {
+            found.push((number, frame.real_ns, frame.outgoing, frame.frame_bytes, frame.data.to_vec()));
+            Ok(())
+        })
+        .expect("records");
+        let expected = vec![
+            (3, 7 << 32 | 1, true, 1500, vec![1, 2, 3]),
+            (0, 9, false, 1500, vec![4; 8]),
+            (1, 10, false, 1500, vec![]),
+        ];
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Packet truth: what became of each packet of one direction of one flow. Pure: it is told what was seen and when.
+//!
+//! Before working on this file read RFC 4737, sections 3.3 and 4.2 (reordering by order of sending, extent), and
+//! include/net/ip.h, `ip_select_ident` (why the IP identification tells packets of a connection apart).
+//!
+//! A packet is settled once it arrived or a link told that it dropped it. Packets are handed on in the order in which
+//! they were sent, each after all that were sent before it, so memory holds no more than what lies between the oldest
+//! unsettled packet and the newest. That order also makes "spurious" a simple question: by the time a retransmission is
+//! handed on, the fate of every earlier copy of its bytes is known.
+
+use crate::packets::ranges::Ranges;
+use std::collections::VecDeque;
+
+/// What tells a packet on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    pub t_ns: i64,
+    pub ip_id: u16,
+    /// TCP: sequence number; ping and udp: the packet's number as far as its header holds it; datagrams of programs: a
+    /// digest of their first bytes, checksum included.
+    pub seq: u32,
+    /// TCP with ACK: acknowledgement number, else 0.
+    pub ack: u32,
+    /// TCP flags, else 0.
+    pub flags: u8,
+    pub len_bytes: u32,
+}
+
+/// Flags of a TCP header (RFC 9293, 3.1).
+pub const FLAG_SYN: u8 = 2;
+pub const FLAG_ACK: u8 = 16;
+
+/// Where and why a packet was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loss {
+    pub cause: u8,
+    /// The link direction; none = not known.
+    pub direction: Option<u32>,
+}
+
+/// Causes that no link counts; 1 to 3 are leolink's (design/interfaces.md, section 6).
+pub const CAUSE_NO_ROUTE: u8 = 4;
+pub const CAUSE_UNKNOWN: u8 = 5;
+
+/// A packet and what became of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Packet {
+    pub sent_ns: i64,
+    /// None = lost, or in flight at the end.
+    pub received_ns: Option<i64>,
+    pub loss: Option<Loss>,
+    /// Offset of its first byte in the stream (TCP), else its number.
+    pub seq: i64,
+    /// Bytes of the other direction that it acknowledges.
+    pub ack: Option<i64>,
+    pub len_bytes: u32,
+    /// Its place among the first transmissions, from 0; none = a retransmission, or a segment without payload.
+    pub place: Option<u32>,
+    pub is_retransmission: bool,
+    /// For retransmissions: all its bytes also arrived in packets sent before it.
+    pub is_spurious: Option<bool>,
+    /// Reordering extent in the sequence of all packets of this direction, retransmissions and segments without payload
+    /// included: what overtook it may be any of them. None = not late.
+    pub extent_pkts: Option<u32>,
+}
+
+/// What is known of a packet until its fate is: one line of the processor's cache, since what a long path holds is walked
+/// through again and again, and takes the place of what the guest has in there.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub struct Entry {
+    sent_ns: i64,
+    /// [`i64::MIN`] = it has not arrived.
+    received_ns: i64,
+    /// As those of [`Packet`]; `ack` counts for packets with [`FLAG_ACK`] alone.
+    seq: i64,
+    ack: i64,
+    /// What was seen of it; lengths are those of IPv4 packets.
+    wire_seq: u32,
+    wire_ack: u32,
+    ip_id: u16,
+    len_bytes: u16,
+    flags: u8,
+    is_retransmission: bool,
+    /// 0 = it is not lost.
+    loss_cause: u8,
+    /// The next four: [`NONE`] = none.
+    loss_direction: u32,
+    place: u32,
+    extent_pkts: u32,
+    /// Number of the packet sent before it in the same place of [`LastWithId`].
+    same_place_before: u32,
+}
+
+const _: () = assert!(size_of::<Entry>() == 64);
+
+impl Entry {
+    /// When it left.
+    pub fn sent_ns(&self) -> i64 {
+        self.sent_ns
+    }
+
+    /// Notes that it is lost.
+    pub fn lose(&mut self, loss: Loss) {
+        (self.loss_cause, self.loss_direction) = (loss.cause, loss.direction.unwrap_or(NONE));
+    }
+
+    fn is_settled(&self) -> bool {
+        self.received_ns != i64::MIN || self.loss_cause != 0
+    }
+
+    fn is(&self, seen: &Seen) -> bool {
+        (self.wire_seq, self.wire_ack, self.ip_id) == (seen.seq, seen.ack, seen.ip_id)
+            && (self.flags, u32::from(self.len_bytes)) == (seen.flags, seen.len_bytes)
+    }
+
+    /// Whether it is spurious is not known yet.
+    fn packet(&self) -> Packet {
+        let some = |value: u32| Some(value).filter(|&value| value != NONE);
+        Packet {
+            sent_ns: self.sent_ns,
+            received_ns: Some(self.received_ns).filter(|&t_ns| t_ns != i64::MIN),
+            loss: (self.loss_cause != 0).then(|| Loss { cause: self.loss_cause, direction: some(self.loss_direction) }),
+            seq: self.seq,
+            ack: (self.flags & FLAG_ACK != 0).then_some(self.ack),
+            len_bytes: u32::from(self.len_bytes),
+            place: some(self.place),
+            is_retransmission: self.is_retransmission,
+            is_spurious: None,
+            extent_pkts: some(self.extent_pkts),
+        }
+    }
+}
+
+/// How sequence numbers are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Numbers {
+    /// Of bytes, 32 bits, beginning after a SYN.
+    Tcp,
+    /// Of packets, this many bits.
+    Packets(u32),
+    /// Packets carry none: they are numbered in the order in which they are sent.
+    Order,
+}
+
+/// One direction of one flow.
+#[derive(Debug)]
+pub struct Stream {
+    numbers: Numbers,
+    entries: VecDeque<Entry>,
+    /// Number of the first entry.
+    first: u32,
+    /// The last packet sent, by IP identification.
+    last_with_id: LastWithId,
+    /// Number and offset of the furthest seen, to unwrap by.
+    seq_reference: Option<(u32, i64)>,
+    ack_reference: Option<(u32, i64)>,
+    /// End of what was sent so far.
+    sent_until: i64,
+    first_transmissions: u32,
+    arrivals: u64,
+    /// Arrivals that were in order, as runs: (arrival number, packet number, length).
+    in_order: VecDeque<(u64, u32, u32)>,
+    /// Bytes that arrived in packets that are settled, in order of sending.
+    settled_bytes: Ranges,
+    /// Bytes that arrived so far.
+    arrived_bytes: Ranges,
+    /// The same of numbers in the order of sending.
+    arrived_datagram_bytes: u64,
+    first_byte_ns: Option<i64>,
+    last_byte_ns: Option<i64>,
+    size_bytes: Option<u64>,
+    complete_ns: Option<i64>,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The number of the last packet by the low bits of its IP identification: as many places as there may be packets in flight,
+/// a power of two, of 4 bytes. A connection counts its packets up, so that few meet in one place. With one for each
+/// identification every stream would walk through 256 KiB: memory that is touched for the first time, 40 us a page, and that
+/// takes the place of what the guest has in the processor's cache.
+#[derive(Debug)]
+struct LastWithId(Vec<u32>);
+
+impl Default for LastWithId {
+    fn default() -> Self {
+        Self(vec![NONE; 64])
+    }
+}
+
+impl LastWithId {
+    const MOST: usize = 1 << u16::BITS;
+
+    fn place(&self, id: u16) -> usize {
+        usize::from(id) & (self.0.len() - 1)
+    }
+
+    fn get(&self, id: u16) -> u32 {
+        self.0[self.place(id)]
+    }
+
+    /// What stood there before.
+    fn replace(&mut self, id: u16, number: u32) -> u32 {
+        let place = self.place(id);
+        std::mem::replace(&mut self.0[place], number)
+    }
+
+    /// Whether so many packets want more places.
+    fn is_small_for(&self, packets: usize) -> bool {
+        packets >= self.0.len() && self.0.len() < Self::MOST
+    }
+
+    /// Twice the places, with nothing in them.
+    fn double(&mut self) {
+        let places = 2 * self.0.len();
+        self.0.clear();
+        self.0.resize(places, NONE);
+    }
+}
+
+impl Stream {
+    /// A stream of which nothing has been sent; `size_bytes`: what it is to carry, none = unlimited.
+    pub fn new(numbers: Numbers, size_bytes: Option<u64>) -> Self {
+        Self {
+            numbers,
+            entries: VecDeque::new(),
+            first: 0,
+            last_with_id: LastWithId::default(),
+            seq_reference: None,
+            ack_reference: None,
+            sent_until: 0,
+            first_transmissions: 0,
+            arrivals: 0,
+            in_order: VecDeque::new(),
+            settled_bytes: Ranges::default(),
+            arrived_bytes: Ranges::default(),
+            arrived_datagram_bytes: 0,
+            first_byte_ns: None,
+            last_byte_ns: None,
+            size_bytes,
+            complete_ns: None,
+        }
+    }
+
+    /// A packet left its host; its place among the first transmissions, if it is one.
+    pub fn sent(&mut self, seen: Seen) -> Option<u32> {
+        if self.last_with_id.is_small_for(self.entries.len()) {
+            self.make_places();
+        }
+        let number = self.first + self.entries.len() as u32;
+        let seq = self.unwrap_seq(&seen);
+        let mut ack = 0;
+        if seen.flags & FLAG_ACK != 0 {
+            ack = unwrap(self.ack_reference.unwrap_or((seen.ack, 0)), seen.ack, 32);
+            self.ack_reference = Some((seen.ack, ack));
+        }
+        let tcp = self.numbers == Numbers::Tcp;
+        let end = seq + if tcp { i64::from(seen.len_bytes) } else { 1 };
+        // Implements RFC 4737, 6.1 (retransmissions).
+        let is_retransmission = tcp && seen.len_bytes > 0 && seq < self.sent_until;
+        let place = (!is_retransmission && (!tcp || seen.len_bytes > 0)).then_some(self.first_transmissions);
+        self.first_transmissions += u32::from(place.is_some());
+        self.sent_until = self.sent_until.max(end);
+        debug_assert!(seen.len_bytes <= u32::from(u16::MAX), "no IPv4 packet: {seen:?}");
+        self.entries.push_back(Entry {
+            sent_ns: seen.t_ns,
+            received_ns: i64::MIN,
+            seq,
+            ack,
+            wire_seq: seen.seq,
+            wire_ack: seen.ack,
+            ip_id: seen.ip_id,
+            len_bytes: seen.len_bytes as u16,
+            flags: seen.flags,
+            is_retransmission,
+            loss_cause: 0,
+            loss_direction: NONE,
+            place: place.unwrap_or(NONE),
+            extent_pkts: NONE,
+            same_place_before: self.last_with_id.replace(seen.ip_id, number),
+        });
+        place
+    }
+
+    /// A packet reached its host: which. None = it was never sent.
+    /// Implements RFC 4737, 3.6 (duplicates).
+    #[must_use]
+    pub fn received(&mut self, seen: &Seen) -> Option<Packet> {
+        let number = self.find(seen)?;
+        let arrival = self.arrivals;
+        self.arrivals += 1;
+        let extent = self.arrive_in_order(arrival, number);
+        let entry = &mut self.entries[(number - self.first) as usize];
+        entry.received_ns = seen.t_ns;
+        if !entry.is_retransmission {
+            entry.extent_pkts = extent.unwrap_or(NONE);
+        }
+        let packet = entry.packet();
+        let (seq, length) = (packet.seq, i64::from(seen.len_bytes));
+        if length > 0 {
+            let before = self.arrived_bytes.total();
+            match self.numbers {
+                Numbers::Tcp => self.arrived_bytes.insert(seq, seq + length),
+                Numbers::Packets(_) => self.arrived_bytes.insert(seq * length, (seq + 1) * length),
+                // Each is found once, and they are of any length.
+                Numbers::Order => self.arrived_datagram_bytes += length as u64,
+            }
+            if self.arrived_bytes.total() > before || self.numbers == Numbers::Order {
+                self.first_byte_ns.get_or_insert(seen.t_ns);
+                self.last_byte_ns = Some(seen.t_ns);
+            }
+            if self.size_bytes.is_some_and(|size| self.arrived_bytes.total() >= size) {
+                self.complete_ns.get_or_insert(seen.t_ns);
+            }
+        }
+        Some(packet)
+    }
+
+    /// A link dropped a packet: its offset or number. None = it was never sent.
+    #[must_use]
+    pub fn dropped(&mut self, seen: &Seen, loss: Loss) -> Option<i64> {
+        let number = self.find(seen)?;
+        let entry = &mut self.entries[(number - self.first) as usize];
+        entry.lose(loss);
+        Some(entry.seq)
+    }
+
+    /// Hands on, in the order of sending, what is settled. A packet that was sent before `silent_before_ns` and of which
+    /// nothing was heard since counts as lost for the reason `silence`.
+    pub fn settle(&mut self, silent_before_ns: i64, silence: u8, mut each: impl FnMut(&Packet)) {
+        while let Some(entry) = self.entries.front_mut() {
+            if !entry.is_settled() {
+                if entry.sent_ns >= silent_before_ns {
+                    break;
+                }
+                entry.lose(Loss { cause: silence, direction: None });
+            }
+            self.settle_first(&mut each);
+        }
+        // A packet still to come was sent at `first` or later: runs that end before it decide nothing any more.
+        while self.in_order.front().is_some_and(|r| r.1 + r.2 <= self.first) && self.in_order.len() > 1 {
+            self.in_order.pop_front();
+        }
+    }
+
+    /// Packets that are neither settled nor handed on, in the order of sending.
+    pub fn unsettled(&mut self) -> impl DoubleEndedIterator<Item = &mut Entry> {
+        self.entries.iter_mut().filter(|e| !e.is_settled())
+    }
+
+    /// Hands on everything that is left, whatever became of it.
+    pub fn finish(&mut self, mut each: impl FnMut(&Packet)) {
+        while !self.entries.is_empty() {
+            self.settle_first(&mut each);
+        }
+    }
+
+    /// Payload that arrived, each byte once.
+    pub fn arrived_bytes(&self) -> u64 {
+        self.arrived_bytes.total() + self.arrived_datagram_bytes
+    }
+
+    /// When the first payload arrived, the last that did, and all of it.
+    pub fn times_ns(&self) -> (Option<i64>, Option<i64>, Option<i64>) {
+        (self.first_byte_ns, self.last_byte_ns, self.complete_ns)
+    }
+
+    fn settle_first(&mut self, each: &mut impl FnMut(&Packet)) {
+        let Some(entry) = self.entries.pop_front() else { return };
+        self.first += 1;
+        let mut packet = entry.packet();
+        if self.numbers == Numbers::Tcp && packet.len_bytes > 0 {
+            let end = packet.seq + i64::from(packet.len_bytes);
+            if packet.is_retransmission {
+                packet.is_spurious = Some(self.settled_bytes.contains(packet.seq, end));
+            }
+            if packet.received_ns.is_some() {
+                self.settled_bytes.insert(packet.seq, end);
+            }
+        }
+        each(&packet);
+    }
+
+    /// Of all packets that are not handed on, in the order of sending.
+    fn make_places(&mut self) {
+        self.last_with_id.double();
+        for (entry, number) in self.entries.iter_mut().zip(self.first..) {
+            entry.same_place_before = self.last_with_id.replace(entry.ip_id, number);
+        }
+    }
+
+    fn bits(&self) -> u32 {
+        match self.numbers {
+            Numbers::Tcp | Numbers::Order => 32,
+            Numbers::Packets(bits) => bits,
+        }
+    }
+
+    fn unwrap_seq(&mut self, seen: &Seen) -> i64 {
+        if self.numbers == Numbers::Order {
+            return i64::from(self.first_transmissions);
+        }
+        // The first byte after a SYN has offset 0; packets are counted from the first one's number.
+        let syn = self.numbers == Numbers::Tcp && seen.flags & FLAG_SYN != 0;
+        let start = if self.numbers == Numbers::Tcp { 0 } else { i64::from(seen.seq) };
+        if syn {
+            self.seq_reference.get_or_insert((seen.seq.wrapping_add(1), 0));
+            return 0;
+        }
+        let reference = *self.seq_reference.get_or_insert((seen.seq, start));
+        let offset = unwrap(reference, seen.seq, self.bits());
+        if offset > reference.1 {
+            self.seq_reference = Some((seen.seq, offset));
+        }
+        offset
+    }
+
+    /// The packet that `seen` is, if nothing is known of it yet. Copies that nothing tells apart (every SYN-ACK of Linux
+    /// has the identification 0) come to their ends in the order in which they were sent.
+    fn find(&self, seen: &Seen) -> Option<u32> {
+        let mut found = None;
+        let mut number = self.last_with_id.get(seen.ip_id);
+        while number != NONE && number >= self.first {
+            let entry = &self.entries[(number - self.first) as usize];
+            if entry.is(seen) && !entry.is_settled() {
+                found = Some(number);
+            }
+            number = entry.same_place_before;
+        }
+        found
+    }
+
+    /// Notes an arrival; its reordering extent if a packet sent later came before it. The extent is the distance to the
+    /// earliest such arrival (RFC 4737, 4.2), which is one that was itself in order.
+    /// Implements RFC 4737, 4.2.3 (extent).
+    fn arrive_in_order(&mut self, arrival: u64, number: u32) -> Option<u32> {
+        match self.in_order.back_mut() {
+            Some(run) if number < run.1 + run.2 => {
+                let i = self.in_order.partition_point(|r| r.1 + r.2 - 1 <= number);
+                let run = self.in_order[i];
+                let into = u64::from((number + 1).saturating_sub(run.1));
+                return Some((arrival - (run.0 + into)) as u32);
+            }
+            Some(run) if number == run.1 + run.2 && arrival == run.0 + u64::from(run.2) => run.2 += 1,
+            _ => self.in_order.push_back((arrival, number, 1)),
+        }
+        None
+    }
+}
+
+/// The offset of `value`, a number of `bits` bits, nearest to a reference (number, offset).
+fn unwrap(reference: (u32, i64), value: u32, bits: u32) -> i64 {
+    let shift = 32 - bits;
+    let delta = (value.wrapping_sub(reference.0) << shift) as i32 >> shift;
+    reference.1 + i64::from(delta)
+}
+
+#[cfg(test)]
+#[path = "truth_test.rs"]
+mod tests;

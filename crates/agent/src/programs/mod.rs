@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Programs and kernel modules of the user's own.
+
+pub mod console;
+pub mod modules;
+pub mod place;
+pub mod root;
+pub mod shell;
+pub mod stillness;

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A program at a host that the user talks to, `leowarp shell`: on a console of the guest whose other end is the user's
+//! terminal, or with its outputs copied to two of them. With its end the guest ends; nothing of the run is recorded.
+
+use crate::base::clock::Clock;
+use crate::base::error::{check, Error, Result};
+use crate::base::{say, table};
+use crate::network::Network;
+use crate::programs::console::{opened, raw, Gate};
+use crate::programs::place::{self, Place, Wanted};
+use crate::programs::stillness;
+use leowarp_timeline::setup::{self, Setup, Terminal};
+use serde_json::json;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// The user's terminal, or standard output; `python/leowarp/guest/user/shell.py` says what is behind each console.
+const CONSOLE: u32 = 1;
+/// What the user's terminal tells of itself; and where the guest waits for the user.
+const CONTROL: u32 = 2;
+const STANDARD_ERROR: u32 = 3;
+const PIECE_BYTES: usize = 64 * 1024;
+/// A shell adds 128 to the number of a signal.
+const BY_SIGNAL: i32 = 128;
+
+/// It, and where it runs.
+pub struct Shell {
+    spec: Arc<setup::Shell>,
+    place: Arc<Place>,
+    input: Option<PathBuf>,
+    pid: Arc<Mutex<Option<i32>>>,
+}
+
+impl Shell {
+    /// Makes ready what it will see; nothing runs yet. None = the run has none.
+    pub fn open(network: &Network, setup: &Setup, input_dir: &Path) -> Result<Option<Self>> {
+        let Some(spec) = &setup.shell else { return Ok(None) };
+        let wanted = Wanted { name: "shell", host_dir: &spec.root, storage_bytes: spec.storage_bytes, directory: None };
+        let place = Place::open(network, setup, setup.hosts[spec.at].node, &wanted)?;
+        if spec.terminal.is_some() {
+            place.root.add_terminal(CONSOLE)?;
+        }
+        let input = spec.input.as_ref().map(|name| input_dir.join(name));
+        Ok(Some(Self { spec: Arc::new(spec.clone()), place: Arc::new(place), input, pid: Arc::default() }))
+    }
+
+    /// Starts the thread that starts it, at the run's 0.
+    pub fn start(&self, clock: Clock) -> Result<()> {
+        let (spec, place, input, pid) = (self.spec.clone(), self.place.clone(), self.input.clone(), self.pid.clone());
+        spawn("shell", move || {
+            let started = |started| *pid.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
+            match run(clock, &spec, &place, input.as_deref(), started) {
+                Ok(()) => say::power_off(),
+                Err(e) => say::fail(&e),
+            }
+        })
+        .map(|_| ())
+    }
+
+    /// The run is over before it.
+    pub fn end_with_run(&self, clock: Clock) -> Result<()> {
+        if let Some(pid) = *self.pid.lock().unwrap_or_else(PoisonError::into_inner) {
+            // SAFETY: plain system call.
+            unsafe { libc::kill(-pid, libc::SIGHUP) };
+        }
+        Err(Error::Program {
+            what: format!(
+                "`{}` still runs at the run's end, {} s",
+                self.spec.command.join(" "),
+                clock.now_ns() / 1_000_000_000
+            ),
+            hint: "let the run last longer: --set run.duration=\"1 h\"".into(),
+        })
+    }
+}
+
+/// From its start to its end, of which `end.json` tells.
+fn run(clock: Clock, spec: &setup::Shell, place: &Place, input: Option<&Path>, started: impl Fn(i32)) -> Result<()> {
+    while !clock.sleep_until(0)? {}
+    let mut environment = spec.environment.clone();
+    environment.insert("LEOWARP_START_US".into(), (clock.real_ns(0) / 1000).to_string());
+    let mut command = place.command(&spec.command, &environment)?;
+    let (status, outputs) = if let Some(size) = spec.terminal {
+        // By its name in the program's root, by which the program finds it again (ttyname(3)).
+        let terminal = opened(&place.root.path.join(format!("dev/tty{CONSOLE}")))?;
+        set_size(terminal.as_raw_fd(), size)?;
+        let end = || terminal.try_clone().map(Stdio::from).map_err(|e| kernel("open the terminal once more", e));
+        command.stdin(end()?).stdout(end()?).stderr(end()?);
+        // SAFETY: a plain system call; the program leads a session of its own by then (`place`).
+        unsafe {
+            command.pre_exec(|| match libc::ioctl(0, libc::TIOCSCTTY, 0) {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            });
+        }
+        let mut child = command.spawn().map_err(|e| place::not_started(&described(spec), &e))?;
+        started(child.id() as i32);
+        follow(child.id() as i32, &terminal, clock)?;
+        (end_of(&mut child)?, Vec::new())
+    } else {
+        let stdin = match input {
+            Some(path) => File::open(path).map(Stdio::from).map_err(|e| kernel("open its standard input", e))?,
+            None => Stdio::null(),
+        };
+        let (out, err) = (raw(CONSOLE)?, raw(STANDARD_ERROR)?);
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|e| place::not_started(&described(spec), &e))?;
+        started(child.id() as i32);
+        let outputs = vec![copy(child.stdout.take(), out)?, copy(child.stderr.take(), err)?];
+        (end_of(&mut child)?, outputs)
+    };
+    let t_ns = clock.now_ns();
+    // What it left in the background would keep its outputs open.
+    // SAFETY: plain system call. The agent is the guest's init, which such a signal does not reach.
+    unsafe { libc::kill(-1, libc::SIGKILL) };
+    for output in outputs {
+        output.join().map_err(|_| Error::Broken("a thread that copies an output broke".into()))?;
+    }
+    let code = status.code().or(status.signal().map(|signal| BY_SIGNAL + signal));
+    table::write_file("end.json", json!({"ok": true, "virtual_ns": t_ns, "exit_code": code}).to_string().as_bytes())
+}
+
+fn described(spec: &setup::Shell) -> String {
+    format!("`{}`", spec.command.join(" "))
+}
+
+fn end_of(child: &mut Child) -> Result<ExitStatus> {
+    child.wait().map_err(|e| kernel("wait for the shell", e))
+}
+
+/// Keeps the terminal's size as the user's, and virtual time still while somebody waits for the user.
+fn follow(pid: i32, terminal: &File, clock: Clock) -> Result<()> {
+    let again = || terminal.try_clone().map_err(|e| kernel("open the terminal once more", e));
+    let (sized, looked_at) = (again()?, again()?);
+    let control = raw(CONTROL)?;
+    let gate = control.try_clone().map_err(|e| kernel("open a console once more", e))?;
+    spawn("size", move || {
+        if let Err(e) = follow_size(control, sized.as_raw_fd()) {
+            say::fail(&e);
+        }
+    })?;
+    spawn("stillness", move || {
+        if let Err(e) = stillness::keep(pid, &looked_at, Gate::new(gate), clock) {
+            say::fail(&e);
+        }
+    })
+    .map(|_| ())
+}
+
+/// A line `rows columns` for each change of the terminal's size.
+fn follow_size(mut control: File, terminal: RawFd) -> Result<()> {
+    let (mut piece, mut line) = ([0; 64], Vec::new());
+    loop {
+        let n = control.read(&mut piece).map_err(|e| kernel("read the terminal's size", e))?;
+        if n == 0 {
+            return Ok(());
+        }
+        for &byte in &piece[..n] {
+            if byte != b'\n' {
+                line.push(byte);
+                continue;
+            }
+            let text = String::from_utf8_lossy(&line).into_owned();
+            let numbers: Vec<u16> = text.split(' ').filter_map(|word| word.parse().ok()).collect();
+            let [rows, columns] = numbers[..] else {
+                return Err(Error::Input(format!("{text:?} is no size of a terminal")));
+            };
+            set_size(terminal, Terminal { rows, columns })?;
+            line.clear();
+        }
+    }
+}
+
+fn set_size(terminal: RawFd, size: Terminal) -> Result<()> {
+    let size = libc::winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: `size` lives through the call.
+    check(unsafe { libc::ioctl(terminal, libc::TIOCSWINSZ, &raw const size) }, "set the terminal's size").map(|_| ())
+}
+
+/// A thread that copies what a program says.
+fn copy(from: Option<impl Read + Send + 'static>, mut to: File) -> Result<JoinHandle<()>> {
+    let mut from = from.ok_or_else(|| Error::Broken("an output of the shell is no pipe".into()))?;
+    spawn("output", move || {
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            let copied = match from.read(&mut piece) {
+                Ok(0) => return,
+                Ok(n) => to.write_all(&piece[..n]),
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => Ok(()),
+                Err(e) => Err(e),
+            };
+            if let Err(e) = copied {
+                say::fail(&kernel("copy what the shell says", e));
+            }
+        }
+    })
+}
+
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name.into()).spawn(body).map_err(|e| kernel("start a thread of the shell", e))
+}
+
+fn kernel(attempt: &str, source: std::io::Error) -> Error {
+    Error::Kernel { attempt: attempt.into(), source }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the host wrote for a run, read and checked.
+
+use crate::base::error::{Error, Result};
+use crate::packets::frame::FLOWS_MAX;
+use leowarp_timeline::setup::Setup;
+use leowarp_timeline::{event, Event, Tables};
+use std::fmt::Display;
+use std::path::Path;
+
+/// The files of a run's input directory.
+pub struct Input {
+    pub setup: Setup,
+    /// Sorted by time.
+    pub events: Vec<Event>,
+    pub tables: Tables,
+}
+
+impl Input {
+    /// Of a directory with `setup.json`, `events.bin` and, if a direction has rows of capacity or channel, `tables.bin`.
+    pub fn read(directory: &Path) -> Result<Self> {
+        let file = |name: &str| {
+            let path = directory.join(name);
+            std::fs::read(&path).map_err(|e| Error::Input(format!("read {}: {e}", path.display())))
+        };
+        let setup = Setup::from_json(&file("setup.json")?).map_err(refused)?;
+        let events = event::read(&file("events.bin")?, &setup).map_err(refused)?;
+        let has_tables = setup.links.iter().flat_map(|l| &l.directions).any(|d| d.capacity_rows + d.channel_rows > 0);
+        let tables = if has_tables { file("tables.bin")? } else { Vec::new() };
+        let tables = Tables::read(tables, &setup).map_err(refused)?;
+        if setup.flows.len() > FLOWS_MAX {
+            return Err(Error::Input(format!(
+                "{} flows, but the agent has port numbers for {FLOWS_MAX}",
+                setup.flows.len()
+            )));
+        }
+        Ok(Self { setup, events, tables })
+    }
+
+    /// How many of the events come before the run's first instant or in it.
+    pub fn events_of_start(&self) -> usize {
+        self.events.iter().take_while(|e| e.t_ns <= 0).count()
+    }
+}
+
+fn refused(error: impl Display) -> Error {
+    Error::Input(error.to_string())
+}

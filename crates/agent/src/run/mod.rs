@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A run from its input to `end.json`, in order.
+
+pub mod input;
+pub mod play;
+
+use crate::base::clock::{Clock, LEAD_NS};
+use crate::base::context::Context;
+use crate::base::error::{Error, Result};
+use crate::base::say;
+use crate::flows::Flows;
+use crate::live::{self, Live};
+use crate::network::netns;
+use crate::network::{interface_name, Network};
+use crate::observe::cures;
+use crate::observe::outcome::{self, Outcome};
+use crate::observe::queue::with_maxima_of;
+use crate::observe::sample::LostBetweenLinks;
+use crate::packets::capture::{Capture, Held, FLUSH_NS};
+use crate::programs::modules;
+use crate::programs::shell::Shell;
+use crate::run::input::Input;
+use crate::run::play::Player;
+use leowarp_timeline::record::LinkTotal;
+use leowarp_timeline::setup::{Discipline, LinkKind, Setup};
+use serde_json::json;
+use std::path::Path;
+
+/// All of it, from its input directory into its output directory, which becomes the working one.
+pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
+    let input = Input::read(input_dir)?;
+    std::env::set_current_dir(output_dir)
+        .map_err(|source| Error::Output { file: output_dir.display().to_string(), source })?;
+    let setup = &input.setup;
+    modules::prepare(setup, input_dir)?;
+    allow_congestion_controls()?;
+
+    let mut network = Network::new(setup, &input.tables)?;
+    let first = input.events_of_start();
+    let paths = network.apply(&input.events[..first])?;
+    disable_segmentation_offload(setup, &network)?;
+    let flows = Flows::open(&network, setup)?;
+    let shell = Shell::open(&network, setup, input_dir)?;
+    let live = Live::open(&network, setup, input_dir)?;
+
+    // The same instants of the virtual clock in every run: what reads it or sleeps from here on is part of the result.
+    let clock = Clock::begin();
+    say::line(&json!({ "start_ns": clock.start_ns }));
+    network.begin(clock.start_ns)?;
+    modules::set_origin(clock.start_ns)?;
+    clock.sleep_until(-LEAD_NS)?;
+    let context = Context::new(setup, &input.events, clock);
+    let capture = setup.observe.truth.then(|| Capture::open(&context, &network)).transpose()?;
+    let mut player = Player::open(&context, network, flows)?;
+    player.mark(&paths)?;
+    let capture = capture.map(Capture::start).transpose()?;
+    player.start_flows()?;
+    if let Some(shell) = &shell {
+        shell.start(clock)?;
+    }
+    let is_live = live.is_some();
+    if let Some(live) = live {
+        live.start(clock)?;
+    }
+    player.play(first)?;
+    if is_live {
+        clock.sleep_until(context.ending.end_ns())?;
+        return live::end(clock.now_ns());
+    }
+    if let Some(shell) = &shell {
+        return shell.end_with_run(clock);
+    }
+
+    let end_ns = context.ending.end_ns();
+    clock.sleep_until(end_ns)?;
+    // Before the links drain: what waits then, answers to sockets that are gone, is none of the run's queues.
+    let links_at_end = player.link_totals()?;
+    let drained_ns = end_ns + setup.drain_ns.max(1);
+    clock.sleep_until(drained_ns)?;
+    // Whatever was sent has arrived by now, and is seen before the capture ends, or a link holds it.
+    let links_drained = player.link_totals()?;
+    clock.sleep_until(drained_ns + FLUSH_NS)?;
+    // After the last look at the links: what programs send as they end is none of the run's.
+    let programs = player.end_programs()?;
+    let links = with_maxima_of(player.link_totals()?, &links_at_end);
+    let mut outcome = match capture {
+        Some(capture) => capture.finish(Held {
+            held_pkts: held_pkts(setup, &links_drained)
+                .map(|in_links| Ok::<_, Error>(in_links + cures::held_behind_links_pkts(setup)?))
+                .transpose()?,
+            lost_between_links: LostBetweenLinks::so_far()?,
+        })?,
+        None => Outcome::of_receivers(setup, player.transfers())?,
+    };
+    if outcome.vanished_pkts > 0 {
+        // Only now: it asks every router.
+        outcome.explain_vanished(player.expired_pkts()?);
+    }
+    player.finish(&mut outcome.connections)?;
+    outcome::write_rows(&context, &links, player.transfers(), &outcome.flows)?;
+    cures::write_rows(&context)?;
+    outcome::write_end(end_ns, clock, &links, outcome, programs)
+}
+
+/// Hosts are namespaces of their own, and only the first namespace may make a congestion control its default that is not
+/// listed as allowed (net/ipv4/tcp_cong.c, `tcp_set_default_congestion_control`).
+fn allow_congestion_controls() -> Result<()> {
+    let available = netns::sysctl("net.ipv4.tcp_available_congestion_control")?;
+    netns::set_sysctl("net.ipv4.tcp_allowed_congestion_control", &available)
+}
+
+/// Has the wires of hosts carry packets as links do, none larger than the MTU.
+fn disable_segmentation_offload(setup: &Setup, network: &Network) -> Result<()> {
+    for (i, link) in setup.links.iter().enumerate().filter(|(_, l)| l.kind == LinkKind::Wire) {
+        for node in [link.a, link.b].into_iter().filter(|&n| setup.hosts.iter().any(|h| h.node == n)) {
+            network.inside(node, || {
+                netns::disable_segmentation_offload(&interface_name(i))?;
+                if setup.has_programs() {
+                    netns::disable_datagram_offload(&interface_name(i))?;
+                }
+                Ok(())
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Packets in links; none = one of them is netem's, which does not count those that it delays apart from the others.
+fn held_pkts(setup: &Setup, links: &[LinkTotal]) -> Option<u64> {
+    let all_count = setup.links.iter().all(|l| !l.is_modelled() || l.discipline == Some(Discipline::Leolink));
+    all_count.then(|| links.iter().map(|t| t.held_pkts).sum())
+}

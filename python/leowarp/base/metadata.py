@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metadata of Arrow tables: values as JSON, written and read in this one place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from types import UnionType
+from typing import TYPE_CHECKING, Any
+
+from leowarp.base.errors import TraceError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DAMAGED = "the file is damaged, or no leowarp wrote it; make the run again"
+
+
+def encode_metadata(values: Mapping[str, object]) -> dict[str, str]:
+    """Entries of a schema's metadata: each value as JSON, keys sorted, so that equal values give equal bytes.
+
+    Arrow keeps metadata as bytes, in the order in which they are given; files are compared by their sha256.
+
+    >>> encode_metadata({"warnings": [], "hosts": ["A"]})
+    {'hosts': '["A"]', 'warnings': '[]'}
+    """
+    return {key: json.dumps(values[key], sort_keys=True, ensure_ascii=False) for key in sorted(values)}
+
+
+def decode_metadata(schema: pa.Schema, key: str) -> Any:
+    """A value that `encode_metadata` wrote; None if the table has no such entry.
+
+    Raises
+    ------
+    TraceError
+        If it is no JSON, or of another shape than what leowarp writes under that key.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+    key : str
+        One of those in `_SHAPES` is also checked for its shape; any other is taken as it is.
+    """
+    text = (schema.metadata or {}).get(key.encode())
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise TraceError(f"cannot read a table: its metadata {key!r} is no JSON ({error})", hint=DAMAGED) from error
+    if value is not None and key in _SHAPES and not _SHAPES[key](value):
+        raise TraceError(f"cannot read a table: its metadata {key!r} is not as leowarp writes it", hint=DAMAGED)
+    return value
+
+
+def _is_list_of(value: Any, kind: type | UnionType, length: int | None = None) -> bool:
+    """Whether a value is a list of items of a kind, and of a length if one is given."""
+    return isinstance(value, list) and length in (None, len(value)) and all(isinstance(one, kind) for one in value)
+
+
+_SHAPES: dict[str, Callable[[Any], bool]] = {
+    "directions": lambda value: isinstance(value, list) and all(_is_list_of(ends, str, 3) for ends in value),
+    "hosts": lambda value: _is_list_of(value, str),
+    "virtual_ns": lambda value: isinstance(value, int) and 0 <= value < 2**63,
+    "warnings": lambda value: _is_list_of(value, str),
+    "slots": lambda value: _is_list_of(value, dict),
+    "outages": lambda value: _is_list_of(value, dict),
+    "jitter_table": lambda value: _is_list_of(value, int | float),
+    "harq": lambda value: isinstance(value, dict),
+}
+"""What a value must be like, so that whoever takes it needs not ask."""

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that somebody else may have put there: read and written only if they are plain files, and of a bearable size.
+
+A run directory that was published, or one in a place where others may write, can hold a symbolic link, a pipe or a
+device where a file is expected. Whoever reads or writes such a name reads or writes something else, or waits for ever.
+So directories are looked at before anything in them is opened, and what is opened is opened without following links.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+
+from leowarp.base.errors import ScenarioError
+
+MOST_TOML_BYTES = 8 << 20
+"""Of a scenario, a plan or a study file: tomllib takes seconds for each MiB. A plan has 1 kB for each
+station."""
+
+MOST_JSON_BYTES = 32 << 20
+"""Of a JSON file that is read whole: empty lists and nothing else, the worst case, take 0.9 GB of memory."""
+
+MOST_INPUT_BYTES = 1 << 30
+"""Of a file that a scenario names; it is read into memory."""
+
+PARTIAL = ".partial"
+"""What the name of a file ends in until it is whole."""
+
+DEEPEST = 16
+"""Levels of directories; a run has 4, a study with whole runs 6."""
+
+_ROOTS = (".guest", "in", "roots")
+"""In a run that did not end: links of leowarp's own, which say what a program has for `/` (guest/user/programs.py).
+They are removed with the rest before a run is written there, and nothing is written through them."""
+
+_DEVICES = "/dev/"
+
+
+def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
+    """What in a directory is neither a file nor a directory, as the end of a sentence; None if there is nothing.
+
+    Parameters
+    ----------
+    path : Path
+        A directory, or a file. What is not there is plain.
+    itself : bool
+        Whether `path` itself may be no link either. One that the user typed may: it is a name of the user's own.
+
+    Returns
+    -------
+    why : str or None
+        Such as "30-trace/packets.parquet in it is a symbolic link".
+    """
+    try:
+        top = path.lstat() if itself else path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return f"it cannot be looked at ({error.strerror})"
+    if not stat.S_ISDIR(top.st_mode):
+        return None if stat.S_ISREG(top.st_mode) else f"it is {kind_of(top.st_mode)}"
+    waiting = [(path, 1)]
+    while waiting:
+        directory, depth = waiting.pop()
+        try:
+            # Sorted, so that of several wrong files the same one is named each time.
+            entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+        except OSError as error:
+            return f"{_below(directory, path)} cannot be looked at ({error.strerror})"
+        for entry in entries:
+            mode = entry.stat(follow_symlinks=False).st_mode
+            name = _below(Path(entry.path), path)
+            if stat.S_ISDIR(mode):
+                # Before it is entered: a directory tree without end, as a FUSE file system may show, would be walked
+                # for ever.
+                if depth == DEEPEST:
+                    return f"{name} is more than {DEEPEST} directories deep"
+                waiting.append((Path(entry.path), depth + 1))
+            elif not stat.S_ISREG(mode) and not (stat.S_ISLNK(mode) and directory.parts[-3:] == _ROOTS):
+                return f"{name} in it is {kind_of(mode)}"
+    return None
+
+
+def kind_of(mode: int) -> str:
+    """What a file that is not a plain one is, with its article.
+
+    >>> kind_of(stat.S_IFIFO)
+    'a pipe'
+    """
+    kinds = {
+        stat.S_IFLNK: "a symbolic link", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket",
+        stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFDIR: "a directory",
+    }  # fmt: skip
+    return kinds.get(stat.S_IFMT(mode), "no plain file")
+
+
+def refuse_link(path: Path) -> None:
+    """Raises ScenarioError if a file that is to be written is there and is no plain file.
+
+    Names in /dev are the shell's: /dev/stdout, and /dev/fd/63 of `>(...)`.
+    """
+    if str(path).startswith(_DEVICES):
+        return
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return  # not there, or writing it says why it cannot be
+    if not stat.S_ISREG(mode):
+        raise ScenarioError(
+            f"cannot write {path}: it is {kind_of(mode)}, and nothing is written through one",
+            hint="take it away, or name another file",
+        )
+
+
+def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
+    """The content of a plain file.
+
+    Parameters
+    ----------
+    links : bool
+        Whether it may be reached through a symbolic link: a name that the user typed may.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, is no plain file, or has more than `most_bytes`; `strerror` says so.
+    """
+    # Opening a pipe for reading waits for a writer, unless asked not to.
+    follow = 0 if links else os.O_NOFOLLOW
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | follow)
+    except OSError as error:
+        if not links and path.is_symlink():
+            raise OSError(error.errno, "it is a symbolic link", str(path)) from None
+        raise
+    with open(descriptor, "rb") as file:
+        mode = os.fstat(descriptor).st_mode
+        # What the shell gives: /dev/stdin, and /dev/fd/63 of `<(...)`
+        is_of_shell = links and str(path).startswith(_DEVICES) and not stat.S_ISDIR(mode)
+        if not stat.S_ISREG(mode) and not is_of_shell:
+            raise OSError(0, f"it is {kind_of(mode)}", str(path))
+        # O_NONBLOCK was for opening alone: a read of /dev/stdin would otherwise fail before its writer has written.
+        os.set_blocking(descriptor, True)
+        # One byte more than allowed tells a file that is too long, whatever size it claimed.
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise OSError(0, f"it has more than {most_bytes >> 20} MiB", str(path))
+    return content
+
+
+def write(path: Path, content: bytes) -> None:
+    """Writes a file that appears whole, in the place of one that is there; never through a link.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; nothing of it is left then.
+
+    Not forced onto the disk (no fsync).
+    """
+    partial = path.with_name(path.name + PARTIAL)
+    # What a killed writer left; O_EXCL below would trip over it.
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(partial)
+    try:
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        with open(descriptor, "wb") as file:
+            file.write(content)
+        # Replaces a link that has the name, and not what it points to.
+        os.replace(partial, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(partial)
+        raise
+
+
+def is_plain_name(name: object) -> bool:
+    """Whether a text names a file of one directory: no folders, no `..`, nothing that the file system cannot name.
+
+    >>> is_plain_name("a.toml"), is_plain_name("../a.toml")
+    (True, False)
+    """
+    return isinstance(name, str) and name not in ("", ".", "..") and not {"/", "\0"} & set(name) and len(name) < 256
+
+
+def is_plain_path(name: object) -> bool:
+    """Whether a text names a file in or below a directory, with `/` between plain names and nothing else.
+
+    >>> is_plain_path("30-trace/flows.parquet"), is_plain_path("/etc/passwd"), is_plain_path("a/../../b")
+    (True, False, False)
+    """
+    return isinstance(name, str) and name.count("/") < DEEPEST and all(map(is_plain_name, name.split("/")))
+
+
+def _below(path: Path, top: Path) -> str:
+    """A path as it is called below another one; that one itself by its own name."""
+    return str(path.relative_to(top)) if path != top else str(path)

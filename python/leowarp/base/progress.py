@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far runs are: on a terminal a bar each, in a notebook one text, elsewhere a plain line every few seconds."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import asdict, dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from leowarp.base.printable import one_line, visible
+from leowarp.base.status import CellText, is_notebook, is_terminal
+
+STAGES = ("timeline", "guest", "trace", "metrics", "report", "done", "failed")
+PLAIN_INTERVAL_S = 5.0
+"""Between two plain lines of a run."""
+# Of a build's plain lines: ten seconds at first, later a quarter of the time so far, so that a log of hours has 30.
+BUILD_INTERVAL_S = 10.0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far one run is.
+
+    Attributes
+    ----------
+    run : str
+        Name of the run.
+    stage : str
+        One of `STAGES`; virtual time moves in `guest` only.
+    t_ns, duration_ns : int
+        Virtual time reached, and the virtual time at which the run ends.
+    wall_s : float
+        Wall clock seconds spent in the guest so far.
+    done, expected : int
+        Figures that are drawn, and all of them; in `report` only.
+    """
+
+    run: str
+    stage: str
+    t_ns: int = 0
+    duration_ns: int = 0
+    wall_s: float = 0.0
+    done: int = 0
+    expected: int = 0
+
+    @property
+    def speed(self) -> float | None:
+        """Virtual seconds per second of the wall clock; None while nothing can be said."""
+        # Booting takes up to that; a speed of it would say nothing.
+        return self.t_ns / 1e9 / self.wall_s if self.wall_s > 0.2 and self.t_ns > 0 else None
+
+    @property
+    def left_s(self) -> float | None:
+        """Wall clock seconds until the guest ends, at the speed so far; None while nothing can be said."""
+        return None if not self.speed else max(0.0, (self.duration_ns - self.t_ns) / 1e9 / self.speed)
+
+    def text(self) -> str:
+        """One line: virtual time, speed, time left."""
+        if self.stage == "report" and self.expected:
+            return f"{self.run}: {self.done} of {self.expected} figures"
+        if self.stage != "guest":
+            return f"{self.run}: {self.stage}"
+        line = f"{self.run}: {self.t_ns / 1e9:.0f} of {self.duration_ns / 1e9:.0f} s"
+        if self.speed is not None and self.left_s is not None:
+            line += f", {self.speed:.1f} x the wall clock, {clock(self.left_s)} left"
+        return line
+
+
+OnProgress = Callable[[Progress], None]
+
+
+def of_figures(show: OnProgress, name: str) -> Callable[[int, int], None]:
+    """What hears how many figures are drawn, of how many, and shows it as the stage `report` of a run of this name."""
+    return lambda done, expected: show(Progress(name, "report", done=done, expected=expected))
+
+
+@dataclass(frozen=True)
+class BuildProgress:
+    """How far the build of the guest kernel is.
+
+    Attributes
+    ----------
+    stage : {"unpack", "compile", "pack"}
+    done, expected : int
+        Steps of the build; per cent of the source while it is unpacked.
+    share : float
+        Share of the whole build's time that has passed, 0 to 1, as far as can be foreseen.
+    wall_s, stage_wall_s : float
+        Wall clock seconds since the build began, and since the stage began.
+    """
+
+    stage: str
+    done: int
+    expected: int
+    share: float
+    wall_s: float
+    stage_wall_s: float
+
+    @property
+    def rate(self) -> float | None:
+        """Steps per second of the wall clock; None while nothing can be said."""
+        # Unpacking is counted in per cent: a rate of it would be of another unit.
+        return self.done / self.stage_wall_s if self.stage == "compile" and self.stage_wall_s > 1 else None
+
+    @property
+    def left_s(self) -> float | None:
+        """Wall clock seconds until the build ends; None while nothing can be said."""
+        # After 2 s and 1 % at the earliest: before that a guess would be off by minutes and jump.
+        return self.wall_s * (1 - self.share) / self.share if self.wall_s > 2 and self.share > 0.01 else None
+
+    @property
+    def counted(self) -> str:
+        """What is done, of what: per cent of the source while it is unpacked, then steps of the build."""
+        return f"{self.done} %" if self.stage == "unpack" else f"{self.done}/{self.expected} steps"
+
+    def text(self) -> str:
+        """One line: what is done, rate, time left."""
+        parts = [f"guest kernel: {self.stage} {self.counted}"]
+        parts += [f"{self.rate:.1f} steps/s"] if self.rate is not None else []
+        parts += [f"{clock(self.left_s)} left"] if self.left_s is not None else []
+        return ", ".join(parts)
+
+
+class Display:
+    """Shows `Progress` on stderr, or in a cell: `with Display() as show: show(progress)`. Any thread may call it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tasks: dict[str, Any] = {}
+        self._said: dict[str, tuple[str, float]] = {}
+        self._bars: Any = None
+        self._cell: CellText | None = None
+        self._runs: dict[str, Progress] = {}
+
+    def __enter__(self) -> Self:
+        """Bars if stderr is a terminal, a text in a notebook; else lines, which need nothing to begin."""
+        if is_terminal():
+            self._bars = _bars()
+            self._bars.start()
+        elif is_notebook():
+            self._cell = CellText()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+        if self._cell is not None:
+            self._cell.end()
+
+    def __call__(self, progress: Progress) -> None:
+        """Shows how far a run is; the first time adds its bar."""
+        with self._lock:
+            if self._cell is not None:
+                self._runs[progress.run] = progress
+                self._cell.show(_text_of(self._runs.values()))
+            elif self._bars is None:
+                self._line(progress)
+            else:
+                self._bar(progress)
+
+    def _line(self, progress: Progress) -> None:
+        """A plain line, if the stage is new and lasts, or the last line of it is `PLAIN_INTERVAL_S` ago."""
+        # By run: of eight runs at once each has its own five seconds, and none is silent behind another.
+        stage, said_at = self._said.get(progress.run, ("", 0.0))
+        now = time.monotonic()
+        # Stages that last a moment are not worth a line; the guest and the end are.
+        if progress.stage == stage:
+            if now - said_at < PLAIN_INTERVAL_S:
+                return
+        elif progress.stage not in ("timeline", "guest", "report", "done", "failed"):
+            return
+        self._said[progress.run] = (progress.stage, now)
+        print(one_line(progress.text()), file=sys.stderr, flush=True)
+
+    def _bar(self, progress: Progress) -> None:
+        """The run's own bar; without a length while the duration is not known."""
+        task = self._tasks.get(progress.run)
+        if task is None:
+            task = self._tasks[progress.run] = self._bars.add_task(
+                one_line(progress.run), total=None, stage="", speed="", left="", virtual=""
+            )
+        fields: dict[str, Any] = {"stage": progress.stage, "speed": "", "left": "", "virtual": ""}
+        if progress.duration_ns:
+            fields |= {"total": progress.duration_ns, "completed": progress.t_ns}
+            fields["virtual"] = f"{progress.t_ns / 1e9:.0f}/{progress.duration_ns / 1e9:.0f} s"
+        if progress.expected:
+            fields |= {"total": progress.expected, "completed": progress.done}
+            fields["virtual"] = f"{progress.done}/{progress.expected} figures"
+        if progress.stage == "guest" and progress.speed is not None and progress.left_s is not None:
+            fields |= {"speed": f"{progress.speed:.1f}x", "left": clock(progress.left_s)}
+        self._bars.update(task, **fields)
+
+
+def _text_of(runs: Collection[Progress]) -> str:
+    """A line for each run that is being made, and one for those that are over; of a single run always its line."""
+    over = Counter(run.stage for run in runs if run.stage in ("done", "failed"))
+    lines = [one_line(run.text()) for run in runs if len(runs) == 1 or run.stage not in over]
+    if len(runs) > 1 and over:
+        lines.append(", ".join(f"{count} {stage}" for stage, count in over.items()))
+    return "\n".join(lines)
+
+
+class building:
+    """Shows on stderr how a build goes: `with building(True) as built`, then `built.message` and `built.steps`.
+
+    Nothing appears if nothing has to be built, and nothing at all unless `progress` is True. May be called from any
+    thread.
+    """
+
+    def __init__(self, progress: bool | OnProgress) -> None:
+        self._shown = progress is True
+        self._lock = threading.Lock()
+        self._bars: Any = None
+        self._task: Any = None
+        self._cell = CellText() if is_notebook() else None
+        self._next_line_s = BUILD_INTERVAL_S
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        with self._lock:
+            if self._bars is not None:
+                self._bars.stop()
+            if self._cell is not None:
+                self._cell.end()
+
+    def message(self, text: str) -> None:
+        """A line of text."""
+        if not self._shown:
+            return
+        with self._lock:
+            if self._bars is None:
+                print(visible(text), file=sys.stderr, flush=True)
+            else:
+                # Above the bar, which would otherwise be drawn into it
+                self._bars.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
+
+    def steps(self, at: BuildProgress) -> None:
+        """How far the kernel's build is."""
+        if not self._shown:
+            return
+        with self._lock:
+            if is_terminal():
+                self._bar(at)
+            elif self._cell is not None:
+                self._cell.show(at.text())
+            elif at.wall_s >= self._next_line_s:
+                self._next_line_s = at.wall_s + max(BUILD_INTERVAL_S, at.wall_s / 4)
+                print(at.text(), file=sys.stderr, flush=True)
+
+    def _bar(self, at: BuildProgress) -> None:
+        """The bar of the build, begun with the first step: a build that finds everything in the cache shows none."""
+        fields = {
+            "stage": at.stage,
+            "virtual": at.counted,
+            "speed": f"{at.rate:.1f} steps/s" if at.rate is not None else "",
+            "left": f"{clock(at.left_s)} left" if at.left_s is not None else "",
+        }
+        if self._bars is None:
+            self._bars = _bars()
+            self._bars.start()
+            self._task = self._bars.add_task("guest kernel", total=1.0, **fields)
+        self._bars.update(self._task, completed=at.share, **fields)
+
+
+class shown:
+    """The progress argument of the public functions as a context that gives a callable.
+
+    `display` makes what shows progress if the argument is True; a study has its own.
+
+    Parameters
+    ----------
+    progress : bool or callable
+        True: a display of its own; False: nothing; a callable gets each `Progress`.
+    display : callable
+        Makes the display for True.
+
+    >>> with shown(False) as show:
+    ...     show(Progress("a", "guest"))
+    """
+
+    def __init__(self, progress: bool | Callable[[Any], None], display: Callable[[], Any] = Display) -> None:
+        self._display = display() if progress is True else None
+        self._callable: Callable[[Any], None] = progress if callable(progress) else silent
+
+    def __enter__(self) -> Callable[[Any], None]:
+        return self._display.__enter__() if self._display is not None else self._callable
+
+    def __exit__(self, *what: Any) -> None:
+        if self._display is not None:
+            self._display.__exit__(*what)
+
+
+def json_lines(progress: Progress) -> None:
+    """Writes `Progress` as a line of JSON on stderr, for a program that started this one."""
+    # On stderr, since stdout holds the one object of --json; flushed, since a pipe would keep lines back until the end.
+    print(json.dumps(asdict(progress)), file=sys.stderr, flush=True)
+
+
+def clock(seconds: float) -> str:
+    """`m:ss` or `h:mm:ss`.
+
+    >>> clock(75), clock(3675)
+    ('1:15', '1:01:15')
+    """
+    whole = round(seconds)
+    hours, rest = divmod(whole, 3600)
+    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
+
+
+def silent(progress: Any) -> None:
+    """Shows nothing."""
+
+
+def _bars() -> Any:
+    """Bars of rich, which is imported here alone: most commands show none."""
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    return Bars(
+        # Not markup: a directory may be called [red].
+        TextColumn("{task.description}", markup=False),
+        TextColumn("{task.fields[stage]:9}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[virtual]}"),
+        TextColumn("{task.fields[speed]}"),
+        TextColumn("{task.fields[left]}"),
+        console=Console(stderr=True),
+        refresh_per_second=4,
+    )

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run directory says of itself: whether it is complete, its `summary.json` and its `manifest.json`.
+
+Both are checked when they are read, so that whoever uses one need not ask at every step.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from leowarp.base import plainfiles
+from leowarp.base.errors import TraceError
+from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN, SUMMARY, TRACE
+from leowarp.base.spelling import nearest
+
+TEXTS = ("name", "kind", "source", "destination", "congestion_control", "share_reason", "reason")
+"""Of a summary: what is a text if it is there. Everything else is a number, a truth value or null."""
+
+KINDS = ("tcp", "ping", "udp", "program")
+
+_LONGEST_MARK_BYTES = 1 << 20
+_LONGEST_TEXT = 1000
+"""Characters of a text of a summary; a plan allows fewer (`scenario.decoding`)."""
+_LARGEST = 1e30
+"""No scalar comes near: the largest are ns and bit/s, below 2^63."""
+
+_DEEPEST = 64
+"""Levels of objects and lists in a JSON file; ours have four."""
+
+_MOST_RUNS, _MOST_LOOKED_AT = 4, 1000
+"""Runs that a message names, and directories that it looks at for them."""
+
+
+def why_incomplete(path: Path) -> str | None:
+    """Why a directory is not a complete run; None if it is one.
+
+    Returns
+    -------
+    reason : str or None
+        The text of the mark INCOMPLETE, which the run that failed wrote; else what is missing.
+    """
+    if not path.is_dir():
+        return "it is not a directory" if path.exists() else "there is no such directory"
+    mark = path / INCOMPLETE
+    # lexists: a link that leads nowhere is a mark, too.
+    if os.path.lexists(mark):
+        try:
+            text = plainfiles.read(mark, _LONGEST_MARK_BYTES).decode(errors="replace").strip()
+        except OSError as error:
+            return f"it is marked incomplete, and why cannot be read: {error.strerror}"
+        return text or "it is marked incomplete (the file INCOMPLETE is empty: was the disk full?)"
+    absent = what_is_missing(path)
+    return None if absent is None else f"it has no {absent}"
+
+
+def what_is_missing(path: Path) -> str | None:
+    """The first of the names that every complete run has and this directory has not; None if it has all of them."""
+    # The report is not among them: a run without one is complete (`--no-report`).
+    return next((name for name in (PLAN, TRACE, SUMMARY, MANIFEST) if not (path / name).exists()), None)
+
+
+def refuse_incomplete(path: Path) -> None:
+    """Raises TraceError if a directory is not a complete run; the message says why."""
+    reason = why_incomplete(path)
+    if reason is not None:
+        # Where there is no run, none is to be replaced: --force would only hide that a name was mistyped.
+        hint = _again(path) if (path / PLAN).exists() or os.path.lexists(path / INCOMPLETE) else _instead_of(path)
+        raise TraceError(f"cannot open {path} as a run: {reason}", hint=hint)
+
+
+def refuse_strange(path: Path) -> None:
+    """Raises TraceError if a directory that is to be read as a run holds what is neither a file nor a directory."""
+    why = plainfiles.why_not_plain(path)
+    if why is not None:
+        raise TraceError(
+            f"cannot open {path} as a run: {why}, which a run never has",
+            hint="whoever made it can tell what it is for; a run copied with `cp -r` or `rsync` needs none",
+        )
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object out of a run directory.
+
+    Raises
+    ------
+    TraceError
+        If it is none, is nested too deeply, or has more than `plainfiles.MOST_JSON_BYTES`.
+
+    Parameters
+    ----------
+    path : Path
+        In a run directory; never followed if it is a link.
+    """
+
+    # Python's json takes NaN and Infinity, which RFC 8259 (section 6) does not have.
+    def refuse(word: str) -> float:
+        raise ValueError(f"{word} is no number of JSON")
+
+    try:
+        value = json.loads(plainfiles.read(path, plainfiles.MOST_JSON_BYTES), parse_constant=refuse)
+        _refuse_deep(value)
+    except RecursionError:
+        raise TraceError(f"cannot read {path}: it is nested too deeply", hint=_again(path.parent)) from None
+    except (OSError, ValueError) as error:
+        raise TraceError(f"cannot read {path}: {error}", hint=_again(path.parent)) from error
+    if not isinstance(value, dict):
+        raise TraceError(f"cannot read {path}: it holds no JSON object", hint=_again(path.parent))
+    return value
+
+
+def _refuse_deep(value: Any) -> None:
+    """Raises RecursionError for what is nested more deeply than anything that leowarp writes: whoever goes through it
+    by calling itself would end so."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [inner for item in level if isinstance(item, dict | list) for inner in _inner(item)]
+    if level:
+        raise RecursionError
+
+
+def _inner(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return item.values() if isinstance(item, dict) else item
+
+
+def read_summary(run: Path) -> dict[str, Any]:
+    """`summary.json` of a run directory.
+
+    Raises
+    ------
+    TraceError
+        If it is none, or holds what is no scalar.
+    """
+    path = run / SUMMARY
+    value = read_json(path)
+    if (why := why_no_summary(value)) is not None:
+        raise TraceError(f"cannot read {path}: {why}", hint=f"compute it anew: leowarp show {run} --again")
+    return value
+
+
+def read_manifest(run: Path) -> dict[str, Any]:
+    """`manifest.json` of a run directory.
+
+    Raises
+    ------
+    TraceError
+        If it is none, or an entry is of another type than leowarp writes.
+    """
+    path = run / MANIFEST
+    value = read_json(path)
+    if (why := why_no_manifest(value)) is not None:
+        raise TraceError(f"cannot read {path}: {why}", hint=_again(run))
+    return value
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """Writes a JSON object so that a reader sees the whole of it or nothing.
+
+    Raises
+    ------
+    ValueError
+        If a number is not finite: JSON has no word for it (RFC 8259, 6).
+    """
+    plainfiles.write(path, text_of_json(value).encode())
+
+
+def text_of_json(value: dict[str, Any]) -> str:
+    """The text that `write_json` writes; the same values give the same text."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def why_no_summary(value: Mapping[str, Any]) -> str | None:
+    """What is wrong with a summary, as the end of a sentence; None if nothing is.
+
+    Keys are not held against the table of scalars: a run of a newer or older version has others.
+    """
+    flows = value.get("flows")
+    if not isinstance(flows, list) or not all(isinstance(flow, dict) for flow in flows):
+        return "it has no list `flows` of objects"
+    for number, flow in enumerate(flows):
+        if flow.get("kind", "tcp") not in KINDS:
+            return f"flow {number} is of no kind that leowarp has"
+        told = flow.get("flow", 0)
+        if not isinstance(told, int) or not 0 <= told < 1 << 31:
+            return f"the number of flow {number} is no whole number from 0 on"
+    for entry in (value, *flows):
+        for name, item in entry.items():
+            if name != "flows" and not _is_scalar(name, item) and not _is_table_of_scalars(item):
+                return f"{name!r:.80} is {type(item).__name__} {item!r:.40}, and no scalar of a run is"
+    return None
+
+
+def why_no_manifest(value: Mapping[str, Any]) -> str | None:
+    """What is wrong with a manifest, as the end of a sentence; None if nothing is."""
+    shapes: dict[str, type] = {
+        "warnings": list, "files": dict, "costs": dict, "kernel": dict, "agent": dict, "python": dict, "host": dict,
+        "leowarp_version": str, "drawn": dict, "later": list, "directories": list,
+    }  # fmt: skip
+    for name, kind in shapes.items():
+        if name in value and not isinstance(value[name], kind):
+            return f"its {name} are of another type"
+    if not all(isinstance(text, str) for text in value.get("warnings", ())):
+        return "its warnings are not texts"
+    if not all(isinstance(text, str) for text in value.get("files", {}).values()):
+        return "its files have no checksums"
+    # Whoever opens what a manifest lists stays within its directory.
+    for name in (*value.get("files", ()), *value.get("directories", ())):
+        if not plainfiles.is_plain_path(name):
+            return f"it lists {name!r:.80}, which is no file below its directory"
+    if not all(isinstance(drawn, dict) for drawn in value.get("drawn", {}).values()):
+        return "it does not say how its pages were drawn"
+    if not all(isinstance(entry, dict) and _is_list_of_texts(entry.get("files")) for entry in value.get("later", ())):
+        return "it does not say which files are of another version"
+    if not all(_is_number(cost) for cost in value.get("costs", {}).values()):
+        return "its costs are not numbers"
+    return None
+
+
+def _instead_of(path: Path) -> str:
+    """What to type in place of a directory that is no run."""
+    runs = [each for folder in (path.parent, path) for each in _runs_in(folder)]
+    near = nearest(path.name, [run.name for run in runs])
+    # Stable: behind the near name the others stay in the order of a listing.
+    shown = sorted(runs, key=lambda run: run.name != near)[:_MOST_RUNS]
+    if near is not None:
+        return f"did you mean {shown[0]}?"
+    if shown:
+        return f"runs there: {', '.join(map(str, shown))}{', ...' if len(runs) > len(shown) else ''}"
+    return "a run is the directory that `leowarp run SCENARIO --out DIRECTORY` writes"
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    each_run = (each for each in sorted(folder.iterdir())[:_MOST_LOOKED_AT] if (each / PLAN).is_file())
+    return [each for each in each_run if (each / MANIFEST).is_file()]
+
+
+def _again(path: Path) -> str:
+    """The command that makes the run in a directory again, from the plan that it holds if it holds one."""
+    plan = path / PLAN
+    return f"run it again: leowarp run {plan if plan.exists() else 'SCENARIO.toml'} --out {path} --force"
+
+
+def _is_list_of_texts(item: Any) -> bool:
+    return isinstance(item, list) and all(isinstance(text, str) for text in item)
+
+
+def _is_scalar(name: str, item: Any) -> bool:
+    """Whether a summary may hold this under a name: null, a number, or a text where texts stand."""
+    if name in TEXTS and item is not None:
+        return isinstance(item, str) and len(item) <= _LONGEST_TEXT
+    return item is None or _is_number(item)
+
+
+def _is_table_of_scalars(item: Any) -> bool:
+    """Whether it is an object of scalars, such as `fairness`."""
+    return isinstance(item, dict) and all(_is_scalar(name, within) for name, within in item.items())
+
+
+def _is_number(item: Any) -> bool:
+    """Also of a size that can be computed with: whole numbers fit into a column of a table, squares of others into a
+    float.
+    """
+    if isinstance(item, int):
+        return abs(item) < 1 << 63
+    # Nor is nan smaller than anything.
+    return isinstance(item, float) and abs(item) < _LARGEST

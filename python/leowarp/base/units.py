@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantities with units: text to number and back. The only place where texts with units are read and written.
+
+Times are whole nanoseconds, rates whole bits per second, sizes whole bytes: a text that is not exactly that is an
+error, never rounded. Lengths, angles, ratios and the two constants of gravity are floats: the float nearest to the
+exact decimal. For every quantity ``parse(format(x)) == x``.
+
+``"m"`` is metres, never minutes; rates in bytes per second are refused, because ``kbps`` is kilobits to some tools
+and kilobytes to others (tc).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+from leowarp.base.errors import ScenarioError
+from leowarp.base.spelling import one_of
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """One kind of quantity: its units and how its number is kept. There is one object of each kind.
+
+    Attributes
+    ----------
+    name : str
+        What a message calls it, with its article ("a time").
+    suffix : str
+        The end of the name of every attribute and column that holds it.
+    units : dict
+        Unit as written -> its exact size in the kept unit.
+    whole : bool
+        Kept as an int (and exact), or as a float.
+    written : tuple of str
+        Units that `format` may choose, largest first.
+    example : str
+        A correct text, for messages.
+    mistakes : dict
+        Often-written wrong units -> what to say.
+    """
+
+    name: str
+    suffix: str
+    units: dict[str, Fraction]
+    whole: bool
+    written: tuple[str, ...]
+    example: str
+    mistakes: dict[str, str]
+
+    def parse(self, text: object, *, like: object = None) -> int | float:
+        """Read a text such as ``"30 ms"``.
+
+        Raises
+        ------
+        ScenarioError
+            If it is a bare number, has no unit or a wrong one, or is not exact in the kept unit.
+
+        Parameters
+        ----------
+        text : object
+            What TOML gave: a str is right, everything else an error with the way to write it.
+        like : str, optional
+            A correct text, a default for instance: its unit is proposed where one is missing.
+
+        Returns
+        -------
+        value : int or float
+            In the kept unit: an int if `whole`.
+
+        >>> TIME.parse("30 ms"), RATE.parse("37.5 Mbit/s"), RATIO.parse("0.1 %")
+        (30000000, 37500000, 0.001)
+        """
+        number, unit = self._split(text, like)
+        size = self.units.get(unit)
+        if size is None:
+            raise ScenarioError(f'"{text}": "{unit}" is not a unit of {self.name}', self._unit_hint(unit))
+        # Exact fractions up to here: 0.1 ms is 100,000 ns, which a product of floats need not be.
+        value = number * size
+        if self.whole:
+            if value.denominator != 1:
+                kept = next(u for u, s in self.units.items() if s == 1)
+                raise ScenarioError(f"{text!r} is not a whole number of {kept}, and {self.name} is kept exactly so")
+            return value.numerator
+        try:
+            return float(value)
+        except OverflowError:
+            raise ScenarioError(f"{text!r} is too large for {self.name}") from None
+
+    def format(self, value: int | float) -> str:
+        """Write a number with a unit so that `parse` gives the same number back.
+
+        Raises
+        ------
+        ValueError
+            If it is a float that is not finite.
+
+        The largest unit of which there is a whole number, of floats the largest of which there is one:
+
+        >>> TIME.format(30_000_000_000), TIME.format(1_500), LENGTH.format(1_200_000.0)
+        ('30 s', '1500 ns', '1200 km')
+        """
+        return _format(self, value)
+
+    def _format(self, value: int | float) -> str:
+        """`format` without its cache."""
+        if not self.whole and not math.isfinite(value):
+            raise ValueError(f"{self.name} must be finite, not {value}")
+        # repr is the shortest decimal that reads back as the same float; a decimal times a power of ten is exact.
+        exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
+        # Every unit fits a zero; one spelling of it keeps equal plans equal as texts.
+        if exact == 0:
+            return f"0 {self.zero_unit}"
+        written = [(unit, exact / self.units[unit]) for unit in self.written if _decimal(exact / self.units[unit])]
+        # The largest unit of which there is at least one, and for what is kept exactly, a whole number of it.
+        readable = [(unit, number) for unit, number in written if abs(number) >= 1]
+        whole = [(unit, number) for unit, number in readable if number.denominator == 1]
+        unit, number = ((whole if self.whole else []) or readable or written[-1:])[0]
+        return f"{_decimal(number)} {unit}"
+
+    def format_in(self, value: int | float, unit: str) -> str:
+        """Write a number in a given unit, or as `format` does if it has no exact decimal there.
+
+        Raises
+        ------
+        KeyError
+            If it is no unit of this quantity.
+
+        >>> TIME.format_in(90_000_000_000, "min"), TIME.format_in(1, "min")
+        ('1.5 min', '1 ns')
+        """
+        exact = Fraction(value) if self.whole else Fraction(Decimal(repr(float(value))))
+        number = _decimal(exact / self.units[unit])
+        return self.format(value) if number is None else f"{number} {unit}"
+
+    @property
+    def zero_unit(self) -> str:
+        """The unit in which a zero is written: seconds, and of all others the smallest."""
+        return "s" if "s" in self.written else self.written[-1]
+
+    def _split(self, text: object, like: object) -> tuple[Fraction, str]:
+        """Number and unit of a text, the number exact.
+
+        Raises
+        ------
+        ScenarioError
+            If it is no text, no number with something behind it, or longer than `_LONGEST_TEXT`.
+        """
+        # TOML's true and false are ints to Python.
+        if isinstance(text, bool) or not isinstance(text, int | float | str):
+            raise ScenarioError(f"{self.name} is a string with a unit", f'write it like "{self.example}"')
+        if not isinstance(text, str):
+            shown = f"{text} is" if abs(text) < 10**18 else "this is"
+            raise ScenarioError(
+                f"{shown} a bare number; {self.name} is a string with a unit",
+                f'write it like "{self._with_unit(text, like)}"',
+            )
+        match = _NUMBER.fullmatch(text.strip())
+        if match is None or len(text) > _LONGEST_TEXT:
+            shown = repr(text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}...")
+            raise ScenarioError(f"{shown} is not a number with a unit", f'{self.name} looks like "{self.example}"')
+        if match["unit"] == "":
+            shown = self._with_unit(match["number"], like)
+            raise ScenarioError(f"{text!r} has no unit", f'{self.name} looks like "{shown}"')
+        return Fraction(match["number"].replace("_", "")), match["unit"]
+
+    def _with_unit(self, number: object, like: object) -> str:
+        """The number that was written without a unit with one that it may have, or the example."""
+        for sample in (like, self.example):
+            known = _NUMBER.fullmatch(sample) if isinstance(sample, str) else None
+            if known is not None and known["unit"] in self.units:
+                return f"{number} {known['unit']}" if known["unit"] else self.example
+        return self.example
+
+    def _unit_hint(self, unit: str) -> str:
+        """What to say of a unit that is none: the known mistake, the nearest unit, and all of them."""
+        if unit in self.mistakes:
+            return f"{self.mistakes[unit]}; {self.name} is in one of: {', '.join(self.units)}"
+        # Of a unit of two letters one wrong one leaves a similarity of 0.5, below difflib's own cutoff of 0.6.
+        return one_of(unit, self.units, f"{self.name} is in one of:", cutoff=0.4)
+
+
+@lru_cache(maxsize=8192, typed=True)
+def _format(quantity: Quantity, value: int | float) -> str:
+    """Plans of a study say the same few quantities thousands of times."""
+    return quantity._format(value)
+
+
+def _decimal(value: Fraction) -> str | None:
+    """The exact decimal text of a fraction, or None if it has no short one.
+
+    2 and 5 are the only prime factors that a denominator of a decimal has; with others, or too many digits, None or an
+    exponent.
+    """
+    denominator, twos, fives = value.denominator, 0, 0
+    while denominator % 2 == 0:
+        denominator, twos = denominator // 2, twos + 1
+    while denominator % 5 == 0:
+        denominator, fives = denominator // 5, fives + 1
+    if denominator != 1:
+        return None
+    places = max(twos, fives)
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    sign = "-" if value < 0 else ""
+    text = digits if places == 0 else f"{digits[:-places]}.{digits[-places:]}"
+    if len(text) > _LONGEST_PLAIN or 0 < abs(value) < _SMALLEST_PLAIN:
+        stripped = digits.lstrip("0")
+        mantissa = stripped.rstrip("0")
+        exponent = len(stripped) - 1 - places
+        # Exact too: a power of ten in place of many zeros.
+        text = f"{mantissa[0]}.{mantissa[1:]}".rstrip(".") + f"e{exponent}"
+    return sign + text
+
+
+def _units(**sizes: int | str) -> dict[str, Fraction]:
+    """Units of whole or written sizes, as exact fractions."""
+    return {name: Fraction(size) for name, size in sizes.items()}
+
+
+# Exponents of three digits: all that a float can hold; 1e999999999 would fill the memory.
+_NUMBER = re.compile(
+    r"(?P<number>[+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+(?:_[0-9]+)*)?(?:[eE][+-]?[0-9]{1,3})?)"
+    r"\s*(?P<unit>[^0-9\s.+-]\S*|)"
+)
+# Longer numbers with a unit are nobody's; the limit also bounds the time of the pattern above and of messages.
+_LONGEST_TEXT = 80
+_LONGEST_PLAIN = 24
+_SMALLEST_PLAIN = Fraction(1, 1000)
+
+_MINUTES = '"m" is metres; minutes are "min"'
+_BITS = "rates are in bits per second (1 byte = 8 bits)"
+_BPS = '"bps" means bits to some tools and bytes to others, so it is spelt out: bit/s'
+
+TIME = Quantity(
+    "a time",
+    "_ns",
+    {**_units(ns=1, us=10**3), "µs": Fraction(10**3), "μs": Fraction(10**3)}
+    | _units(ms=10**6, s=10**9, min=60 * 10**9, h=3600 * 10**9, d=86400 * 10**9),
+    True,
+    ("s", "ms", "us", "ns"),
+    "30 s",
+    {"m": _MINUTES, "sec": 'seconds are "s"', "seconds": 'seconds are "s"', "minutes": 'minutes are "min"'},
+)
+LENGTH = Quantity(
+    "a length",
+    "_m",
+    _units(m=1, km=1000),
+    False,
+    ("km", "m"),
+    "1200 km",
+    {"ms": '"ms" is milliseconds'},
+)
+RATE = Quantity(
+    "a rate",
+    "_bps",
+    {"bit/s": Fraction(1), "kbit/s": Fraction(10**3), "Mbit/s": Fraction(10**6), "Gbit/s": Fraction(10**9)},
+    True,
+    ("Gbit/s", "Mbit/s", "kbit/s", "bit/s"),
+    "100 Mbit/s",
+    {unit: _BITS for unit in ("B/s", "kB/s", "KB/s", "MB/s", "GB/s", "kiB/s", "MiB/s", "GiB/s")}
+    | {unit: _BPS for unit in ("bps", "kbps", "Kbps", "Mbps", "mbps", "Gbps", "gbps")}
+    | {"Mbit": 'a rate is per second: "Mbit/s"', "mbit": 'a rate is per second: "Mbit/s"'},
+)
+# "KB" is refused, for some mean 1000 by it and some 1024.
+BYTES = Quantity(
+    "a size",
+    "_bytes",
+    _units(B=1, kB=10**3, MB=10**6, GB=10**9, kiB=2**10, KiB=2**10, MiB=2**20, GiB=2**30),
+    True,
+    ("GiB", "GB", "MiB", "MB", "KiB", "kB", "B"),
+    "64 kB",
+    {
+        "KB": '"kB" is 1000 bytes, "KiB" is 1024',
+        "K": '"kB" is 1000 bytes, "KiB" is 1024',
+        "M": '"MB" is a million bytes, "MiB" is 1048576',
+        "G": '"GB" is a billion bytes, "GiB" is 1073741824',
+        "pkts": "this one is counted in bytes",
+        "bytes": 'bytes are "B"',
+    },
+)
+PACKETS = Quantity(
+    "a number of packets",
+    "_pkts",
+    _units(pkts=1, pkt=1),
+    True,
+    ("pkts",),
+    "500 pkts",
+    {"packets": 'packets are "pkts"', "p": 'packets are "pkts"'},
+)
+PACKET_RATE = Quantity(
+    "a rate of packets",
+    "_pkts_per_s",
+    {"pkts/s": Fraction(1), "pkt/s": Fraction(1)},
+    False,
+    ("pkts/s",),
+    "8235 pkts/s",
+    {"packets/s": 'packets are "pkts": "pkts/s"', "pps": 'spelt out: "pkts/s"'}
+    | {"pkts": 'a rate is per second: "pkts/s"'},
+)
+FLOW_RATE = Quantity(
+    "a rate of flows",
+    "_flows_per_s",
+    {"flows/s": Fraction(1), "flow/s": Fraction(1)},
+    False,
+    ("flows/s",),
+    "100 flows/s",
+    {"flows": 'a rate is per second: "flows/s"'},
+)
+ANGLE = Quantity(
+    "an angle",
+    "_deg",
+    _units(deg=1) | {"°": Fraction(1), "rad": Fraction(180 / math.pi)},
+    False,
+    ("deg",),
+    "53 deg",
+    {"degrees": 'degrees are "deg"', "degree": 'degrees are "deg"'},
+)
+RATIO = Quantity(
+    "a ratio",
+    "_ratio",
+    {"%": Fraction(1, 100), "‰": Fraction(1, 1000), "ppm": Fraction(1, 10**6)},
+    False,
+    ("%",),
+    "0.1 %",
+    {},
+)
+# Whole millionths, as the guest is told red's largest probability (design/interfaces.md, section 13).
+PROBABILITY = Quantity(
+    "a probability",
+    "_ppm",
+    {"%": Fraction(10**4), "ppm": Fraction(1)},
+    True,
+    ("%", "ppm"),
+    "10 %",
+    {},
+)
+GRAVITY = Quantity(
+    "a gravitational parameter",
+    "_m3_per_s2",
+    {"km3/s2": Fraction(10**9), "m3/s2": Fraction(1)},
+    False,
+    ("km3/s2", "m3/s2"),
+    "398600.4418 km3/s2",
+    {},
+)
+ANGULAR_RATE = Quantity(
+    "an angular rate",
+    "_rad_per_s",
+    {"rad/s": Fraction(1), "deg/s": Fraction(math.pi / 180)},
+    False,
+    ("rad/s",),
+    "7.2921158553e-5 rad/s",
+    {},
+)
+SPEED = Quantity(
+    "a speed",
+    "_m_per_s",
+    {"m/s": Fraction(1), "km/h": Fraction(5, 18)},
+    False,
+    ("m/s",),
+    "60 km/h",
+    {"kmh": 'kilometres an hour are "km/h"', "kph": 'kilometres an hour are "km/h"'},
+)
+FREQUENCY = Quantity(
+    "a frequency",
+    "_hz",
+    _units(Hz=1, kHz=10**3, MHz=10**6, GHz=10**9),
+    False,
+    ("GHz", "MHz", "kHz", "Hz"),
+    "2.2 GHz",
+    {},
+)
+LEVEL = Quantity(
+    "a power ratio in decibels",
+    "_db",
+    _units(dB=1),
+    False,
+    ("dB",),
+    "7 dB",
+    {"db": 'decibels are "dB"', "DB": 'decibels are "dB"'},
+)
+
+QUANTITIES = (TIME, LENGTH, RATE, BYTES, PACKETS, PACKET_RATE, FLOW_RATE, ANGLE, RATIO, PROBABILITY, GRAVITY,
+              ANGULAR_RATE, SPEED, FREQUENCY, LEVEL)  # fmt: skip
+"""Every quantity that a scenario can hold."""

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `leowarp reorder` is asked for: its options, as one value.
+
+The words that an option may be are enumerations here, so that typer lists them in the help and refuses others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leowarp.base.errors import ScenarioError
+from leowarp.cli import options
+
+if TYPE_CHECKING:
+    from leowarp.reordering import Settings, Source
+
+
+class Format(StrEnum):
+    """What a file may be; `crates/arrivals` reads text and captures, Arrow the other two."""
+
+    text = "text"
+    csv = "csv"
+    parquet = "parquet"
+    pcap = "pcap"
+
+
+class Protocol(StrEnum):
+    """What numbers the packets of a capture: ICMP echo's sequence, TCP's, RTP's (RFC 3550, 5.1), or a field of UDP's
+    payload.
+    """
+
+    icmp = "icmp"
+    icmp_reply = "icmp-reply"
+    tcp = "tcp"
+    rtp = "rtp"
+    udp = "udp"
+
+
+# Members are lower-case, unlike constants elsewhere: their names are the words that a user types.
+class TimeUnit(StrEnum):
+    """Of a column with times."""
+
+    s = "s"
+    ms = "ms"
+    us = "us"
+    ns = "ns"
+
+
+class Order(StrEnum):
+    """Which byte of a number comes first; network order is big."""
+
+    big = "big"
+    little = "little"
+
+
+class Drawn(StrEnum):
+    """A figure's format."""
+
+    svg = "svg"
+    pdf = "pdf"
+    png = "png"
+
+
+_METRICS, _TABLES, _CAPTURES = "Metrics", "CSV and Parquet", "Captures"
+
+
+@dataclass(frozen=True)
+class Request:
+    """The fields are the arguments and options as typed; the rules between them are in the methods.
+
+    Attributes
+    ----------
+    file : str
+        A path, or ``-`` for standard input.
+    threshold, buffer_threshold : int, int or None
+        RFC 5236's DT and BT, packets; None: BT is DT.
+    loss_window : int
+        Packets after which a missing one is lost (RFC 4737).
+    n_max : int
+        Largest n of n-reordering (RFC 4737, 5.3).
+    first, sent : int or None
+        Number of the first packet sent, and how many were sent: what no arrival can tell.
+    bits : int or None
+        Width of numbers that wrap around; None: by the protocol, or they do not.
+    flow : int or None
+        Number in the list of ``--flows``.
+    field_offset, field_size, field_order : int or None, int, Order
+        Where in a UDP payload the number stands, bytes.
+    figures : Path or None
+        Directory to draw into.
+    """
+
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="Text (a sequence number a line), CSV, Parquet, pcap or pcapng; - is standard input."
+        ),
+    ]
+    threshold: Annotated[
+        int, typer.Option("--threshold", "-t", help="D_T: displaced by more is lost, in RD.", rich_help_panel=_METRICS)
+    ] = 1000
+    buffer_threshold: Annotated[
+        int | None,
+        typer.Option(help="B_T: places in RBD's buffer; as --threshold if not given.", rich_help_panel=_METRICS),
+    ] = None
+    # 2^16, as many numbers as RTP (RFC 3550, 5.1) and ICMP echo (RFC 792) have: a packet later than that would meet its
+    # own number again.
+    loss_window: Annotated[
+        int, typer.Option(help="RFC 4737: later by more numbers than this is lost.", rich_help_panel=_METRICS)
+    ] = 65_536
+    n_max: Annotated[int, typer.Option(help="n-reordering up to this n.", rich_help_panel=_METRICS)] = 10
+    first: Annotated[
+        int | None, typer.Option(help="Number of the first packet that was sent.", rich_help_panel=_METRICS)
+    ] = None
+    sent: Annotated[
+        int | None, typer.Option(help="Packets that were sent: shows losses at the end.", rich_help_panel=_METRICS)
+    ] = None
+    bits: Annotated[
+        int | None, typer.Option(help="Width of numbers that wrap around: 16, 32.", rich_help_panel=_METRICS)
+    ] = None
+    input_: Annotated[
+        Format | None, typer.Option("--input", help="What FILE is; by its first bytes and its name if not given.")
+    ] = None
+    sequence: Annotated[
+        str | None, typer.Option(help="Column of the numbers: name, or number from 1.", rich_help_panel=_TABLES)
+    ] = None
+    time_: Annotated[
+        str | None, typer.Option("--time", help="Column of the arrivals' times.", rich_help_panel=_TABLES)
+    ] = None
+    time_unit: Annotated[
+        TimeUnit | None, typer.Option(help="Its unit, unless its name ends in _s, ..., _ns.", rich_help_panel=_TABLES)
+    ] = None
+    bytes_: Annotated[str | None, typer.Option("--bytes", help="Column of the payloads.", rich_help_panel=_TABLES)] = (
+        None
+    )
+    header: Annotated[
+        bool, typer.Option("--header/--no-header", help="Whether a first line names columns.", rich_help_panel=_TABLES)
+    ] = True
+    protocol: Annotated[
+        Protocol | None,
+        typer.Option(
+            help="ICMP echo requests or TCP data are found; echo replies, RTP and UDP must be named.",
+            rich_help_panel=_CAPTURES,
+        ),
+    ] = None
+    flow: Annotated[
+        int | None, typer.Option(help="Which flow, counted from 0, if there are several.", rich_help_panel=_CAPTURES)
+    ] = None
+    flows: Annotated[
+        bool, typer.Option("--flows", help="List the flows and measure none.", rich_help_panel=_CAPTURES)
+    ] = False
+    field_offset: Annotated[
+        int | None, typer.Option(help="UDP: bytes of payload before the number.", rich_help_panel=_CAPTURES)
+    ] = None
+    field_size: Annotated[int, typer.Option(help="UDP: its bytes, 2, 4 or 8.", rich_help_panel=_CAPTURES)] = 4
+    field_order: Annotated[Order, typer.Option(help="UDP: which of them comes first.", rich_help_panel=_CAPTURES)] = (
+        Order.big
+    )
+    figures: Annotated[Path | None, typer.Option(help="Draw RD, RBD and n-reordering into this directory.")] = None
+    format_: Annotated[
+        list[Drawn] | None, typer.Option("--format", help="Of the figures; may be repeated; all three if not given.")
+    ] = None
+    json_: options.Json = False
+
+    def source(self) -> Source:
+        """What the file does not say itself.
+
+        Returns
+        -------
+        Source
+            Options of CSV, Parquet and captures as typed; which fit the file `reordering.measure_file` decides.
+        """
+        # Here and not above: a help page must not wait for numpy.
+        from leowarp.reordering import Source
+
+        return Source(
+            format=self.input_, sequence=self.sequence, time=self.time_, time_unit=self.time_unit, bytes=self.bytes_,
+            header=self.header, protocol=self.protocol, flow=self.flow, field_offset=self.field_offset,
+            field_size=self.field_size, field_order=self.field_order,
+        )  # fmt: skip
+
+    def settings(self) -> Settings:
+        """How the sequence is measured.
+
+        Returns
+        -------
+        Settings
+            Thresholds and windows in packets. How many were sent is not among them: it is known apart from the
+            arrivals.
+        """
+        from leowarp.reordering import Settings
+
+        return Settings(
+            threshold_pkts=self.threshold,
+            buffer_threshold_pkts=self.buffer_threshold,
+            loss_window_pkts=self.loss_window,
+            n_max=self.n_max,
+            first_seq=self.first,
+            bits=self.bits,
+        )
+
+    def formats(self) -> list[Drawn]:
+        """Of the figures; all of them if none was typed.
+
+        Returns
+        -------
+        list of Drawn
+
+        Raises
+        ------
+        ScenarioError
+            If some were typed and no figure is asked for.
+        """
+        if self.format_ and self.figures is None:
+            raise ScenarioError("--format is of figures, and none are drawn", hint="--figures DIRECTORY")
+        # One drawing in three formats costs little beside measuring.
+        return self.format_ or list(Drawn)

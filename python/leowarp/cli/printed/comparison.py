@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs side by side, and what differs between two: as tables, as JSON."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leowarp.cli.output import say
+
+if TYPE_CHECKING:
+    from leowarp.results.differences import Difference
+    from leowarp.results.run import Run
+
+MOST_FLOWS = 3
+"""Of more flows the metrics are too many for a terminal: `--all` prints them."""
+
+
+def print_comparison(runs: Sequence[Run]) -> None:
+    """The numbers of the runs that a paper would compare, one column a run, and where all of them are.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        One at least; the first one's path stands in the last line's example.
+    """
+    from leowarp.base.layout import directory_names
+    from leowarp.cli.printed.tables import print_sections
+    from leowarp.results.differences import causes
+    from leowarp.scalars.overview import compared
+
+    print_causes(runs, causes(runs))
+    print_sections(compared(directory_names([run.path for run in runs]), [run.summary for run in runs]))
+    # The first run's command, because the others' differ from it in the path alone.
+    say(f"All scalars: leowarp show {shlex.quote(str(runs[0].path))} --metrics, and so on")
+
+
+def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
+    """The runs' summaries as one JSON object.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+    page : Path
+        The page of the comparison, written before.
+    """
+    from leowarp.cli.output import print_json
+
+    print_json({"page": str(page), "runs": [{"run": str(run.path), "summary": run.summary} for run in runs]})
+
+
+def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> None:
+    """What differs between two runs, causes first; as JSON, or with `everything`, every scalar of every flow."""
+    from leowarp.cli.output import print_json
+    from leowarp.results.differences import Part, differences
+
+    runs = [a, b]
+    found = differences(runs)
+    if as_json:
+        each = [
+            {
+                "part": str(one.part),
+                "key": one.key,
+                "a": one.values[0],
+                "b": one.values[1],
+                "change_ratio": one.change_ratio,
+            }
+            for one in found
+        ]
+        print_json({"a": str(a.path), "b": str(b.path), "differences": each})
+        return
+    # Causes stand before effects: a goodput that differs says little until one knows that the plans differ in the
+    # queue.
+    print_causes(runs, [each for each in found if each.part is not Part.METRIC])
+    _print_metrics(runs, [each for each in found if each.part is Part.METRIC], everything=everything)
+
+
+def print_causes(runs: Sequence[Run], causes: Sequence[Difference], names: Sequence[str] | None = None) -> None:
+    """What differs in the plans, modules, kernels and versions, one column a run."""
+    from leowarp.base.layout import directory_names
+    from leowarp.cli.output import print_table
+    from leowarp.results.differences import condensed, said
+
+    names = directory_names([run.path for run in runs]) if names is None else names
+    if not causes:
+        say(f"{' and '.join(names) if len(names) == 2 else 'The runs'}: the same plan, modules, kernel and version\n")
+        return
+    rows = [(each.key, *(said(value) for value in each.values)) for each in condensed(causes)]
+    print_table("What differs", ("", *names), rows, text=tuple(names))
+
+
+def _print_metrics(runs: Sequence[Run], metrics: Sequence[Difference], *, everything: bool) -> None:
+    from leowarp.base.layout import directory_names
+    from leowarp.cli.output import print_table
+    from leowarp.cli.printed.tables import scalar_text
+    from leowarp.results.differences import is_of_overview
+
+    names = directory_names([run.path for run in runs])
+    if not metrics:
+        say("Every scalar is the same.")
+        return
+    most = max(len(run.summary["flows"]) for run in runs)
+    # Two runs that differ in one packet may differ in hundreds of scalars; a TCP flow alone has a hundred.
+    few = [each for each in metrics if is_of_overview(each.key)]
+    if most > MOST_FLOWS:
+        few = [each for each in few if not each.key.startswith("flows.")]
+    shown = metrics if everything else few
+    rows = [(each.key, *(scalar_text(value) for value in each.values), _change(each.change_ratio)) for each in shown]
+    if rows:
+        print_table("Metrics", ("", *names, "change"), rows)
+    if len(shown) < len(metrics):
+        of_flows = f", those of the {most} flows among them" if most > MOST_FLOWS else ""
+        say(f"{len(metrics) - len(shown)} more scalars differ{of_flows}: add --all")
+
+
+def _change(ratio: float | None) -> str | None:
+    # From ten times on as a factor: +99,900 % is not read as a thousandfold.
+    return None if ratio is None else f"{100 * ratio:+.3g} %" if abs(ratio) < 10 else f"x {ratio + 1:.3g}"

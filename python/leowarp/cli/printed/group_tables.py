@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups of runs on the terminal: medians with their intervals."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leowarp.base.errors import ScenarioError
+from leowarp.base.layout import directory_names
+from leowarp.cli.output import note, say
+
+if TYPE_CHECKING:
+    from leowarp.results.replicates import Group
+
+
+def stays(path: Path) -> None:
+    """Says that a run is not made again."""
+    note(f"{path} is there already, of the same plan, kernel and agent; --force makes it again")
+
+
+def print_group(group: Group, as_json: bool) -> None:
+    """A group that was made: warnings, medians, and where the rest is."""
+    from leowarp.cli.output import print_json
+
+    if as_json:
+        print_json(group_value(group))
+        return
+    print_groups([group])
+    path = shlex.quote(str(group.path))
+    say(f"Runs:        {group.path} ({len(group.runs)} seeds: {spans(group.seeds)})")
+    say(f"Side by side with another group: leowarp compare {path} GROUP")
+    say(f"One of them: leowarp report {shlex.quote(str(group.runs[0].path))}")
+
+
+def print_groups(groups: Sequence[Group]) -> None:
+    """Warnings of the runs, then a column of medians a group."""
+    from leowarp.cli.printed.tables import print_sections
+    from leowarp.scalars.medians import compared_groups, sentence
+
+    for group in groups:
+        # A warning of the scenario is every seed's: told once with its seeds, not thirty times over.
+        warnings: dict[str, list[int]] = {}
+        for run in group.runs:
+            for warning in run.warnings:
+                warnings.setdefault(warning, []).append(run.plan.run.seed)
+        for warning, seeds in warnings.items():
+            of = "every seed" if len(seeds) == len(group.runs) else f"seed {spans(seeds)}"
+            note(f"warning: {group.path}, {of}: {warning}")
+    names = directory_names([group.path for group in groups])
+    print_sections(compared_groups(names, [[run.summary for run in group.runs] for group in groups]))
+    say(sentence([len(group.runs) for group in groups]))
+
+
+def compare_groups(paths: Sequence[Path], out: Path, as_json: bool) -> None:
+    """Groups side by side: what differs, medians, and a page with bands."""
+    from leowarp import report
+    from leowarp.cli.output import print_json
+    from leowarp.cli.printed.comparison import print_causes
+    from leowarp.results.differences import causes
+    from leowarp.results.replicates import is_group, open_group
+
+    alone = [path for path in paths if not is_group(path)]
+    if alone:
+        groups = [path for path in paths if path not in alone]
+        raise ScenarioError(
+            f"cannot compare a group of runs ({groups[0]}) with {alone[0]}, which is none",
+            hint=f"make a group of it: leowarp run {shlex.quote(str(alone[0]))} --seeds 1..10 --out GROUP; or compare "
+            f"single runs: leowarp compare {shlex.quote(str(groups[0]))}/seed-... {shlex.quote(str(alone[0]))}",
+        )
+    opened = [open_group(path) for path in paths]
+    # The command stands on the page: whoever finds it in a year can make it again.
+    command = f"leowarp compare {' '.join(shlex.quote(str(path)) for path in paths)}"
+    page = report.write_group_comparison(opened, out, command=command)
+    if as_json:
+        print_json({"page": str(page), "groups": [group_value(group) for group in opened]})
+        return
+    firsts = [group.runs[0] for group in opened]
+    names = directory_names(paths)
+    # Runs of a group differ by their seeds alone, so the first stands for all; the seed itself is no cause between
+    # groups.
+    print_causes(firsts, [each for each in causes(firsts) if each.key != "run.seed"], names)
+    print_groups(opened)
+    say(f"Page:        {page}")
+
+
+def group_value(group: Group) -> dict[str, Any]:
+    """A group as JSON has it."""
+    return {
+        "group": str(group.path),
+        "seeds": group.seeds,
+        "runs": [{"run": str(run.path), "summary": run.summary, "warnings": run.warnings} for run in group.runs],
+    }
+
+
+def spans(seeds: Sequence[int]) -> str:
+    """Numbers in ascending order, those in a row as "1 to 10"."""
+    parts: list[list[int]] = []
+    for seed in sorted(seeds):
+        if parts and seed == parts[-1][-1] + 1:
+            parts[-1].append(seed)
+        else:
+            parts.append([seed])
+    # Two in a row are named: "1 to 2" is no shorter than "1, 2".
+    return ", ".join(f"{part[0]} to {part[-1]}" if len(part) > 2 else ", ".join(map(str, part)) for part in parts)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs as tables on stdout: the few numbers that a paper would have, or all scalars by what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from leowarp import scalars
+from leowarp.base.flownames import FlowKey, named
+from leowarp.cli.output import fitting, print_table, say
+from leowarp.scalars.overview import Section
+
+MOST_COLUMNS = 6
+"""So many flows, or runs, have a column each, in tables below each other if they must; more only if they fit."""
+
+SHOWN = 3
+"""Of more flows than that: the worst and the best."""
+
+
+def print_sections(sections: Sequence[Section], *, rest: str = "") -> None:
+    """The sections of an overview below each other.
+
+    Parameters
+    ----------
+    rest : str
+        Where the flows stand that there is no room for.
+    """
+    for section in sections:
+        names = [name for name, _ in section.rows]
+        count = len(section.columns)
+        fit = count <= MOST_COLUMNS or fitting(names, section.columns, _columns(section)) == count
+        if section.spread is None or fit:
+            _print_blocks(section)
+        else:
+            _print_spread(section, section.spread, rest)
+
+
+def _columns(section: Section) -> list[tuple[str | None, ...]]:
+    return list(zip(*(values for _, values in section.rows), strict=True)) or [() for _ in section.columns]
+
+
+def _print_blocks(section: Section) -> None:
+    """All columns, in as many tables as they need."""
+    names, columns = [name for name, _ in section.rows], _columns(section)
+    first = 0
+    while first < len(columns):
+        count = fitting(names, section.columns[first:], columns[first:])
+        # Not four and then one.
+        blocks = -(-(len(columns) - first) // count)
+        count = -(-(len(columns) - first) // blocks)
+        few = section.of(section.title, range(first, first + count))
+        print_table(few.title, ("", *few.columns), [(name, *values) for name, values in few.rows])
+        first += count
+
+
+def _print_spread(section: Section, spread: Section, rest: str) -> None:
+    """Sums and quantiles over the flows, then the worst and the best of them, then where the others are."""
+    count = len(section.columns)
+    names = [name for name, _ in spread.rows]
+    places = list(range(len(spread.columns)))
+    # The deciles go first: least, median and most bound what they only refine.
+    if fitting(names, spread.columns, _columns(spread)) < len(places):
+        places = [place for place in places if spread.columns[place] not in ("10 %", "90 %")]
+    _print_blocks(spread.of(f"{spread.title}: {count} flows, each quantity by itself", places))
+    worst, best = section.ranked[:SHOWN], section.ranked[: -SHOWN - 1 : -1]
+    _print_blocks(section.of(f"{section.title}: worst {SHOWN} by {section.ranked_by}", worst))
+    _print_blocks(section.of(f"{section.title}: best {SHOWN} by {section.ranked_by}", best))
+    say(f"The other {count - 2 * SHOWN} flows{': ' + rest if rest else ' are not shown'}\n")
+
+
+def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
+    """All scalars of a summary under their own names, in groups; one column a flow.
+
+    Parameters
+    ----------
+    nulls : bool
+        Also those that are null of every flow.
+    """
+    _print_groups("Run", ("value",), scalars.RUN, [scalars.flat(summary)], nulls=nulls)
+    flows = summary["flows"]
+    # With their numbers, which older summaries and the tables of a trace have alone.
+    names = {key.number: named(key) for key in (FlowKey.of_summary(flow) for flow in flows)}
+    # A table a kind: TCP and probes have few scalars in common, and half of each column would be dashes.
+    for kind in dict.fromkeys(flow.get("kind") for flow in flows):
+        mine = [flow for flow in flows if flow.get("kind") == kind]
+        for first in range(0, len(mine), MOST_COLUMNS):
+            few = mine[first : first + MOST_COLUMNS]
+            title = "Flows" if kind is None else f"Flows ({kind})"
+            declared = scalars.of_kind(kind)
+            few_names = tuple(names[flow.get("flow", 0)] for flow in few)
+            _print_groups(title, few_names, declared, [scalars.flat(flow) for flow in few], nulls=nulls)
+
+
+def _print_groups(
+    title: str,
+    columns: Sequence[str],
+    declared: scalars.Section,
+    values: Sequence[dict[str, Any]],
+    *,
+    nulls: bool,
+) -> None:
+    """One table: a line with each group's name, then its scalars, in the order of their declaration.
+
+    What is not declared was written by another version of leowarp and stands below, under "other".
+    """
+    groups: dict[str, str] = {}
+    for scalar in declared:
+        # An object of which nothing is known is one null under its own name.
+        groups.setdefault(scalar.name.partition(".")[0], scalar.group)
+        groups[scalar.name] = scalar.group
+    # By what the summaries hold, not by what is declared: a scalar that another version wrote is shown, and one that it
+    # did not know is no row of dashes.
+    written = list(dict.fromkeys(name for summary in values for name in summary if name != "flow"))
+    names = [*(name for name in groups if name in written), *(name for name in written if name not in groups)]
+    kept = [name for name in names if nulls or any(summary.get(name) is not None for summary in values)]
+    rows: list[tuple[str | None, ...]] = []
+    for group in (*scalars.Group, _OTHER):
+        mine = [name for name in kept if groups.get(name, _OTHER) == group]
+        if mine:
+            rows.append((group, *("" for _ in columns)))
+            rows += [(f"  {name}", *(scalar_text(summary.get(name)) for summary in values)) for name in mine]
+    _print_blocks(Section(title, tuple(columns), tuple((name or "", tuple(texts)) for name, *texts in rows)))
+
+
+def scalar_text(value: Any) -> str | None:
+    """Whole numbers with separators, others with six digits; large ones not as powers of ten."""
+    if isinstance(value, float):
+        # From 1e6 on %g would write a power of ten.
+        return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return None if value is None else str(value)
+
+
+_OTHER = "other"

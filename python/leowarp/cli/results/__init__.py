@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs that look at finished runs."""

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs that show one stage of a scenario, without a kernel: plan, ephemeris, routes.
+
+Each is what a run would compute before its guest boots: the same functions on the same plan, so that what they print is
+what the run directory will hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leowarp.base import plainfiles
+from leowarp.base.errors import ScenarioError
+from leowarp.cli import options
+from leowarp.cli.output import say
+
+if TYPE_CHECKING:
+    from leowarp.scenario import Plan
+
+MOST_FIBRES = 3
+"""Pairs of stations of which `routes` prints a fibre's delay; --json has all."""
+
+
+def plan(
+    file: options.ScenarioFile,
+    set_: options.Settings = None,
+    cc_module: options.CcModules = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write it to this file.")] = None,
+    json_: options.Json = False,
+) -> None:
+    """The scenario with every default written out: what a run depends on, and a scenario itself."""
+    from leowarp.scenario.schema import Mobile
+
+    resolved = plan_of(file, options.settings(set_, cc_module))
+    if isinstance(resolved.medium, Mobile):
+        # Only here: for every other plan the rooms behind it need not be loaded.
+        from leowarp.media import check
+
+        check(resolved)
+    if resolved.constellation is not None and resolved.constellation.tle is not None:
+        from leowarp.ephemeris import planned_places
+
+        # No key holds the planes that were found in the elements, so they are printed beside the plan.
+        places = planned_places(resolved)
+        _notes(() if places is None else places.sentences)
+    text = resolved.to_toml()
+    if out is not None:
+        # Nothing is written through a symbolic link (docs/security.md, what a plan cannot do).
+        plainfiles.refuse_link(out)
+        out.write_text(text, encoding="utf-8")
+    if json_:
+        import tomllib
+
+        from leowarp.cli.output import print_json
+
+        # The plan's own text read back: what --json shows is what a run directory's plan says, defaults in their units.
+        print_json(tomllib.loads(text))
+    elif out is None:
+        say(text, end="")
+
+
+def ephemeris(
+    file: options.ScenarioFile,
+    at: Annotated[str, typer.Option("--at", help="When, on the run's clock.")] = "0 s",
+    visible: Annotated[bool, typer.Option("--visible", help="Only satellites above some station's horizon.")] = False,
+    set_: options.Settings = None,
+    json_: options.Json = False,
+) -> None:
+    """Where every satellite is, and how high each station sees it."""
+    import numpy as np
+
+    from leowarp import ephemeris as rooms
+    from leowarp.base import units
+    from leowarp.cli.output import print_json, print_table
+
+    resolved = plan_of(file, set_)
+    t_ns = int(parsed(units.TIME, "--at", at))
+    # None of a medium without satellites.
+    sky = rooms.ephemeris_of(resolved)
+    if sky is None:
+        raise ScenarioError(
+            f"{file} has no constellation, so nothing moves", hint="its network: leowarp timeline " + str(file)
+        )
+    ecef_m = sky.positions_ecef_m(t_ns)
+    radius_m = np.linalg.norm(ecef_m, axis=-1)
+    # Spherical latitude: the direction from the Earth's centre, whatever figure the stations stand on.
+    latitude_deg = np.degrees(np.arcsin(ecef_m[:, 2] / radius_m))
+    longitude_deg = np.degrees(np.arctan2(ecef_m[:, 1], ecef_m[:, 0]))
+    stations = sky.stations
+    # Shape (stations, satellites), degrees; below 0 a station does not see it.
+    elevations_deg = np.array([sky.stations.elevations_deg(i, ecef_m) for i in range(len(stations.names))])
+    chosen = [i for i in range(len(sky.names)) if not visible or (elevations_deg[:, i] > 0).any()]
+    places = [None if sky.places is None else sky.places.name(i) for i in range(len(sky.names))]
+    if json_:
+        satellites = [
+            {
+                "name": sky.names[i],
+                "position_ecef_m": ecef_m[i],
+                "latitude_deg": latitude_deg[i],
+                "longitude_deg": longitude_deg[i],
+                "radius_m": radius_m[i],
+                "elevation_deg": dict(zip(stations.names, elevations_deg[:, i], strict=True)),
+                "place": places[i],
+            }
+            for i in chosen
+        ]
+        print_json({"t_ns": t_ns, "satellites": satellites, "warnings": list(sky.warnings)})
+        return
+    _notes(sky.warnings)
+    print_table(
+        f"{resolved.name} at {t_ns / 1e9:g} s: {len(chosen)} of {len(sky.names)} satellites",
+        (
+            "satellite", *(() if sky.places is None else ("place",)), "x_m", "y_m", "z_m", "latitude_deg",
+            "longitude_deg", "radius_km", *(f"elevation_deg {name}" for name in stations.names),
+        ),
+        [
+            (
+                sky.names[i], *(() if sky.places is None else (places[i],)), *(f"{metres:.0f}" for metres in ecef_m[i]),
+                f"{latitude_deg[i]:.3f}", f"{longitude_deg[i]:.3f}", f"{radius_m[i] / 1e3:.3f}",
+                *(f"{e:.2f}" for e in elevations_deg[:, i]),
+            )
+            for i in chosen
+        ],
+    )  # fmt: skip
+
+
+def routes(
+    file: options.ScenarioFile,
+    changes: Annotated[bool, typer.Option("--changes", help="Only updates at which the path changed.")] = False,
+    both: Annotated[bool, typer.Option("--both-ways", help="The way back, too.")] = False,
+    set_: options.Settings = None,
+    json_: options.Json = False,
+) -> None:
+    """The path between the stations at each route update: hops, delay, change, nodes."""
+    from leowarp import ephemeris as skies
+    from leowarp import media
+    from leowarp.cli.output import print_json, print_table
+
+    resolved = plan_of(file, set_)
+    planned = media.routes_of(resolved, skies.ephemeris_of(resolved))
+    # Ordered pairs come as the way there, then the way back.
+    ways = [(planned.nodes[a], planned.nodes[b]) for a, b in planned.pairs][:: 1 if both else 2]
+    table = planned.table.to_pylist()
+    fibres = skies.fibres(resolved)
+    rows = [row for row in table if _talks(row, ways, resolved) and (row["is_change"] or not changes)]
+    if json_:
+        beside = [{**asdict(fibre), "delay_ns": fibre.delay_ns} for fibre in fibres]
+        print_json({"summary": planned.summary, "fibres": beside, "warnings": list(planned.warnings), "routes": rows})
+        return
+    _notes(planned.warnings)
+    say(f"{resolved.name}: {_scalars(planned.summary)}")
+    for fibre in fibres[:MOST_FIBRES]:
+        say(f"beside it {fibre.text()}")
+    # With one pair its two columns would say the same in each row.
+    several = ("source", "destination") if len({(row["source"], row["destination"]) for row in rows}) > 1 else ()
+    print_table(
+        None,
+        ("t_s", *several, "hops", "delay_ms", "was_ms", "path_id", "change", "path"),
+        [
+            (
+                f"{row['t_ns'] / 1e9:g}", *(row[end] for end in several), row["hops"], _ms(row["delay_ns"]),
+                _ms(row["old_delay_ns"]), row["path_id"], "yes" if row["is_change"] else "",
+                "no path" if row["path"] is None else " ".join(row["path"]),
+            )
+            for row in rows
+        ],
+        text=("source", "destination", "path"),
+    )  # fmt: skip
+
+
+def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool:
+    """Whether a row of routes is of a pair of stations in one of the ways asked for.
+
+    Parameters
+    ----------
+    row : dict
+        Of `10-routes.parquet`.
+    ways : list of (source, destination)
+        Names of nodes.
+    plan : Plan
+        Its medium says whether pairs and rows have the same names; where not, every row is shown.
+    """
+    from leowarp.scenario.schema import Access
+
+    # The pairs of a chain are named by their routers, the rows by its hosts A and B.
+    named_alike = plan.constellation is not None or isinstance(plan.medium, Access)
+    return not named_alike or (row["source"], row["destination"]) in ways
+
+
+def _scalars(summary: dict[str, Any]) -> str:
+    """The summary of the routes in a line.
+
+    >>> _scalars({"updates": 3, "mean_ms": 1.5})
+    'updates 3, mean_ms 1.5'
+    """
+    return ", ".join(
+        f"{key} {f'{value:.10g}' if isinstance(value, float) else value}" for key, value in summary.items()
+    )
+
+
+def _ms(nanoseconds: int | None) -> str | None:
+    """A delay in ms to the ns; None stays None, which a table shows as a dash.
+
+    >>> _ms(1_234_567)
+    '1.234567'
+    """
+    return None if nanoseconds is None else f"{nanoseconds / 1e6:.6f}"
+
+
+def plan_of(file: Path, settings: list[str] | None) -> Plan:
+    """The plan of a scenario, a plan or a run directory, with `--set` applied.
+
+    Parameters
+    ----------
+    file : Path
+    settings : list of str or None
+        ``KEY=VALUE`` each.
+
+    Raises
+    ------
+    ScenarioError
+        As `scenario.load` and `scenario.resolve`.
+    """
+    from leowarp import scenario
+
+    return scenario.resolve(scenario.load(file, settings or []))
+
+
+def parsed(quantity: Any, option: str, text: str) -> int | float:
+    """The number of an option's text, in the quantity's kept unit (ns of a time); an error names the option.
+
+    Parameters
+    ----------
+    quantity : Quantity
+        Of `leowarp.base.units`.
+    option : str
+        As typed: ``--at``.
+    text : str
+
+    Raises
+    ------
+    ScenarioError
+        If the text is no such quantity.
+
+    Examples
+    --------
+    >>> parsed(units.TIME, "--at", "5 s")
+    5000000000
+    """
+    try:
+        return quantity.parse(text)
+    except ScenarioError as error:
+        raise ScenarioError(f"{option}: {error.message}", hint=error.hint) from error
+
+
+def _notes(warnings: Any) -> None:
+    """Warnings on stderr, so that a table on stdout can be piped."""
+    from leowarp.cli.output import note
+
+    for warning in warnings:
+        note(f"warning: {warning}")

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs on runs that exist: show, compare, export."""
+
+from __future__ import annotations
+
+import io
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leowarp.base import plainfiles
+from leowarp.base.errors import ScenarioError
+from leowarp.cli import options
+from leowarp.cli.output import say
+from leowarp.cli.printed.link_tables import Order
+
+if TYPE_CHECKING:
+    from leowarp.results.run import Run
+
+
+def show(
+    run: options.RunPath,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="All scalars that are known, by what they are about.")
+    ] = False,
+    all_: Annotated[
+        bool, typer.Option("--all", help="--metrics, and those that are null: not recorded, or not defined.")
+    ] = False,
+    links: Annotated[
+        bool, typer.Option("--links", help="Use, drops and longest queues of links and satellites.")
+    ] = False,
+    satellites: Annotated[bool, typer.Option("--satellites", help="--links, of satellites alone.")] = False,
+    top: Annotated[
+        int | None, typer.Option("--top", min=1, help="--links, of so many directions and satellites [default: 20].")
+    ] = None,
+    by: Annotated[
+        Order | None,
+        typer.Option("--by", help="--links, most first: bytes delivered [default], longest queue in bytes, or drops."),
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Compute the metrics anew from the trace, and write them.")
+    ] = False,
+    json_: options.Json = False,
+) -> None:
+    """What a run did: the few numbers that matter, as `leowarp run` printed them; or all of them, or its links."""
+    import leowarp
+    from leowarp.cli.output import print_json
+    from leowarp.cli.printed import link_tables
+    from leowarp.cli.printed.tables import print_scalars
+    from leowarp.cli.runs.run_verbs import print_run
+
+    opened = leowarp.open(run)
+    of_links = links or satellites or top is not None or by is not None
+    if of_links and (metrics or all_):
+        raise ScenarioError("--metrics and --links are two tables", hint="ask for one, then for the other")
+    if again:
+        from leowarp import trace
+
+        # What the run cost is not in its trace: the manifest's numbers stay.
+        costs = opened.manifest["costs"]
+        numbers = opened.numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"])
+        # The manifest has the sha256 of every file, these among them.
+        with trace.relisted(opened.path):
+            numbers.write(opened.path)
+    if of_links:
+        link_tables.print_network(opened, top=top or 20, by=by or Order.bytes, satellites=satellites, json_=json_)
+    elif not (metrics or all_):
+        print_run(opened, json_)
+    elif json_:
+        print_json(opened.summary)
+    else:
+        print_scalars(opened.summary, nulls=all_)
+
+
+def compare(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN RUN...", help="Two or more run directories, or groups of runs (run --seeds)."),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Directory for the page and its figures [default: comparison]."),
+    ] = None,
+    change: Annotated[
+        str | None,
+        typer.Option(
+            "--change",
+            metavar="N|TIME",
+            help="The instant that figures around a route change show of all runs: the number of a change, from 1, "
+            "or a time as '150 s'; by default a rule chooses it, which the page states.",
+        ),
+    ] = None,
+    diff: Annotated[
+        bool,
+        typer.Option(
+            "--diff", help="No page: what differs between two runs, in plans, modules, kernels and then metrics."
+        ),
+    ] = False,
+    all_: Annotated[bool, typer.Option("--all", help="--diff, with every scalar that differs, of every flow.")] = False,
+    json_: options.Json = False,
+    progress: options.Shown = options.ProgressKind.auto,
+) -> None:
+    """Runs side by side: what differs, a table of what they did, and a page with their figures; or groups of runs."""
+    import leowarp
+    from leowarp import report as report_room
+    from leowarp.base.progress import of_figures, shown
+    from leowarp.cli.output import note
+    from leowarp.cli.printed import comparison, group_tables
+    from leowarp.results.replicates import is_group
+
+    if len(runs) < 2:
+        raise ScenarioError("compare needs two runs or more", hint="leowarp compare RUN RUN [RUN...]")
+    if diff or all_:
+        if len(runs) != 2 or out is not None or change is not None:
+            raise ScenarioError(
+                "--diff is of two runs, and makes no page with --out or --change", hint="leowarp compare A B --diff"
+            )
+        comparison.print_differences(leowarp.open(runs[0]), leowarp.open(runs[1]), everything=all_, as_json=json_)
+        return
+    out = out or Path("comparison")
+    if any(is_group(run) for run in runs):
+        if change is not None:
+            raise ScenarioError("--change is for single runs: pages of groups show whole runs", hint="leave it out")
+        group_tables.compare_groups(runs, out, json_)
+        return
+    opened = [leowarp.open(run) for run in runs]
+    asked = "" if change is None else f" --change {shlex.quote(change)}"
+    command = f"leowarp compare {' '.join(shlex.quote(str(run)) for run in runs)}{asked}"
+    with shown(options.progress_of(progress)) as show:
+        page = report_room.write_comparison(
+            runs, out, command=command, change=change, on_figure=of_figures(show, out.name)
+        )
+    if json_:
+        comparison.print_comparison_json(opened, page)
+    else:
+        for run in opened:
+            # On stderr and before the table: whoever reads the numbers has seen what is to be checked first.
+            for warning in run.warnings:
+                note(f"warning: {run.path}: {warning}")
+        comparison.print_comparison(opened)
+        say(f"Page:        {page}")
+
+
+def export(
+    run: options.RunPath,
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="[TABLE]", help="A table (sockets, packets, bins, links, ...), or pcapng."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="File, or for pcapng a directory; stdout for a table if not given."),
+    ] = None,
+    flow: options.Flow = None,
+    czml_: Annotated[
+        bool, typer.Option("--czml", help="Satellites, stations and the links of paths for Cesium, instead of a table.")
+    ] = False,
+) -> None:
+    """A table of a run as CSV, the packet captures as pcapng, or what moves as CZML."""
+    import leowarp
+    from leowarp.results import export as exports
+
+    if (what is None) != czml_ or (czml_ and flow is not None):
+        raise ScenarioError(
+            "export needs either the name of a table, or --czml (which has no flows)",
+            hint=f"leowarp export {run} sockets, or leowarp export {run} --czml --out run.czml",
+        )
+    opened = leowarp.open(run)
+    if what is None:
+        _export_czml(opened, out)
+    elif what == "pcapng":
+        for path in exports.pcapng(opened, out or Path()):
+            say(path)
+    elif out is None:
+        import sys
+
+        if sys.stdout.isatty():
+            # For whoever looks; a file or a pipe gets the bytes as they are.
+            text = io.BytesIO()
+            exports.csv(opened, what, text, flow=flow)
+            say(text.getvalue().decode(errors="surrogateescape"), end="")
+        else:
+            exports.csv(opened, what, sys.stdout.buffer, flow=flow)
+    else:
+        plainfiles.refuse_link(out)
+        with out.open("wb") as stream:
+            exports.csv(opened, what, stream, flow=flow)
+
+
+def _export_czml(run: Run, out: Path | None) -> None:
+    from leowarp.results.czml import czml
+
+    text = czml(run)
+    if out is None:
+        say(text)
+    else:
+        plainfiles.refuse_link(out)
+        out.write_text(text, encoding="utf-8")

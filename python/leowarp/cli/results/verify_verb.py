@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `verify`: every file compared with the manifest, then a second run compared stage by stage."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leowarp.base.errors import ScenarioError
+from leowarp.cli import options
+from leowarp.cli.output import say
+
+if TYPE_CHECKING:
+    from leowarp.verification.files import Files
+    from leowarp.verification.second_run import SecondRun
+
+MOST_FILES = 20
+"""Files that are named; the others are counted, and --json has them all."""
+
+SAMPLE, SEED = 3, 1
+
+
+def verify(
+    path: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory, or that of a study or reproduction.")],
+    files: Annotated[
+        bool, typer.Option("--files", help="Only compare every file with its sha256 in the manifest; boots nothing.")
+    ] = False,
+    sample: Annotated[
+        int | None, typer.Option(min=0, help=f"How many runs of a study are re-run; {SAMPLE} by default.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help=f"Selects these runs; {SEED} by default.")] = None,
+    kernel: options.Kernel = None,
+    keep: Annotated[Path | None, typer.Option(help="Keep the second run in this directory.")] = None,
+    trust: options.Trust = False,
+    json_: options.Json = False,
+    progress: options.Shown = options.ProgressKind.auto,
+) -> None:
+    """Check every file of a directory, run its plan once more, and compare; status 1 if anything differs.
+
+    Each file is compared with its sha256 in the manifest. Then routes, timeline, trace, metrics, summary, figures and
+    pages are compared with those of a second run. docs/reference/verify.md says how, and what is left out.
+    """
+    from leowarp.verification import files as of_files
+    from leowarp.verification.kinds import RUN, kind_of
+
+    kind = kind_of(path)
+    if kind == RUN and (sample is not None or seed is not None):
+        raise ScenarioError(f"--sample and --seed choose runs of a study, and {path} is a run", hint="leave them out")
+    if kind != RUN and (kernel is not None or keep is not None):
+        raise ScenarioError(
+            f"--kernel and --keep are for one run, and {path} is a {kind}",
+            hint="leave them out, or name one of its run directories",
+        )
+    found = of_files.files_of(path)
+    if not json_:
+        _print_files(path, found)
+    runs: dict[str, SecondRun] = {}
+    # A plan that was changed is the plan of another run.
+    if not files and found.why_not_rerun is None:
+        shown = options.progress_of(progress)
+        if kind == RUN:
+            from leowarp.verification.second_run import second_run_of
+
+            with tempfile.TemporaryDirectory(prefix="leowarp-verify-") as scratch:
+                runs[str(path)] = second_run_of(
+                    path, Path(scratch), out=keep, kernel=kernel, trust=trust, progress=shown
+                )
+        else:
+            from leowarp.verification import samples
+
+            for candidate in samples.chosen(path, SAMPLE if sample is None else sample, SEED if seed is None else seed):
+                # One directory at a time: whole runs may have hundreds of MB.
+                with tempfile.TemporaryDirectory(prefix="leowarp-verify-") as scratch:
+                    rerun = samples.rerun(candidate, Path(scratch), progress=shown, trust=trust)
+                runs[candidate.name(path)] = rerun
+    is_right = not found.wrong and all(again.is_right for again in runs.values())
+    if json_:
+        _print_json(kind, path, found, runs, is_right=is_right)
+    else:
+        for name, again in runs.items():
+            _print_second_run(name, again)
+        if runs:
+            _print_left_out(kind)
+        say(_verdict(found, runs))
+    # 1 and not 5: the directory can be read, it is another one, or says what cannot be.
+    raise typer.Exit(0 if is_right else 1)
+
+
+def _print_files(path: Path, found: Files) -> None:
+    """The files that are not as the manifest lists them."""
+    from leowarp.cli.output import print_table
+
+    wrong = list(found.wrong.items())
+    say(f"{path}: {len(found.verdicts) - len(wrong):,} files are as manifest.json lists them, {len(wrong):,} are not")
+    if wrong:
+        print_table(None, ("file", "verdict"), wrong[:MOST_FILES], text=("verdict",))
+    if len(wrong) > MOST_FILES:
+        say(f"... and {len(wrong) - MOST_FILES:,} more; --json has all of them")
+
+
+def _print_second_run(name: str, again: SecondRun) -> None:
+    """The verdict on each stage, and the differences."""
+    from leowarp.cli.output import note, print_table
+
+    rows = [(stage.stage, len(stage.files), stage.verdict) for stage in again.stages]
+    print_table(f"{name} and its second run", ("stage", "files", "verdict"), rows, text=("verdict",))
+    for stage in again.stages:
+        for why in stage.why[:MOST_FILES]:
+            say(f"{stage.stage}: {why}")
+    if again.cures:
+        counts = [(name, found.checked, len(found.wrong), len(found.unknown)) for name, found in again.cures.items()]
+        print_table("cures, recomputed", ("table", "compared", "wrong", "not known"), counts)
+    for sentence in (sentence for found in again.cures.values() for sentence in found.wrong):
+        note(f"wrong: {sentence}")
+    for what, (then, now) in again.origin.items():
+        note(f"made with another {what}: {then} then, {now} now")
+
+
+def _print_left_out(kind: str) -> None:
+    """The list of what is not compared or only reported."""
+    from leowarp.cli.output import print_table
+    from leowarp.verification.stages import left_out
+
+    print_table("left out, or only reported", ("what", "why"), left_out(kind), text=("why",))
+
+
+def _verdict(found: Files, runs: Mapping[str, SecondRun]) -> str:
+    """The last lines: what differs, by name, or that nothing does."""
+    from leowarp.verification.verdicts import first_difference, unconfirmed
+
+    lines = []
+    if found.wrong:
+        names = [f"{name} ({verdict})" for name, verdict in found.wrong.items()]
+        more = f", and {len(names) - MOST_FILES:,} more" if len(names) > MOST_FILES else ""
+        lines.append(f"NOT as it was written: {', '.join(names[:MOST_FILES])}{more}")
+    if found.why_not_rerun is not None:
+        lines.append("no second run: it would be another run")
+    for name, again in runs.items():
+        if (stage := first_difference(again.stages)) is not None:
+            lines.append(f"NOT identical: the first stage that differs in {name} is {stage.stage}: {stage.why[0]}")
+        if any(table.wrong for table in again.cures.values()):
+            lines.append(f"NOT right: tables of cures of {name} say what cannot be")
+        if stages := ", ".join(stage.stage for stage in unconfirmed(again.stages)):
+            lines.append(f"not confirmed of {name}, for the reasons above: {stages}")
+    if found.wrong or not all(again.is_right for again in runs.values()):
+        return "\n".join(lines)
+    good = "identical: the same plan gave the same bytes"
+    return "\n".join([*lines, good if runs else "every file is as it was written; nothing was run"])
+
+
+def _print_json(kind: str, path: Path, found: Files, runs: Mapping[str, SecondRun], *, is_right: bool) -> None:
+    from leowarp.cli.output import print_json
+    from leowarp.verification.stages import left_out
+
+    print_json({
+        kind: str(path),
+        "identical": is_right,
+        "verdict": _verdict(found, runs).split("\n"),
+        "files": found.verdicts,
+        "not_rerun": found.why_not_rerun,
+        "second_runs": {name: _told(again) for name, again in runs.items()},
+        "left_out": [{"what": what, "why": why} for what, why in left_out(kind)],
+    })  # fmt: skip
+
+
+def _told(again: SecondRun) -> dict[str, Any]:
+    """The findings of a second run, for JSON."""
+    from leowarp.verification.verdicts import first_difference
+
+    differs = first_difference(again.stages)
+    return {
+        "first_difference": None if differs is None else differs.stage,
+        "stages": {
+            stage.stage: {
+                "verdict": stage.verdict,
+                "files": {found.file: found.verdict for found in stage.files},
+                "why": stage.why,
+            }
+            for stage in again.stages
+        },
+        "origin": {name: {"then": then, "now": now} for name, (then, now) in again.origin.items()},
+        "cures": {name: asdict(found) for name, found in again.cures.items()},
+    }

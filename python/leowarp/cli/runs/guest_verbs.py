@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs on this machine: kernel, doctor.
+
+`kernel` and its verbs build what is not there yet, with the build's progress on stderr; `doctor` says what is lacking
+for that.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leowarp.base.errors import HostError, ScenarioError
+from leowarp.cli import options
+from leowarp.cli.output import say
+
+if TYPE_CHECKING:
+    from leowarp.guest import GuestImage
+    from leowarp.guest.machine.host import Check
+
+kernel_app = typer.Typer(no_args_is_help=True, help="The guest kernel: build it, show it, clean its cache.")
+
+Choice = Annotated[
+    str,
+    typer.Argument(
+        metavar="[NAME_OR_PATH]",
+        help="A kernel of the shelf, or the path of a tree or binary with a slash in it; else the default one.",
+    ),
+]
+
+
+@kernel_app.command()
+def build(choice: Choice = "default", json_: options.Json = False) -> None:
+    """Build kernel and agent, once; does nothing if they are there."""
+    from leowarp.cli.output import print_json
+
+    # Progress goes to stderr, so that stdout of `path` and of --json holds the answer alone.
+    image = built_image(choice)
+    if json_:
+        print_json(_facts(image))
+    else:
+        say(f"kernel: {image.kernel}\nagent:  {image.agent}")
+
+
+@kernel_app.command("list")
+def list_(json_: options.Json = False) -> None:
+    """Show the shelf: every kernel that --kernel and guest.kernel take by name. Builds nothing."""
+    from leowarp.cli.output import print_json, print_table
+    from leowarp.guest.building import kernel, shelf
+
+    rows: list[dict[str, Any]] = [
+        {
+            "name": each.name,
+            "what": each.what,
+            "source": each.source,
+            "options": list(each.options),
+            "patches": [{"address": patch.address, "sha256": patch.sha256} for patch in each.patches],
+            "sha256": each.identity(),
+            "built": kernel.is_built(each),
+        }
+        for each in shelf.shelf()
+    ]
+    if json_:
+        print_json({"kernels": rows})
+        return
+    print_table(
+        None,
+        ("kernel", "what", "built", "sha256"),
+        [(row["name"], row["what"], "yes" if row["built"] else "no", row["sha256"][:12]) for row in rows],
+        text=("kernel", "what", "built"),
+    )
+    for row in rows:
+        for patch in row["patches"]:
+            say(f"{row['name']}: {patch['address']} (sha256 {patch['sha256'][:12]}...)")
+
+
+@kernel_app.command()
+def add(
+    name: Annotated[str, typer.Argument(help="The name that --kernel and guest.kernel will take.")],
+    source: Annotated[Path, typer.Option("--source", metavar="TREE_OR_TARBALL", help="Where its source is.")],
+    patch: Annotated[
+        list[Path] | None, typer.Option("--patch", metavar="FILE", help="Applied to it by patch -p1; may be repeated.")
+    ] = None,
+    base: Annotated[
+        str, typer.Option("--base", metavar="NAME", help="The kernel whose overrides and options it gets.")
+    ] = "default",
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", metavar="CONFIG_X=y", help="A further line of its configuration; may be repeated."),
+    ] = None,
+) -> None:
+    """Put a kernel of your own on the shelf, by a name. It is built when it is first used."""
+    from leowarp.guest.building import shelf
+
+    made = shelf.add(name, source, patch or (), base=base, options=option or ())
+    say(f"{made.name} is on the shelf: leowarp kernel build {made.name}, or leowarp run SCENARIO --kernel {made.name}")
+
+
+@kernel_app.command()
+def remove(name: Annotated[str, typer.Argument(help="A kernel that you added.")]) -> None:
+    """Take a kernel of your own off the shelf; its source stays where it is."""
+    from leowarp.guest.building import shelf
+
+    shelf.remove(name)
+    say(f"{name} is off the shelf")
+
+
+@kernel_app.command()
+def info(choice: Choice = "default", json_: options.Json = False) -> None:
+    """What the kernel and the agent are made of: versions, sources, checksums. Builds them if they are not there."""
+    from leowarp.cli.output import print_json, print_table
+
+    facts = _facts(built_image(choice))
+    if json_:
+        print_json(facts)
+        return
+    # Warnings are told where a run is made; here they would be a cell as long as a paragraph.
+    for part in ("kernel", "agent"):
+        print_table(
+            part,
+            ("fact", "value"),
+            [(key, value) for key, value in facts[part].items() if key != "warnings"],
+            text=("value",),
+        )
+
+
+@kernel_app.command()
+def path(choice: Choice = "default") -> None:
+    """The path of the kernel program. Builds it if it is not there."""
+    say(built_image(choice).kernel)
+
+
+@kernel_app.command()
+def module(
+    file: Annotated[Path, typer.Argument(metavar="FILE.c", help="A kernel module of one C file.")],
+    kernel: options.Kernel = None,
+    json_: options.Json = False,
+) -> None:
+    """Compile a module against the guest kernel, as --cc-module of a run does, and print where it lies."""
+    from leowarp.base.progress import building
+    from leowarp.cli.output import print_json
+    from leowarp.guest.building.kernel import kernel as kernel_for
+    from leowarp.guest.user.modules import compiled
+
+    with building(True) as built:
+        # The kernel alone: a module needs no agent, and no guest is booted.
+        chosen = kernel_for(kernel or "default", on_message=built.message, on_progress=built.steps)
+        made = compiled(file, chosen, built.message)
+    if json_:
+        print_json({"module": str(made), "source": str(file), "kernel": str(chosen.program)})
+    else:
+        say(made)
+
+
+@kernel_app.command()
+def clean(
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False, json_: options.Json = False
+) -> None:
+    """Remove everything that was built and cached; the next run builds it again."""
+    from leowarp.cli.output import print_json
+    from leowarp.guest.building.cache import cache_root
+
+    root = cache_root()
+    if not root.is_dir():
+        freed = 0
+    else:
+        # lstat: what a link points to is neither counted nor removed.
+        freed = sum(file.lstat().st_size for file in root.rglob("*") if file.is_file())
+        if not yes:
+            # A question that nobody can answer would keep a script waiting for ever, or be answered by the end of a
+            # pipe.
+            if not sys.stdin.isatty():
+                raise HostError(f"removing {root} ({freed >> 20} MiB): nobody is there to ask", hint="type --yes")
+            typer.confirm(f"Remove {root} ({freed >> 20} MiB)?", abort=True)
+        shutil.rmtree(root)
+    if json_:
+        print_json({"removed": str(root), "freed_bytes": freed})
+    else:
+        say(f"removed {root} ({freed >> 20} MiB)")
+
+
+def doctor(
+    kernel: options.Kernel = None,
+    build: Annotated[
+        bool, typer.Option("--build", help="Build kernel and agent first, if they are not there.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what is lacking, and a last line.")] = False,
+    versions: Annotated[
+        bool,
+        typer.Option(
+            "--versions",
+            help="No checks: versions of leowarp, with its commit, of libraries and of kernels that are built.",
+        ),
+    ] = False,
+    json_: options.Json = False,
+) -> None:
+    """Everything that this machine lacks, all at once, with the command that mends each; and a guest, booted.
+
+    Status 3 if it lacks something, or the guest does not come up.
+    """
+    from leowarp.cli.output import print_json, print_table
+    from leowarp.guest.building.doctor import examine, kernel_is_built
+    from leowarp.running.boot_check import boot_check
+
+    if versions:
+        if build or quiet or kernel is not None:
+            raise ScenarioError("--versions checks nothing and builds nothing", hint="leowarp doctor --versions")
+        _print_versions(json_)
+        return
+    checks = examine()
+    booted: bool | None = None
+    # On a machine that lacks something a build or a boot fails for a reason that is known by then.
+    if all(check.ok for check in checks):
+        if build:
+            built_image(kernel or "default")
+        # Without --build no kernel is built: who asks what is lacking should not wait for minutes of compiling.
+        if build or kernel is not None or kernel_is_built():
+            checks.append(boot_check(kernel))
+            booted = checks[-1].ok
+    lacking = [check for check in checks if not check.ok]
+    if json_:
+        print_json(
+            {
+                "ok": not lacking,
+                "booted": booted,
+                "checks": [
+                    {"name": c.name, "ok": c.ok, "found": c.found, "needed": c.needed, "mend": None if c.ok else c.mend}
+                    for c in checks
+                ],
+            }
+        )
+    else:
+        rows = [
+            (check.name, "ok" if check.ok else "LACKS", check.found, check.needed)
+            for check in checks
+            if not (quiet and check.ok)
+        ]
+        if rows:
+            print_table(None, ("what", "", "found", "needed"), rows, text=("", "found", "needed"))
+        for check in lacking:
+            say(f"{check.name}: {check.mend}")
+        say(_verdict(checks, booted))
+    # After all is printed: the table is the message.
+    raise typer.Exit(HostError.exit_code if lacking else 0)
+
+
+def _verdict(checks: list[Check], booted: bool | None) -> str:
+    """The last line of `doctor`: how much is lacking, or what the guest that was booted said.
+
+    Parameters
+    ----------
+    checks : list of Check
+        All, that of the boot last if there was one.
+    booted : bool or None
+        Whether a guest came up; None: none was booted.
+    """
+    lacking = sum(not check.ok for check in checks)
+    if lacking:
+        return f"{lacking} of {len(checks)} lacking"
+    if booted is None:
+        return "this machine has everything; no guest was booted, as no kernel is built: leowarp doctor --build"
+    return f"this machine has everything; {checks[-1].found}"
+
+
+def _print_versions(json_: bool) -> None:
+    """Versions of leowarp (its commit and the hash of its files too), its libraries and, if it is built, its kernel."""
+    from leowarp.cli.output import print_json
+    from leowarp.guest.building.cache import cache_place, read_facts
+    from leowarp.trace.manifest import library_versions
+    from leowarp.version import build_version, sources
+
+    # Only what is there: asking for the version must not build a kernel.
+    kernels = sorted(
+        {str(read_facts(file).get("linux_version")) for file in cache_place().glob("kernel/*/kernel.json")} - {"None"}
+    )
+    # A kernel is in the cache once for each recipe; the set has each version of Linux once.
+    facts: dict[str, Any] = {"leowarp": build_version(), **sources(), **library_versions(), "kernels_built": kernels}
+    if json_:
+        print_json(facts)
+        return
+    for name, value in facts.items():
+        say(" ".join([name, *(_plainly(each) for each in (value if isinstance(value, list) else [value]))]))
+
+
+def _plainly(value: Any) -> str:
+    return {None: "unknown", True: "yes", False: "no"}.get(value, str(value))
+
+
+def built_image(choice: str | Path) -> GuestImage:
+    """Kernel and agent, with messages and the build's progress on stderr.
+
+    Parameters
+    ----------
+    choice : str or Path
+        A name of the shelf, a kernel tree or a binary; it counts as named by the user, who typed it.
+
+    Raises
+    ------
+    HostError, ScenarioError
+        As `guest.guest_image`.
+    """
+    from leowarp.base.progress import building
+    from leowarp.guest import guest_image
+
+    with building(True) as built:
+        return guest_image(choice, on_message=built.message, on_progress=built.steps)
+
+
+def _facts(image: GuestImage) -> dict[str, Any]:
+    """Paths and facts of kernel and agent, by part.
+
+    Returns
+    -------
+    dict
+        ``kernel`` and ``agent``, each with its ``program`` and what it was built from.
+    """
+    return {
+        "kernel": {"program": str(image.kernel), **image.kernel_facts},
+        "agent": {"program": str(image.agent), **image.agent_facts},
+    }

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verbs that boot the guest: run, demo, reproduce.
+
+What a verb needs is imported within it: `leowarp --help` must not wait for numpy, pandas and matplotlib.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leowarp.base import plainfiles
+from leowarp.base.errors import ScenarioError, TraceError
+from leowarp.cli import options
+from leowarp.cli.output import say
+
+if TYPE_CHECKING:
+    from leowarp.results.run import Run
+
+
+def run(
+    file: options.ScenarioFile,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The run directory; runs/NAME-HASH if not given.")
+    ] = None,
+    set_: options.Settings = None,
+    cc_module: options.CcModules = None,
+    kernel: options.Kernel = None,
+    force: options.Force = False,
+    trust: options.Trust = False,
+    report: Annotated[
+        bool | None,
+        typer.Option("--report/--no-report", help="Make figures and the page; with --seeds only if asked."),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option("--seeds", metavar="1..10", help="A group of runs, one a seed; or --seeds 1,2,5."),
+    ] = None,
+    jobs: options.AtOnce = None,
+    json_: options.Json = False,
+    progress: options.Shown = options.ProgressKind.auto,
+) -> None:
+    """Run a scenario: every stage, into a run directory; with --seeds a run for each of them."""
+    import leowarp
+
+    settings = options.settings(set_, cc_module)
+    if seeds is not None:
+        from leowarp.cli.printed.group_tables import print_group, stays
+        from leowarp.running.seeds import run_seeds
+
+        group = run_seeds(
+            file, seeds, settings, out, at_once=jobs, kernel=kernel, force=force, report=bool(report),
+            progress=options.progress_of(progress), trust=trust, on_standing=stays,
+        )  # fmt: skip
+        print_group(group, json_)
+        return
+    if jobs is not None:
+        raise ScenarioError("--jobs is how many runs at a time, and this is one", hint="add --seeds 1..10")
+    result = leowarp.run(
+        file, settings, out, kernel=kernel, force=force, report=report is not False,
+        progress=options.progress_of(progress), trust=trust,
+    )  # fmt: skip
+    print_run(result, json_)
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory of the three runs.")] = Path("runs/demo"),
+    duration: Annotated[str, typer.Option(help="Virtual time of each run.")] = "1000 s",
+    kernel: options.Kernel = None,
+    jobs: options.AtOnce = None,
+    force: options.Force = False,
+    json_: options.Json = False,
+) -> None:
+    """Madrid to Tokyo with Reno, CUBIC and BBR, as many at a time as there are cores; a table and a report."""
+    import leowarp
+    from leowarp import report
+    from leowarp.base.progress import of_figures, shown
+    from leowarp.cli.output import note
+    from leowarp.cli.printed import comparison
+    from leowarp.cli.runs.guest_verbs import built_image
+    from leowarp.running.standing import stands
+    from leowarp.scenario.names.examples import example_file
+
+    if (why := plainfiles.why_not_plain(out)) is not None:
+        raise ScenarioError(f"cannot write the demo to {out}: {why}", hint="choose another directory with --out")
+    scenario = example_file("madrid-tokyo.toml")
+    made = [
+        leowarp.Job(
+            scenario,
+            out / name,
+            {"name": f"madrid-tokyo-{name}", "run.duration": duration, "flows.0.congestion_control": name},
+            label=name,
+        )
+        # From the oldest to the newest, as in README's table.
+        for name in ("reno", "cubic", "bbr")
+    ]
+    # Here and not in the runs, which are processes: the progress of a build is shown, and shown once.
+    image = built_image(kernel or "default")
+    todo = [job for job in made if force or not stands(job, kernel, image)]
+    for job in made:
+        if job not in todo:
+            note(f"{job.out} is there already, of the same plan, kernel and agent; --force makes it again")
+    # What stands complete was sorted out above, so whatever is left in the way is of another plan, or unfinished.
+    leowarp.run_many(todo, at_once=jobs, kernel=kernel, force=True, report=True, progress=True)
+    runs = [leowarp.open(job.out) for job in made]
+    with shown(True) as show:
+        page = report.write_comparison(
+            [job.out for job in made], out, title="Madrid to Tokyo: Reno, CUBIC, BBR", command="leowarp demo",
+            on_figure=of_figures(show, out.name),
+        )  # fmt: skip
+    if json_:
+        comparison.print_comparison_json(runs, page)
+    else:
+        comparison.print_comparison(runs)
+        say(f"Report:      {page}")
+
+
+def reproduce(
+    study: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY",
+            help="Which study: frederiksen2024, torres2020, huston2024, tauran2018, or cures and programs, our own.",
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Directory; reproductions/STUDY if not given.")
+    ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(min=1, help="frederiksen2024: under how many conditions its claims are checked, 1 to 9."),
+    ] = None,
+    duration: Annotated[
+        str | None,
+        typer.Option(help="frederiksen2024: length of every run in place of the study's: a trial, no reproduction."),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            help="A part of the runs, minutes. A full one keeps them; frederiksen2024's are short, and no part of it.",
+        ),
+    ] = False,
+    fetch: Annotated[
+        bool,
+        typer.Option("--fetch", help="programs: build the QUIC stacks that are not there, from their registries."),
+    ] = False,
+    path: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="huston2024: a recording of a dish (irtt, ping, LeoReplayer, a table); sessions run over its replay.",
+        ),
+    ] = None,
+    capacity: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="huston2024: what that recording could carry, if it does not say it."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="All but frederiksen2024 and programs: a Dask scheduler whose workers make the runs.",
+        ),
+    ] = None,
+    kernel: options.Kernel = None,
+    jobs: options.AtOnce = None,
+    force: options.Force = False,
+    json_: options.Json = False,
+    progress: options.Shown = options.ProgressKind.auto,
+) -> None:
+    """Make all runs of a study, its figures and a verdict on each claim; status 5 if a run failed."""
+    from leowarp import study as studies
+    from leowarp.cli.output import note, print_error, print_json, print_table
+
+    made = studies.reproduce(
+        study, out, samples=samples, duration=duration, quick=quick, fetch=fetch, path=path, capacity=capacity,
+        scheduler=scheduler, at_once=jobs, kernel=kernel, force=force, progress=options.progress_of(progress),
+    )  # fmt: skip
+    if json_:
+        failures = {slug: error.message for slug, error in made.failures.items()}
+        print_json(
+            {
+                "study": study,
+                "path": str(made.path),
+                "page": str(made.page),
+                "claims": made.claims,
+                "failures": failures,
+                "cost": made.cost or None,
+                "left_out": made.left_out,
+            }
+        )
+    else:
+        rows = [
+            (
+                claim["number"],
+                claim["verdict"] + (", by construction" if claim["by_construction"] else ""),
+                claim["says"],
+                claim["measured"],
+            )
+            for claim in made.claims
+        ]
+        print_table(study, ("claim", "verdict", "the study says", "measured here"), rows, text=_CLAIM_TEXT)
+        if made.cost:
+            say(f"Cost:   {made.cost}")
+        say(f"Report: {made.page}")
+    for sentence in made.left_out:
+        note(sentence)
+    # Last, below the table: what failed is what somebody has to do something about.
+    for slug, error in made.failures.items():
+        note(f"the run {slug} failed:")
+        print_error(error)
+    if made.failures:
+        raise typer.Exit(TraceError.exit_code)
+
+
+def print_run(run: Run, as_json: bool) -> None:
+    """A run that was made: warnings, then the few numbers that matter, and where the rest is."""
+    from leowarp.cli.output import note, print_json
+    from leowarp.cli.printed.tables import print_sections
+    from leowarp.scalars.overview import overview
+
+    for warning in run.warnings:
+        note(f"warning: {warning}")
+    if as_json:
+        print_json(
+            {
+                "run": str(run.path),
+                "summary": run.summary,
+                "warnings": run.warnings,
+                "costs": run.manifest["costs"],
+                "report": None if run.report is None else str(run.report),
+            }
+        )
+        return
+    print_sections(overview(run.summary), rest=f"leowarp show {shlex.quote(str(run.path))} --metrics")
+    say(f"Run:         {run.path}")
+    if run.report is not None:
+        say(f"Report:      {run.report}")
+    say(f"All scalars: leowarp show {shlex.quote(str(run.path))} --metrics")
+    sys.stdout.flush()
+
+
+_CLAIM_TEXT = ("verdict", "the study says", "measured here")

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `shell`: a shell, or one command, at a host of a scenario's network."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from leowarp.base.errors import ScenarioError
+from leowarp.cli import options
+
+
+def shell(
+    file: options.ScenarioFile,
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- COMMAND...]", help="A program and its arguments; else a shell.")
+    ] = None,
+    at: Annotated[str, typer.Option("--at", metavar="STATION", help="At whose host; without it, the first's.")] = "",
+    stdin: Annotated[
+        bool, typer.Option("--stdin", "-i", help="Read standard input to its end, and give it to the command.")
+    ] = False,
+    flows: Annotated[bool, typer.Option("--flows/--no-flows", help="The scenario's flows run beside it.")] = True,
+    set_: options.Settings = None,
+    cc_module: options.CcModules = None,
+    kernel: options.Kernel = None,
+    trust: options.Trust = False,
+) -> None:
+    """A shell at a host; virtual time stands still while it waits for you. Or one command, and its exit code."""
+    from leowarp.cli.output import note
+    from leowarp.running.by_hand import shell as run_shell
+    from leowarp.running.by_hand import station_of
+    from leowarp.scenario import plan_of
+
+    has_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not stdin
+    if not command and not has_terminal and not stdin:
+        raise ScenarioError(
+            "starting a shell: standard input and output are no terminal",
+            "give it a command (leowarp shell FILE --at STATION -- ping -c 3 HOST), or a script on standard input (-i)",
+        )
+    settings = options.settings(set_, cc_module)
+    plan = plan_of(file, settings)
+    station = station_of(plan, at or plan.stations[0].name)
+    if has_terminal and not command:
+        others = ", ".join(other.name for other in plan.stations if other.name != station)
+        note(f"{station} of {plan.name}; also there: {others}. exit or Ctrl-D ends it, Enter ~ . in any case.")
+    code = run_shell(
+        file, station, command or (), settings, is_terminal=has_terminal,
+        stdin=sys.stdin.buffer.read() if stdin else None, flows=flows, kernel=kernel, trust=trust,
+        on_warning=lambda text: note(f"warning: {text}"),
+    )  # fmt: skip
+    raise typer.Exit(code)

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`leowarp study FILE`, and what is done with a study's directory afterwards.
+
+Run, status and run-again are verbs of one group; a file in the place of a verb means `run` (`cli/studies/groups.py`).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from leowarp.base.errors import INTERRUPTED_EXIT_CODE, TraceError
+from leowarp.cli import options
+from leowarp.cli.options import ProgressKind, Shown
+from leowarp.cli.output import note, say
+from leowarp.cli.studies.groups import with_default
+
+if TYPE_CHECKING:
+    from leowarp.study import StudyResult
+    from leowarp.study.sweep.display import OnStudyProgress
+    from leowarp.study.sweep.status import StudyStatus
+
+MOST_FAILURES = 10
+"""A study of thousands may fail in all of them for one reason; the results have every failure as a row."""
+
+
+study_app = typer.Typer(
+    cls=with_default("run"),
+    no_args_is_help=True,
+    help="Many runs from one file: leowarp study FILE. Resumes where it was ended, by whatever.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+StudyDirectory = Annotated[Path, typer.Argument(metavar="DIR", help="A study's directory.")]
+
+
+@study_app.command()
+def run(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A study (.toml), or the directory of one that was started before.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The study's directory; studies/NAME if not given.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be run and what it may cost.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Make failed runs again.")] = False,
+    trust: options.Trust = False,
+    jobs: options.AtOnce = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Have the workers of a Dask scheduler make the runs: tcp://HOST:8786"),
+    ] = None,
+    json_: options.Json = False,
+    progress: Shown = ProgressKind.auto,
+) -> None:
+    """Make the runs of a study that are not there yet (the word `run` may be left out); status 5 if a run failed."""
+    from leowarp import study as studies
+
+    # Before anything else: a dry run needs no kernel, no trust and no directory.
+    if dry_run:
+        _dry_run(file, out, json_)
+        return
+    try:
+        made = studies.run_study(
+            file,
+            out,
+            at_once=jobs,
+            scheduler=scheduler,
+            progress=_progress(progress),
+            retry_failed=retry_failed,
+            trust=trust,
+        )
+    except KeyboardInterrupt:
+        # Not by `interruptible`: what a user wants to know here is that nothing is lost, and how to go on.
+        again = f"leowarp study {file}" + (f" --out {out}" if out is not None else "")
+        note(f"leowarp: interrupted; what was made stays. To go on: {again}")
+        sys.exit(INTERRUPTED_EXIT_CODE)
+    _print_result(made, json_)
+    # Whole studies are made even if runs fail; the status says it to scripts, the results to people.
+    if made.failures:
+        raise typer.Exit(TraceError.exit_code)
+
+
+@study_app.command()
+def status(directory: StudyDirectory, json_: options.Json = False) -> None:
+    """How far a study is, what failed, and who is at work there."""
+    from dataclasses import asdict
+
+    from leowarp.cli.output import print_json, print_table
+    from leowarp.study.sweep.status import study_status
+
+    state = study_status(directory)
+    if json_:
+        # JSON has no paths.
+        print_json(asdict(state) | {"path": str(state.path)})
+        return
+    print_table(f"{state.name} ({state.path})", ("quantity", "value"), _status_lines(state))
+    for failure in state.failures[:MOST_FAILURES]:
+        note(f"failed: {failure['run_id']} ({failure['run']}): {failure['error']}")
+    _note_more(len(state.failures), state.path)
+
+
+@study_app.command()
+def run_again(
+    directory: StudyDirectory,
+    run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="As in the column run_id of the results.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The run directory to write.")],
+    force: options.Force = False,
+    trust: options.Trust = False,
+    json_: options.Json = False,
+    progress: Shown = ProgressKind.auto,
+) -> None:
+    """Make one run of a study again as a whole run directory; status 1 if a scalar differs from the stored row."""
+    from leowarp.cli.options import progress_of as of_a_run
+    from leowarp.cli.output import print_json, print_table
+    from leowarp.study.sweep.again import run_again as made_again
+
+    made = made_again(directory, run_id, out, force=force, progress=of_a_run(progress), trust=trust)
+    for name, (stored, now) in made.origin.items():
+        note(f"{name} is not that of the study: {stored} then, {now} now")
+    if json_:
+        print_json({
+            "run": str(made.path),
+            "identical": not made.differences,
+            "scalars": len(made.scalars),
+            "differences": {name: {"stored": pair[0], "now": pair[1]} for name, pair in made.differences.items()},
+        })  # fmt: skip
+    else:
+        if made.differences:
+            # A difference is what this verb is for: a result of the study that this machine does not re-make.
+            rows = [(name, *pair) for name, pair in made.differences.items()]
+            print_table(f"{run_id} made again", ("scalar", "stored", "now"), rows)
+        say(f"{len(made.scalars)} scalars, {len(made.differences)} differ; run: {made.path}")
+    # 1, as `verify`: a comparison failed, though the run itself went well.
+    raise typer.Exit(1 if made.differences else 0)
+
+
+def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
+    """Prints what a study would be; nothing is built or run.
+
+    Parameters
+    ----------
+    file : Path
+        A study, or a study's directory.
+    out : Path or None
+        The study's directory, as `study run` takes it.
+    as_json : bool
+    """
+    from leowarp.cli.output import print_json, print_table
+    from leowarp.study.sweep.estimate import dry_run
+
+    forecast = dry_run(file, out)
+    if as_json:
+        print_json(forecast)
+        return
+    rows = [(p["key"], p["column"], p["count"], p["values"]) for p in forecast["parameters"]]
+    print_table(f"{forecast['study']}: {forecast['runs']:,} runs", ("parameter", "column", "values", "which"), rows,
+                text=("column", "which"))  # fmt: skip
+    print_table(None, ("quantity", "value"), [(line["quantity"], line["value"]) for line in forecast["costs"]])
+    for run in forecast["first_runs"]:
+        say(f"  {run}")
+    if forecast["runs"] > len(forecast["first_runs"]):
+        say(f"  ... and {forecast['runs'] - len(forecast['first_runs']):,} more")
+
+
+def _print_result(made: StudyResult, as_json: bool) -> None:
+    """What was made: how many runs, where the results are, and the first failures with their messages.
+
+    Failures go to stderr in both forms: with ``--json`` stdout holds the object alone, which has all of them.
+    """
+    from leowarp.cli.output import print_json, print_table
+
+    # One column: the results of a large study have hundreds.
+    runs = len(made.table(["run_id"]))
+    failures = {run_id: error.message for run_id, error in made.failures.items()}
+    if as_json:
+        print_json({
+            "study": made.name, "path": str(made.path), "results": str(made.path / "results"), "report": str(made.page),
+            "runs": runs, "failures": failures, "removed": made.removed,
+        })  # fmt: skip
+    else:
+        rows = [("runs", f"{runs:,}"), ("failed", f"{len(failures):,}")]
+        if made.removed:
+            rows.append(("in the results, but no longer in the study", f"{made.removed:,}"))
+        print_table(made.name, ("quantity", "value"), rows)
+        say(f"Results: {made.path / 'results'}")
+        say(f"Report:  {made.page}")
+    for run_id, message in list(failures.items())[:MOST_FAILURES]:
+        note(f"failed: {run_id}: {message}")
+    _note_more(len(failures), made.path)
+
+
+def _note_more(failed: int, path: Path) -> None:
+    """How many more failed than were named, and how to make them again.
+
+    Parameters
+    ----------
+    failed : int
+        All of them; 0 says nothing.
+    path : Path
+        The study's directory.
+    """
+    if failed > MOST_FAILURES:
+        note(f"... and {failed - MOST_FAILURES} more; all are in the results with status = failed")
+    if failed:
+        note(f"hint: leowarp study {path} --retry-failed makes them again")
+
+
+def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
+    """The state of a study as lines of a table.
+
+    Returns
+    -------
+    list of (quantity, value)
+        As texts; runs no longer in the study only if there are any.
+    """
+    lines = [
+        ("runs", f"{state.total:,}"),
+        ("done", f"{state.done:,}"),
+        ("failed, of those done", f"{state.failed:,}"),
+        ("CPU seconds so far", f"{state.cpu_s:,.1f}"),
+        ("at work", state.holder or "nobody"),
+    ]
+    if state.removed:
+        lines.append(("in the results, but no longer in the study", f"{state.removed:,}"))
+    return lines
+
+
+def _progress(kind: ProgressKind) -> bool | OnStudyProgress:
+    """What `run_study` takes as `progress`: a callable for JSON, else whether there is a display at all."""
+    if kind is ProgressKind.json:
+        from leowarp.study.sweep.display import json_lines
+
+        return json_lines
+    return kind is ProgressKind.auto

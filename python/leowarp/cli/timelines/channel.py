@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mobile channel as text and JSON: what its power does beside the model, what hybrid ARQ makes of its codewords."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from leowarp.base.errors import ScenarioError
+from leowarp.media.mobile import described, fading_of, harq_of, realisation_of, warnings_about
+from leowarp.scenario.schema import Mobile, Plan
+from leowarp.timeline.channel import LandMobile, PowerSeries, Realisation
+from leowarp.timeline.channel.mutual_information import BITS_PER_SYMBOL
+from leowarp.timeline.channel.statistics import statistics
+
+QUANTILES = (0.01, 0.1, 0.5, 0.9)
+"""Shares of time: deep fades matter to hybrid ARQ, so there are two below the median."""
+
+FADE_LEVELS_DB = (-25, -20, -15, -10, -5, -3, 0)
+"""Relative to line of sight. Es/N0 at each is given beside it, which is what decides whether a codeword is decoded."""
+
+Row = tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class MobileChannel:
+    """The mobile channel of a plan, over the plan's duration.
+
+    Attributes
+    ----------
+    plan : Plan
+        Whose medium is `mobile`.
+    mobile : Mobile
+        The section itself.
+    fading : LandMobile or None
+        The model of the fading; None: the last hop is in line of sight (``fading = false``).
+    realisation : Realisation
+        Power, codewords and their outcomes as a run of this plan and seed has them.
+    """
+
+    plan: Plan
+    mobile: Mobile
+    fading: LandMobile | None
+    realisation: Realisation
+
+    @property
+    def power(self) -> PowerSeries:
+        """The power series, relative to line of sight (0 dB), one level every `spacing_ns`."""
+        return self.realisation.power
+
+    @property
+    def steady(self) -> bool:
+        """Whether the level is one number: nothing fades, or the terminal is at rest."""
+        return self.power.frozen
+
+    @cached_property
+    def statistics(self) -> pa.Table:
+        """What the series does beside the model's closed forms; columns as `timeline.channel.statistics.COLUMNS`.
+
+        Returns
+        -------
+        pyarrow.Table
+            A row a statistic: its name, the state or level it is of, its value, and the closed form or null. Computed
+            once.
+        """
+        return statistics(self.power, self.fading)
+
+
+def channel_of(plan: Plan, source: str) -> MobileChannel:
+    """The channel that a run of the plan would have.
+
+    Parameters
+    ----------
+    plan : Plan
+    source : str
+        What the user named, for messages.
+
+    Returns
+    -------
+    MobileChannel
+        Cut at the run's duration.
+
+    Raises
+    ------
+    ScenarioError
+        If the plan has none.
+    """
+    if not isinstance(plan.medium, Mobile):
+        raise ScenarioError(
+            f"{source} has no mobile channel",
+            f"a scenario with [mobile], as examples/mobile.toml; its events: leowarp timeline {source}",
+        )
+    # The same draws as the run's: one realisation from the seed, of which the timeline takes the rows.
+    realisation = realisation_of(plan, plan.medium).until(plan.run.duration_ns)
+    return MobileChannel(plan, plan.medium, fading_of(plan.medium), realisation)
+
+
+def title(channel: MobileChannel) -> str:
+    """Scenario, environment, speed, carrier, duration and seed.
+
+    Returns
+    -------
+    str
+        One line; without fading the scenario, duration and seed alone.
+    """
+    run = f"{channel.plan.run.duration_ns / 1e9:g} s, seed {channel.plan.run.seed}"
+    if channel.fading is None:
+        return f"{channel.plan.name}: no fading, {run}"
+    return (
+        f"{channel.plan.name}: {channel.fading.environment}, {channel.fading.elevation_deg:g} deg, "
+        # m/s to km/h.
+        f"{3.6 * channel.fading.speed_m_per_s:.6g} km/h, {channel.fading.carrier_hz / 1e9:g} GHz, {run}"
+    )
+
+
+def level_rows(channel: MobileChannel) -> list[Row]:
+    """What the power did, and what the model says: shares and stays of the states, quantiles, mean.
+
+    Returns
+    -------
+    list of (name, value, closed form)
+        As texts with units; None where nothing was met or no closed form is known, which a table shows as a dash.
+    """
+    rows = channel.statistics.to_pylist()
+
+    def line(name: str, row: dict[str, Any], scale: float, unit: str, digits: int) -> Row:
+        """A statistic's name, value and closed form, each times `scale`."""
+        return name, *(
+            None if row[key] is None else f"{row[key] * scale:.{digits}f} {unit}" for key in ("value", "closed_form")
+        )
+
+    shares = [
+        line(f"share of time, {row['state']}", row, 100, "%", 2) for row in rows if row["statistic"] == "state_share"
+    ]
+    dwells = [line(f"mean stay, {row['state']}", row, 1, "s", 3) for row in rows if row["statistic"] == "dwell"]
+    levels = [
+        line(f"quantile {100 * row['at']:g} % of the level", row, 1, "dB", 2)
+        for row in rows
+        # The statistics have more quantiles than a terminal has room for; JSON has all of them.
+        if row["statistic"] == "quantile" and row["at"] in QUANTILES
+    ]
+    means = [line("mean power", row, 1, "dB", 2) for row in rows if row["statistic"] == "mean_power"]
+    return [*shares, *dwells, *levels, *means]
+
+
+def fade_rows(channel: MobileChannel) -> list[Row]:
+    """Fades below some levels: Es/N0 there, how many a second, how long.
+
+    Returns
+    -------
+    list of (level, Es/N0, crossings a second, mean duration)
+        A row for each of `FADE_LEVELS_DB` of which the statistics tell; the duration is None if there was no fade.
+    """
+    by_level: dict[float, dict[str, Any]] = {}
+    for row in channel.statistics.to_pylist():
+        if row["statistic"] in ("crossing_rate", "fade_duration") and row["at"] in FADE_LEVELS_DB:
+            # Rate and duration are rows of their own in the statistics; here they are one line a level.
+            by_level.setdefault(row["at"], {})[row["statistic"]] = row["value"]
+    return [
+        (
+            f"below {level_db:g} dB", f"{channel.mobile.snr_db + level_db:g} dB", f"{values['crossing_rate']:.2f}",
+            None if values["fade_duration"] is None else f"{1e3 * values['fade_duration']:.2f} ms",
+        )
+        for level_db, values in by_level.items()
+    ]  # fmt: skip
+
+
+def codeword_rows(channel: MobileChannel) -> list[Row]:
+    """Share of all codewords decoded after 0, 1, ... retransmissions, with the delay that each has, and lost.
+
+    Returns
+    -------
+    list of (what, share, delay)
+        The delay is first_delay + n retransmission_delay, to the decoding; None of those that are lost.
+    """
+    harq, outcomes = harq_of(channel.mobile), channel.realisation.outcomes
+    rows: list[Row] = [
+        (
+            f"decoded after {again} retransmission{'' if again == 1 else 's'}",
+            f"{100 * share:.3f} %",
+            f"{(harq.first_delay_ns + again * harq.retransmission_delay_ns) / 1e6:g} ms",
+        )
+        # Shares of all codewords, lost ones included, so that the column adds up to 100 %.
+        for again, share in enumerate(outcomes.decoded_shares(harq.retransmissions))
+    ]
+    return [*rows, ("lost", f"{100 * outcomes.loss_ratio:.3f} %", None)]
+
+
+def link_rows(channel: MobileChannel) -> list[Row]:
+    """What the link layer works with.
+
+    Returns
+    -------
+    list of (quantity, value)
+        Es/N0, kind of hybrid ARQ, codewords, threshold, bits and symbols, as texts with units.
+    """
+    # The same numbers as --json, so that a terminal and a script cannot be told different ones.
+    numbers = harq_numbers(channel)
+    harq = harq_of(channel.mobile)
+    if numbers["threshold_bits"] is None:
+        threshold = f"by code rate, at most {harq.needed_ratio:g} times the {harq.data_bits} data bits"
+    else:
+        threshold = (
+            f"{numbers['threshold_bits']:.0f} bits ({harq.threshold_ratio:g} times the {harq.data_bits} of data)"
+        )
+    return [
+        ("SNR: Es/N0 at line of sight (a level of 0 dB)", f"{channel.mobile.snr_db:g} dB"),
+        ("hybrid ARQ, rule, modulation", f"{harq.kind}, {harq.rule}, {harq.modulation}"),
+        ("codewords", f"{numbers['codewords']}, one every {harq.codeword_period_ns / 1e3:g} us"),
+        ("mutual information that decodes", threshold),
+        ("bits of the first transmission", f"{numbers['first_bits']} of {harq.codeword_bits}"),
+        ("symbol rate of first transmissions", f"{numbers['symbol_rate_hz'] / 1e6:.3f} Msymbol/s"),
+        ("symbols sent over those of first transmissions", f"{numbers['symbols_ratio']:.3f}"),
+    ]
+
+
+def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
+    """What became of all codewords, and what the link layer works with.
+
+    Returns
+    -------
+    dict
+        The fields of `media.mobile.described`, and ``symbol_rate_hz`` of first transmissions and ``threshold_bits``
+        (None: the threshold goes by the rate of the code).
+    """
+    harq = harq_of(channel.mobile)
+    # Bits over bits a symbol, once each codeword's period: what a band must carry if no codeword is sent again.
+    symbols = channel.realisation.outcomes.first_bits / BITS_PER_SYMBOL[harq.modulation]
+    constant = harq.threshold_kind == "constant"
+    return asdict(described(channel.mobile, channel.realisation.outcomes)) | {
+        "symbol_rate_hz": symbols * 1e9 / harq.codeword_period_ns,
+        # By code rate the threshold hangs on what was sent so far (`RATIOS_BY_RATE` of timeline/channel/harq.py): no
+        # one number.
+        "threshold_bits": harq.threshold_ratio * harq.data_bits if constant else None,
+    }
+
+
+def as_json(channel: MobileChannel) -> dict[str, Any]:
+    """All of it as one object; statistics as `timeline.channel.statistics.COLUMNS`.
+
+    Returns
+    -------
+    dict
+        What `about` gives, with ``statistics`` a list of rows, ``harq`` as `harq_numbers`, and ``warnings``.
+    """
+    return about(channel) | {
+        "spacing_ns": channel.power.spacing_ns,
+        "samples": len(channel.power.level_db),
+        "is_steady": channel.steady,
+        "statistics": channel.statistics.to_pylist(),
+        "harq": harq_numbers(channel),
+        "warnings": warnings_about(channel.plan, channel.mobile),
+    }
+
+
+def about(channel: MobileChannel) -> dict[str, object]:
+    """What the channel was made from.
+
+    Returns
+    -------
+    dict
+        Quantities under names that end in their unit; those of the fading are None without it.
+    """
+    fading = channel.fading
+    return {
+        "scenario": channel.plan.name,
+        "seed": channel.plan.run.seed,
+        "duration_ns": channel.plan.run.duration_ns,
+        "snr_db": channel.mobile.snr_db,
+        "environment": None if fading is None else fading.environment,
+        "elevation_deg": None if fading is None else fading.elevation_deg,
+        "speed_m_per_s": None if fading is None else fading.speed_m_per_s,
+        "carrier_hz": None if fading is None else fading.carrier_hz,
+    }

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`leowarp timeline SCENARIO`: its events. Below it `describe` and `convert` (measurements), `channel`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from leowarp.base.errors import ScenarioError
+from leowarp.base.spelling import one_of
+from leowarp.cli import options
+from leowarp.cli.output import say
+from leowarp.cli.results.look_verbs import parsed, plan_of
+from leowarp.cli.studies.groups import with_default
+
+if TYPE_CHECKING:
+    from leowarp.timeline.recordings import Description, Measurement
+
+timeline_app = typer.Typer(
+    cls=with_default("show"),
+    no_args_is_help=True,
+    help="The events of the emulated network: leowarp timeline SCENARIO. What a measured path looks like: describe. "
+    "Measurements as CSV: convert. How a mobile channel fades: channel.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@timeline_app.command()
+def show(
+    file: options.ScenarioFile,
+    events: Annotated[bool, typer.Option("--events", help="Every event, not only how many there are.")] = False,
+    from_: Annotated[str, typer.Option("--from", help="Events from this time on.")] = "0 s",
+    to: Annotated[str, typer.Option("--to", help="Events before this time; the run's end if not given.")] = "",
+    node: Annotated[str, typer.Option("--node", help="Only events that name this node.")] = "",
+    set_: options.Settings = None,
+    json_: options.Json = False,
+) -> None:
+    """The events of the emulated network: links, delays, rates, routes."""
+    from leowarp import ephemeris as skies
+    from leowarp import media
+    from leowarp import timeline as rooms
+    from leowarp.base import units
+    from leowarp.cli.output import note, print_json, print_table
+    from leowarp.media.access.timeline import slots_of_timeline
+    from leowarp.scenario.schema import Access
+
+    resolved = plan_of(file, set_)
+    sky = skies.ephemeris_of(resolved)
+    table = media.timeline_of(resolved, sky)
+    begin_ns = parsed(units.TIME, "--from", from_)
+    # One ns beyond the end: --to excludes its instant, and what happens at the run's very end is part of the run.
+    end_ns = parsed(units.TIME, "--to", to) if to else resolved.run.duration_ns + 1
+    rows = [
+        # An event fills only columns of its own kind; of the two dozen columns most are null in each row.
+        {key: value for key, value in row.items() if value is not None}
+        for row in table.to_pylist()
+        if begin_ns <= row["t_ns"] < end_ns and (not node or node in row.values())
+    ]
+    for text in rooms.warnings_of(table):
+        note(f"warning: {text}")
+    if json_:
+        print_json(rooms.describe(table) | ({"events": rows} if events else {}))
+    elif events:
+        print_table(
+            f"{resolved.name}: {len(rows)} events",
+            ("t_s", "event", "what"),
+            [(f"{row['t_ns'] / 1e9:.9f}", row["event"], _event(row)) for row in rows],
+            text=("event", "what"),
+        )
+    else:
+        found = rooms.describe(table)
+        described = [(key, value) for key, value in found.items() if not isinstance(value, dict)]
+        counts = [
+            (f"{key}: {kind}", n) for key, part in found.items() if isinstance(part, dict) for kind, n in part.items()
+        ]
+        print_table(resolved.name, ("quantity", "value"), [*counts, *described])
+        if isinstance(resolved.medium, Access):
+            _print_slots(slots_of_timeline(table), begin_ns, end_ns)
+
+
+def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) -> None:
+    """What was drawn for each slot of an access link that begins in the given time, or holds at its beginning."""
+    from leowarp.cli.output import print_table
+
+    # The slot that holds at --from began before it, and its values are what packets meet there.
+    held = max((slot["begin_ns"] for slot in slots if slot["begin_ns"] <= begin_ns), default=begin_ns)
+    print_table(
+        "what was drawn for each slot",
+        ("slot", "begin_s", "satellite", "elevation_deg", "base_ms", "handover_ms", "spike_ms", "outages", "outage_ms",
+         "down_mbps", "up_mbps"),
+        [
+            (
+                slot["slot"], f"{slot['begin_ns'] / 1e9:g}", slot["satellite"],
+                None if slot["elevation_deg"] is None else f"{slot['elevation_deg']:.1f}",
+                f"{slot['base_ns'] / 1e6:.3f}", f"{slot['handover_ns'] / 1e6:.1f}",
+                None if slot["spike_ns"] is None else f"{slot['spike_ns'] / 1e6:.1f}", slot["outages"],
+                f"{slot['outage_ns'] / 1e6:.1f}", f"{slot['capacity_bps'] / 1e6:.1f}",
+                f"{slot['capacity_up_bps'] / 1e6:.1f}",
+            )
+            for slot in slots
+            if held <= slot["begin_ns"] < end_ns
+        ],
+        text=("satellite",),
+    )  # fmt: skip
+
+
+FORMATS = ("auto", "csv", "irtt", "ping", "columns", "leoreplayer", "iperf3", "mahimahi")
+
+_Format = Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")]
+_Interval = Annotated[str, typer.Option("--interval", help="Time between lines of a format that does not say it.")]
+_Columns = Annotated[
+    str,
+    typer.Option("--columns", help="What the columns of a table without a header are, for instance t_ns,rtt_ms; or "
+                 "t_s,seq,rtt_ms (seq: the probe's number; -: something else)."),
+]  # fmt: skip
+
+
+def _said(format_: str, interval: str, columns: str) -> tuple[int | None, tuple[str, ...] | None]:
+    """The interval in ns and the columns, if they were said."""
+    from leowarp.base import units
+    from leowarp.timeline.recordings.formats.columns import parsed_columns
+
+    if format_ not in FORMATS:
+        raise ScenarioError(f"--format: {format_} is no format", one_of(format_, FORMATS))
+    interval_ns = int(parsed(units.TIME, "--interval", interval)) if interval else None
+    return interval_ns, parsed_columns(columns) if columns else None
+
+
+@timeline_app.command()
+def describe(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Measured delays or capacity (CSV, irtt, ping -D, columns of numbers, LeoReplayer, iperf3, Mahimahi; "
+            "also packed by gzip or zstd), a scenario, or a run (its pings).",
+        ),
+    ],
+    capacity: Annotated[
+        Path | None, typer.Option("--capacity", help="What the path could carry, beside one file of delays.")
+    ] = None,
+    format_: _Format = "auto",
+    interval: _Interval = "",
+    columns: _Columns = "",
+    slots: Annotated[bool, typer.Option("--slots", help="A line for each reconfiguration, too.")] = False,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="Draw it into this file (.svg, .pdf or .png).")
+    ] = None,
+    folded: Annotated[
+        Path | None,
+        typer.Option("--folded", help="Draw delay and loss over the phase of the period (.svg, .pdf or .png)."),
+    ] = None,
+    set_: options.Settings = None,
+    json_: options.Json = False,
+) -> None:
+    """What a measured path looks like: delays, reconfigurations found from the data, spikes, losses, capacity."""
+    from leowarp.cli.output import note, print_json, print_table
+    from leowarp.cli.timelines.described import as_json, lines, measurements, slot_lines
+    from leowarp.timeline.recordings import describe as described
+
+    interval_ns, names_of_columns = _said(format_, interval, columns)
+    described_series: list[tuple[Measurement, Description]] = []
+    for file in files:
+        for measurement in measurements(file, format_, interval_ns, capacity, set_, names_of_columns):
+            # A capacity without delays has no series at all, and is described all the same.
+            names: list[str | None] = [name for name in measurement.series if name not in _implied(measurement)]
+            described_series += [(measurement, described(measurement, series=name)) for name in names or [None]]
+    if figure is not None:
+        from leowarp.report.curves.measured import draw
+
+        draw(described_series, figure)
+    if folded is not None:
+        from leowarp.report.curves.folded import draw_folded
+
+        draw_folded(described_series, folded)
+    if json_:
+        print_json({"described": [as_json(description) for _, description in described_series]})
+        return
+    # Each once, though it has several series.
+    for measurement in dict.fromkeys(measurement for measurement, _ in described_series):
+        for text in measurement.notes:
+            note(f"{measurement.source}: {text}")
+    titles = [f"{Path(description.source).name}: {_SERIES[description.series]}" for _, description in described_series]
+    cells = [lines(description) for _, description in described_series]
+    # One table for all files, with the lines of the first in its order; what only another one has follows.
+    rows = [(name, *(cell.get(name) for cell in cells)) for name in dict.fromkeys(k for c in cells for k in c)]
+    print_table(None, ("", *titles), rows)
+    if slots:
+        for title, (_, description) in zip(titles, described_series, strict=True):
+            print_table(title, ("slot begins", "base ms", "step ms", "spike ms"), slot_lines(description))
+
+
+@timeline_app.command()
+def convert(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A measurement in any format that describe reads.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The CSV that is written; FILE's name with .csv if not given.")
+    ] = None,
+    format_: _Format = "auto",
+    interval: _Interval = "",
+    columns: _Columns = "",
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Write a measurement as the CSV that describe and [measured] read."""
+    from leowarp.cli.output import note
+    from leowarp.cli.timelines.described import measurements
+    from leowarp.timeline.recordings.written import csv_of, csv_path, write_csv
+
+    interval_ns, names_of_columns = _said(format_, interval, columns)
+    target = csv_path(file, out, force=force)
+    # `describe` takes both; what is written here was measured, and neither a run nor a scenario was.
+    if file.is_dir() or file.suffix == ".toml":
+        raise ScenarioError(f"{file}: not a file of measurements", "leowarp export writes the tables of a run")
+    # One by now: only a run, which was refused above, has a measurement for each of its flows.
+    (measurement,) = measurements(file, format_, interval_ns, None, None, names_of_columns)
+    for text in measurement.notes:
+        note(f"{measurement.source}: {text}")
+    rows = write_csv(csv_of(measurement), target)
+    say(f"{target}: {rows} rows, from {measurement.format}")
+
+
+@timeline_app.command()
+def channel(
+    file: options.ScenarioFile,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="Draw the power series into this file (.svg, .pdf or .png).")
+    ] = None,
+    series: Annotated[
+        Path | None, typer.Option("--series", help="Write the power series into this file (.parquet or .csv).")
+    ] = None,
+    set_: options.Settings = None,
+    json_: options.Json = False,
+) -> None:
+    """How a mobile channel fades, beside what its model says, and what hybrid ARQ makes of all codewords."""
+    from leowarp.cli.output import note, print_json, print_table
+    from leowarp.cli.timelines import channel as channels
+    from leowarp.media.mobile import warnings_about
+    from leowarp.timeline.channel.series import check_suffix, write_series
+
+    if series is not None:
+        check_suffix(series)
+    drawn = channels.channel_of(plan_of(file, set_), str(file))
+    if figure is not None:
+        from leowarp.report.curves.fading import draw
+
+        draw(drawn.power, drawn.fading, figure, channels.title(drawn))
+    if series is not None:
+        write_series(drawn.power, drawn.mobile.snr_db, series, channels.about(drawn))
+    if json_:
+        print_json(channels.as_json(drawn))
+        return
+    for text in warnings_about(drawn.plan, drawn.mobile):
+        note(f"warning: {text}")
+    if drawn.steady:
+        say(f"{channels.title(drawn)}: the level is {float(drawn.power.level_db[0]):.2f} dB throughout")
+    else:
+        print_table(
+            channels.title(drawn), ("power, 0 dB: line of sight", "series", "model"), channels.level_rows(drawn)
+        )
+        print_table(None, ("fades", "Es/N0 there", "a second", "mean length"), channels.fade_rows(drawn))
+    print_table("All codewords", ("", "share", "delay"), channels.codeword_rows(drawn))
+    print_table(None, ("link", "value"), channels.link_rows(drawn))
+
+
+_SERIES = {"round_trip": "round trips", "down": "down", "up": "up", "none": "capacity"}
+
+
+def _implied(measurement: Measurement) -> tuple[str, ...]:
+    """One-way delays beside round trips are differences of two clocks: described only where there is nothing else."""
+    return ("down", "up") if measurement.round_trip is not None else ()
+
+
+def _event(row: dict[str, Any]) -> str:
+    """What happens to whom: the ends of a link or the node, then the columns that are not null."""
+    ends = f"{row['a']} > {row['b']}" if "a" in row and "b" in row else row.get("a", row.get("node", ""))
+    rest = [f"{key}={value}" for key, value in row.items() if key not in ("t_ns", "event", "a", "b", "node")]
+    return " ".join([ends, *rest])

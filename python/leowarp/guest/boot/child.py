@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process of a guest's kernel, of which the host counts what it uses from its first instant to its last."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+from leowarp.base.errors import HostError
+from leowarp.guest.boot.watch import members_of_session
+from leowarp.guest.machine.own_time import POLL_S
+
+
+class Child:
+    """A program in a session of its own that dies with this process; `launch.py` starts it.
+
+    Parameters
+    ----------
+    command : sequence of str
+        An absolute path, and arguments.
+    directory : Path
+        Where it works.
+    environment : mapping
+        All of its environment.
+    output : Path
+        File for all that it prints.
+    descriptors : mapping of int to int
+        Descriptors of this process that it gets beside the standard ones, each with its number there.
+
+    Attributes
+    ----------
+    pid : int
+    returncode : int, optional
+        Once it was reaped: its exit status, or less the signal that ended it.
+    rusage : resource.struct_rusage, optional
+        Likewise: what it used. `ru_maxrss` is its largest resident size in KiB as the host's kernel counted it; what
+        is less than the launcher's own 10 MiB is told as those.
+
+    Raises
+    ------
+    HostError
+        If the host lets no such process be made.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        directory: Path,
+        environment: Mapping[str, str],
+        output: Path,
+        descriptors: Mapping[int, int] | None = None,
+    ) -> None:
+        self.returncode: int | None = None
+        self.rusage: resource.struct_rusage | None = None
+        self._ended: int | None = None
+        # The guest's process id comes back through a pipe, which its kernel closes.
+        answer, pipe = os.pipe()
+        told, launcher, others = b"", _launcher(), descriptors or {}
+        request = {
+            "command": list(command), "directory": str(directory), "environment": dict(environment),
+            "numbers": list(others.values()),
+        }  # fmt: skip
+        try:
+            try:
+                with output.open("wb") as file:
+                    launcher.ask(request, [file.fileno(), pipe, *others])
+            finally:
+                os.close(pipe)
+            try:
+                while piece := os.read(answer, 64):
+                    told += piece
+            except BaseException:
+                # An interruption. Whoever was made tells its process id before it does anything else.
+                launcher.end()
+                while piece := os.read(answer, 64):
+                    told += piece
+                if told:
+                    self.pid = int(told)
+                    self.end()
+                raise
+        finally:
+            os.close(answer)
+        if not told:
+            words = [*launcher.end().splitlines(), *output.read_text(errors="replace").splitlines()]
+            raise HostError(f"starting {command[0]}: {words[-1] if words else 'no word of the launcher'}")
+        self.pid = int(told)
+        # A descriptor that is readable once the process has ended: select waits for it without polling or reaping.
+        self._ended = os.pidfd_open(self.pid)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def has_ended(self, timeout_s: float) -> bool:
+        """Whether it has ended; waits for that, but not longer than this.
+
+        Parameters
+        ----------
+        timeout_s : float
+            By the clock on the wall; 0 asks and does not wait.
+        """
+        assert self._ended is not None
+        return bool(select.select([self._ended], [], [], timeout_s)[0])
+
+    def reap(self) -> resource.struct_rusage:
+        """Waits for its end; returns all that it used."""
+        if self.rusage is None:
+            _, status, self.rusage = os.wait4(self.pid, 0)
+            self.returncode = os.waitstatus_to_exitcode(status)
+        return self.rusage
+
+    def end(self) -> None:
+        """Kill it if it still runs; returns once nothing of its session runs any more."""
+        if self.rusage is None:
+            # SIGKILL: a guest that is stuck need not obey anything milder.
+            os.kill(self.pid, signal.SIGKILL)
+            self.reap()
+        if self._ended is not None:
+            os.close(self._ended)
+            self._ended = None
+        # The processes of a guest die with their tracer (PTRACE_O_EXITKILL), as soon as the host gets round to it.
+        # Mostly nobody is left, and the host says so at once; to look at all processes of the machine takes longer.
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+            while members_of_session(self.pid):
+                time.sleep(POLL_S)
+
+
+class _Launcher:
+    """`launch.py`, running: it starts guests, as children of this process, until it is ended or forgotten."""
+
+    def __init__(self) -> None:
+        own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # -I and -S: no site-packages, no user's settings. The launcher stays small, and its size is what peak memory
+        # begins at.
+        words = [sys.executable, "-I", "-S", str(Path(__file__).with_name("launch.py")), str(os.getpid())]
+        with theirs:
+            process = subprocess.Popen(
+                words, cwd="/", env={}, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                start_new_session=True,
+            )  # fmt: skip
+        self._socket, self._owner_pid = own, os.getpid()
+        self._finish = weakref.finalize(self, _finished, self._owner_pid, process, own)
+
+    @property
+    def serves(self) -> bool:
+        """Whether it was not ended, and is this process' own: one that was forked has its parent's."""
+        return self._finish.alive and self._owner_pid == os.getpid()
+
+    def ask(self, request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
+        """Has it start a guest; `descriptors` are its output, the pipe for its process id, and others."""
+        # One that has died has last words, and answers nothing.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            socket.send_fds(self._socket, [json.dumps(request).encode()], descriptors)
+
+    def end(self) -> str:
+        """Ends it, if it still runs; its last words."""
+        return self._finish() or ""
+
+
+def _finished(owner_pid: int, process: subprocess.Popen[bytes], own: socket.socket) -> str:
+    own.close()
+    if os.getpid() != owner_pid:
+        return ""
+    process.kill()
+    _, words = process.communicate()
+    return words.decode(errors="replace")
+
+
+def _launcher() -> _Launcher:
+    """The one of this thread: its guests die with the thread that has started their launcher (prctl(2))."""
+    if _OF_THREAD.launcher is None or not _OF_THREAD.launcher.serves:
+        _OF_THREAD.launcher = _Launcher()
+    return _OF_THREAD.launcher
+
+
+class _OfThread(threading.local):
+    launcher: _Launcher | None = None
+
+
+_OF_THREAD = _OfThread()

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the guest's kernel prints when it finds itself in a state that it should not be in, and goes on.
+
+Nothing else tells of it: a WARN_ON in TCP leaves a run that looks like any other. Texts and levels are those of Linux
+6.12 (kernel/panic.c, kernel/sched/core.c, lib/ubsan.c, kernel/hung_task.c, net/core/dev.c); the order of a WARNING's
+words changed in 6.17.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from leowarp.guest.boot.places import SYMBOL, Place, caller_in, place_of, with_loaded
+
+MOST_SENTENCES = 5
+"""Complaints that are told one by one; the console has all."""
+_LONGEST_TEXT = 160
+
+_LINE = re.compile(r"\[ *(?P<seconds>\d+)\.(?P<fraction>\d{6})\] (?P<text>.*)")
+_WARNING = re.compile(
+    rf"WARNING: (?:CPU: \d+ PID: \d+ at (?:(?P<file>\S+:\d+) )?|(?:(?P<file_first>\S+:\d+) )?at ){SYMBOL}"
+)
+# Some have a name before them: "rcu: INFO: ...", "watchdog: BUG: soft lockup", "iperf3: page allocation failure". What
+# refcount_t and lists say is the text of a WARNING; BUG() ends in a panic, which says the same.
+_COMPLAINT = re.compile(
+    r"(?:\S+: )?(?:WARNING: |BUG: (?!failure at )|BUG \S+ \(|UBSAN: |"
+    r"INFO: (?:task |rcu|trying to register|suspicious|possible)|"
+    r"bad: scheduling from the idle thread|page allocation failure|unregister_netdevice: waiting for )"
+)
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """One kind of complaint: the same text, apart from numbers, or a warning of the same line.
+
+    Attributes
+    ----------
+    headline : str
+        A WARNING's file, line and function; of others the first line.
+    at : Place, optional
+        The function, of a WARNING.
+    text : str
+        What a WARNING says beside its place; may be empty.
+    caller : Place, optional
+        The first function of a module in the call trace.
+    boot_ns : int
+        When it was printed first, since boot.
+    count : int
+        How often it was printed. Most places of the kernel warn once a boot, however often it comes there.
+    """
+
+    headline: str
+    at: Place | None
+    text: str
+    caller: Place | None
+    boot_ns: int
+    count: int = 1
+
+    def sentence(self, loaded: list[str], start_ns: int | None) -> str:
+        """For the manifest and the report; `start_ns` as in `Complaints`."""
+        kind = "a warning" if self.at is not None else "an error"
+        often = "" if self.count == 1 else f" {self.count:,} times, first"
+        when = " before the run's start"
+        if start_ns is not None and self.boot_ns >= start_ns:
+            when = f" at {(self.boot_ns - start_ns) / 1e9:.3f} s"
+        said = f' ("{self.text}")' if self.text else ""
+        by = f", with {self.caller} in its call trace" if self.caller else ""
+        is_named = self.caller is not None or (self.at is not None and self.at.module is not None)
+        return (
+            f"the guest's kernel printed {kind}{often}{when}: {self.headline}{said}{by}"
+            f"{'' if is_named else with_loaded(loaded)}; its state may be wrong from there on: see guest-console.txt"
+        )
+
+
+class Complaints:
+    """Collects them from the console's lines, which may be many: a warning may come with every packet.
+
+    Parameters
+    ----------
+    loaded : list of str
+        Names of the user's modules, which are named if a call trace names none.
+
+    Attributes
+    ----------
+    start_ns : int, optional
+        The run's time 0 on the guest's clock; None until the agent has told it, which it does before.
+    """
+
+    def __init__(self, loaded: list[str]) -> None:
+        self._loaded = loaded
+        self.start_ns: int | None = None
+        self._found: dict[str, Complaint] = {}
+        # Of the complaint whose lines come now: its key, and whether the next one is the first after its headline
+        self._key: str | None = None
+        self._is_next = False
+
+    def hear(self, line: str) -> None:
+        """A line of the console."""
+        match = _LINE.match(line)
+        if match is None:
+            return
+        text = match["text"].rstrip()
+        boot_ns = int(match["seconds"]) * 10**9 + int(match["fraction"]) * 1000
+        if _COMPLAINT.match(text):
+            self._begin(text, boot_ns)
+        elif self._key is not None:
+            self._go_on(text, boot_ns)
+
+    def sentences(self) -> list[str]:
+        """What is told of them."""
+        found = list(self._found.values())
+        told = [complaint.sentence(self._loaded, self.start_ns) for complaint in found[:MOST_SENTENCES]]
+        if len(found) > MOST_SENTENCES:
+            told.append(f"the guest's kernel printed {len(found) - MOST_SENTENCES} more kinds of warnings and errors: "
+                        "see guest-console.txt")  # fmt: skip
+        return told
+
+    def _begin(self, text: str, boot_ns: int) -> None:
+        at = None
+        if warning := _WARNING.match(text):
+            at, file = place_of(warning), warning["file"] or warning["file_first"]
+            text = f"{file} in {at}" if file else f"in {at}"
+        text = text[:_LONGEST_TEXT]
+        key = text if at else re.sub(r"\d+", "0", text)
+        if key in self._found:
+            # Once is enough to know who called, and a flood of them must not cost more than counting.
+            self._found[key] = replace(self._found[key], count=self._found[key].count + 1)
+            self._key = None
+            return
+        self._found[key] = Complaint(text, at, "", None, boot_ns)
+        self._key, self._is_next = key, True
+
+    def _go_on(self, text: str, boot_ns: int) -> None:
+        """A line after the headline: what a WARNING says, or a call."""
+        key = self._key
+        assert key is not None
+        complaint = self._found[key]
+        # To print takes no virtual time.
+        if boot_ns != complaint.boot_ns or text.startswith("---[ end trace"):
+            self._key = None
+            return
+        if self._is_next and complaint.at is not None and not text.startswith("Modules linked in:"):
+            complaint = replace(complaint, text=text[:_LONGEST_TEXT])
+        self._is_next = False
+        if (caller := caller_in(text, complaint.at)) is not None:
+            complaint, self._key = replace(complaint, caller=caller), None
+        self._found[key] = complaint

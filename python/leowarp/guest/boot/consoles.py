@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands behind the guest's consoles: nothing, two outputs of this process, or the user's terminal.
+
+A console of User Mode Linux is a file descriptor of the kernel's process (`con1=fd:100,fd:101`). What the guest reads
+comes when it comes. What it writes it writes at one instant of its clock, however long that takes on the host: its
+kernel waits for the write to end (arch/um/drivers/chan_kern.c, `need_output_blocking`).
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import select
+import shutil
+import signal
+import termios
+import threading
+import tty
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Self
+
+FIRST = 100
+"""Number of the first descriptor of the guest kernel's that is a console; constants, as all that reaches the guest."""
+GATE_BYTES = 4096
+"""Capacity of the pipe at which the guest waits for its user: the least there is. The agent's message is longer."""
+MESSAGE_BYTES = 8192
+"""Length of that message (`crates/agent/src/programs/stillness.rs`)."""
+_PIECE_BYTES = 1 << 16
+
+
+class Consoles:
+    """Nothing behind any console, and what all kinds of them have in common. A context: within it they are open.
+
+    Attributes
+    ----------
+    words : sequence of str
+        For the kernel's command line.
+    descriptors : mapping of int to int
+        Descriptors of this process, each with its number in the kernel's.
+    is_still : bool
+        Whether the guest stands still because it waits for its user.
+    """
+
+    def __init__(self) -> None:
+        self.words: Sequence[str] = ()
+        self.descriptors: Mapping[int, int] = {}
+        self.is_still = False
+        self._own: list[int] = []
+        self._failed: BaseException | None = None
+        self._ferry: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Carries over what is left, if the guest has ended, and closes everything."""
+        self._close_guest_ends()
+        if self._ferry is not None:
+            self._ferry.join()
+        for descriptor in self._own:
+            with suppress(OSError):
+                os.close(descriptor)
+
+    def attach(self) -> None:
+        """The guest runs: from now on bytes are carried over."""
+        self._close_guest_ends()
+        if self.words:
+            self._ferry = threading.Thread(target=self._carry_or_fail, name="leowarp-consoles", daemon=True)
+            self._ferry.start()
+
+    def check(self) -> None:
+        """Raises what went wrong on this side.
+
+        Raises
+        ------
+        BrokenPipeError
+            If nobody reads our output any more.
+        KeyboardInterrupt
+            If the user ended the session, or the terminal is gone.
+        """
+        if self._failed is not None:
+            raise self._failed
+
+    def _close_guest_ends(self) -> None:
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+        self.descriptors = {}
+
+    def _carry_or_fail(self) -> None:
+        try:
+            self._carry()
+        except BaseException as error:
+            # Raised again where the guest is watched, which ends it.
+            self._failed = error
+
+    def _carry(self) -> None:
+        """In a thread of its own: until the guest has closed its ends."""
+
+
+class Outputs(Consoles):
+    """Standard output and standard error of a program in the guest, on those of this process.
+
+    Parameters
+    ----------
+    out, err : int
+        Descriptors to write to.
+    """
+
+    def __init__(self, out: int, err: int) -> None:
+        super().__init__()
+        ways = [(os.pipe(), to) for to in (out, err)]
+        self._to = {read: to for (read, _), to in ways}
+        self._own = list(self._to)
+        self.descriptors = {write: FIRST + number for number, ((_, write), _) in enumerate(ways)}
+        self.words = [f"con1=null,fd:{FIRST}", f"con3=null,fd:{FIRST + 1}"]
+
+    def _carry(self) -> None:
+        while self._to:
+            for end in select.select(list(self._to), [], [])[0]:
+                piece = os.read(end, _PIECE_BYTES)
+                if piece:
+                    write_all(self._to[end], piece)
+                else:
+                    del self._to[end]
+
+
+class Terminal(Consoles):
+    """The user's terminal, in raw mode as long as the guest runs: its own console does what a terminal's driver does.
+
+    Parameters
+    ----------
+    keys, screen : int
+        Descriptors of the terminal.
+    """
+
+    def __init__(self, keys: int, screen: int) -> None:
+        super().__init__()
+        self._keys, self._screen = keys, screen
+        typed, self._typed = os.pipe()
+        self._said, said = os.pipe()
+        control, self._control = os.pipe()
+        self._gate, gate = os.pipe()
+        # A byte for each change of the terminal's size, and one for the end of the context.
+        self._changed, self._change = os.pipe()
+        fcntl.fcntl(gate, fcntl.F_SETPIPE_SZ, GATE_BYTES)
+        os.set_blocking(self._change, False)
+        os.set_blocking(self._typed, False)
+        self._own = [self._typed, self._said, self._control, self._gate, self._changed, self._change]
+        self.descriptors = {end: FIRST + number for number, end in enumerate((typed, said, control, gate))}
+        self.words = [f"con1=fd:{FIRST},fd:{FIRST + 1}", f"con2=fd:{FIRST + 2},fd:{FIRST + 3}"]
+        # What was typed or changed since the guest last stood still: it has not looked at that yet.
+        self._owed = False
+        self._before: list[Any] = []
+        self._escape = Escape()
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Rows and columns."""
+        with suppress(OSError):
+            found = os.get_terminal_size(self._screen)
+            if found.lines and found.columns:
+                return found.lines, found.columns
+        columns, rows = shutil.get_terminal_size()
+        return rows, columns
+
+    def __enter__(self) -> Self:
+        self._before = termios.tcgetattr(self._keys)
+        tty.setraw(self._keys)
+        self._handler = signal.signal(signal.SIGWINCH, lambda *_: self._tell())
+        return super().__enter__()
+
+    def __exit__(self, *what: object) -> None:
+        signal.signal(signal.SIGWINCH, self._handler)
+        try:
+            super().__exit__(*what)
+        finally:
+            # A terminal that is gone has no settings any more.
+            with suppress(termios.error):
+                termios.tcsetattr(self._keys, termios.TCSADRAIN, self._before)
+
+    def _tell(self) -> None:
+        # A full pipe holds news enough.
+        with suppress(BlockingIOError):
+            os.write(self._change, b"s")
+
+    def _carry(self) -> None:
+        typed = b""
+        while True:
+            wanted = [self._said, self._changed, *([] if self.is_still else [self._gate])]
+            # What was typed waits here until the guest takes it.
+            wanted += [] if typed else [self._keys]
+            ready, writable, _ = select.select(wanted, [self._typed] if typed else [], [])
+            if self._said in ready:
+                piece = os.read(self._said, _PIECE_BYTES)
+                if not piece:
+                    return
+                write_all(self._screen, piece)
+            if self._gate in ready:
+                self.is_still = True
+            if self._changed in ready:
+                os.read(self._changed, _PIECE_BYTES)
+                rows, columns = self.size
+                write_all(self._control, f"{rows} {columns}\n".encode())
+                self._owed = True
+            if self._keys in ready:
+                piece = self._piece()
+                typed = self._escape.passed(piece)
+                if self._escape.is_over or not piece:
+                    raise KeyboardInterrupt
+            if typed and (writable or self._keys in ready):
+                with suppress(BlockingIOError):
+                    typed = typed[os.write(self._typed, typed) :]
+                self._owed = True
+            if self.is_still and self._owed:
+                self._release()
+
+    def _piece(self) -> bytes:
+        """What was typed; nothing: the terminal is gone."""
+        try:
+            return os.read(self._keys, _PIECE_BYTES)
+        except OSError as error:
+            # read(2): of a terminal that was hung up.
+            if error.errno != errno.EIO:
+                raise
+            return b""
+
+    def _release(self) -> None:
+        """The guest goes on: its message is read, whole."""
+        left = MESSAGE_BYTES
+        while left and (piece := os.read(self._gate, left)):
+            left -= len(piece)
+        self._owed = self.is_still = False
+
+
+class Escape:
+    """Looks for `~.` at the beginning of a line among what is typed, as ssh does: a way out, whatever the guest does.
+
+    `~~` there is one `~`.
+    """
+
+    def __init__(self) -> None:
+        self._at_start, self._held = True, False
+        self.is_over = False
+
+    def passed(self, typed: bytes) -> bytes:
+        """What of it is for the guest.
+
+        >>> Escape().passed(b"a~.")
+        b'a~.'
+        """
+        kept = bytearray()
+        for byte in typed:
+            if self._held:
+                self._held = False
+                self.is_over |= byte == ord(".")
+                kept += bytes([byte]) if byte == ord("~") else bytes([ord("~"), byte])
+            elif self._at_start and byte == ord("~"):
+                self._held = True
+                continue
+            else:
+                kept.append(byte)
+            self._at_start = byte in b"\r\n"
+        return bytes(kept)
+
+
+def write_all(descriptor: int, piece: bytes) -> None:
+    """All of `piece`, however many writes that takes."""
+    view = memoryview(piece)
+    while view:
+        view = view[os.write(descriptor, view) :]

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the last words of a guest to one message that says what happened and what to do.
+
+The texts are those of Linux 6.12 (arch/um, mm/oom_kill.c, kernel/panic.c).
+"""
+
+import re
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from leowarp.base.errors import GuestError, HostError, LeowarpError
+from leowarp.guest.boot.places import fault_in, with_loaded
+from leowarp.guest.machine.host import MIB, free_space_bytes
+
+
+@dataclass(frozen=True)
+class _Sign:
+    """A text on the console, the error that it means, and what to do about it."""
+
+    pattern: str
+    error: type[LeowarpError]
+    meaning: str
+    hint: str
+
+
+_MORE_MEMORY = "give the guest more: --set 'guest.memory=\"2 GiB\"', or make the scenario smaller"
+_OTHER_PLACE = "set TMPDIR to a directory with more space (in a container: --shm-size=2g), or lower guest.memory"
+
+_KILLED = "the guest was killed from outside (SIGKILL); usually this is the host's out-of-memory killer"
+_LESS_MEMORY = "dmesg | grep -i 'out of memory'; run fewer guests at a time (--jobs 1) or lower guest.memory"
+
+# Enough for a panic's reason and what led to it, little enough for a terminal
+LAST_WORDS = 12
+LONGEST_WORD = 200
+# Lines of the agent for the host; registers, raw stack, code and call traces of a panic
+_FOR_MACHINES = re.compile(
+    r"^\s*$|^\s*leowarp: \{|reboot: Power down$|^(?:\[[ \d.]+\] ?)?"
+    r"(?:\s*$|R[A-Z0-9]{2}: [0-9a-f]{16}|Stack:|Code: | [0-9a-f]{8,16} [0-9a-f]{8,16}|Call Trace:|\s*\[<[0-9a-f]+>\] )"
+)
+
+# The first that matches is the cause; what follows a cause on the console is its consequence.
+_SIGNS = [
+    _Sign(
+        r"ptrace: Operation not permitted|check_ptrace : expected SIGSTOP",
+        HostError,
+        "this machine forbids ptrace, which User Mode Linux runs on",
+        "leave strace or gdb; in a container use --cap-add=SYS_PTRACE or --security-opt seccomp=unconfined; "
+        "otherwise sysctl kernel.yama.ptrace_scope=1",
+    ),
+    _Sign(
+        r"ptrace set fp regs failed, errno = 14",
+        GuestError,
+        "this kernel was built without the cure for processors whose registers take more than the 2,696 bytes that "
+        "Linux up to 6.12 keeps of them (AMX: Intel's servers since 2023)",
+        "use leowarp's own kernel, or give --kernel the tree instead of a binary: then it is linked with "
+        "guest/host/registers.c; Linux 6.13 and newer need no cure",
+    ),
+    # ESRCH of ptrace(2), or a wait status of signal 9: the process is gone. The guest's own kernel ends its
+    # processes by other means.
+    _Sign(
+        r"ptrace (set|get|continue)\b[^\n]*failed,[^\n]*errno = 3\b|"
+        r"wait_stub_done : failed to wait for SIGTRAP,[^\n]*status = 0x9\b",
+        HostError,
+        _KILLED,
+        _LESS_MEMORY,
+    ),
+    _Sign(
+        r"must be not mounted noexec|must be mounted exec",
+        HostError,
+        "the directory for the guest's memory is mounted noexec",
+        "set TMPDIR to a directory that is mounted exec",
+    ),
+    _Sign(
+        r"likely just ran out of space",
+        HostError,
+        "the file system of the guest's memory ran out of space",
+        _OTHER_PLACE,
+    ),
+    _Sign(r"Failed to mkdir|make_uml_dir", HostError, "the run directory cannot be written", "check its permissions"),
+    _Sign(r"Too few physical memory", GuestError, "the guest's memory is too small to boot in", _MORE_MEMORY),
+    _Sign(
+        r"setup_physmem - mapping \d+ bytes",
+        HostError,
+        "the guest's memory cannot be mapped: the address space is limited",
+        "ulimit -v unlimited",
+    ),
+    _Sign(
+        r"Out of memory: Killed process \d+ \((?P<what>[^)]*)\)|System is deadlocked on memory|"
+        r"Out of memory and no killable processes",
+        GuestError,
+        "the guest ran out of memory",
+        _MORE_MEMORY,
+    ),
+    _Sign(
+        r"wait_stub_done : failed to wait for SIGTRAP",
+        GuestError,
+        "User Mode Linux lost one of its own processes (a fault between this kernel and the host's)",
+        "report it with the console's text; with a kernel of your own: is it linked with guest/host/rseq.c?",
+    ),
+    _Sign(
+        r"No working init found|Unable to mount root fs|Failed to execute /init",
+        GuestError,
+        "the guest's init does not start",
+        "leowarp kernel clean; leowarp kernel build makes kernel and agent anew",
+    ),
+    _Sign(
+        r"Attempted to kill init! exitcode=(?P<what>0x[0-9a-f]+)",
+        GuestError,
+        "the agent inside the guest died",
+        "the console's last lines say why",
+    ),
+]
+_PANIC = re.compile(r"Kernel panic - not syncing: (?P<what>.*)")
+_OVERWRITTEN = (
+    "look for a stack that overflows (a function that calls itself, large local arrays), or memory that your module "
+    "writes beyond its end"
+)
+# Reasons of a panic in words
+_REASONS = (
+    (r"Kernel mode signal 8\b", "a division by zero, or a quotient that does not fit"),
+    (
+        r"Kernel mode signal 4\b",
+        "an invalid instruction, which a compiler puts where no code can go on, as after a division by a constant 0",
+    ),
+    (r"Kernel mode fault at addr 0x[0-9a-f]{1,3}\b", "a null pointer"),
+    (r"Segfault with no mm|Kernel mode fault at addr|Kernel tried to access user memory", "a bad pointer"),
+    (r"Kernel stack is corrupted|corrupted stack end", "a stack that overflowed or was overwritten"),
+)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words that a guest left.
+
+    Attributes
+    ----------
+    console : str
+        Its last output; a message ends with the last lines of it.
+    console_file : Path or None
+        Where its whole output lies; None: in a directory that is removed.
+    work : Path
+        The guest's directory.
+    modules : sequence of str
+        Names of the user's own in its kernel.
+    complaints : sequence of str
+        What its kernel complained of before (`complaints`), a sentence each.
+    """
+
+    console: str
+    console_file: Path | None
+    work: Path
+    modules: Sequence[str] = ()
+    complaints: Sequence[str] = ()
+
+
+def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpError | None:
+    """The error that a guest's end means, or None if nothing speaks against a good end.
+
+    The agent's own words come first, then what the console says, then how the process ended: each knows less than the
+    one before it.
+
+    Parameters
+    ----------
+    returncode : int
+        Of the kernel program; negative = the signal that ended it.
+    agent_error : dict or None
+        The agent's own `{"error": ..., "hint": ...}`, which knows best.
+    words : Words
+
+    Returns
+    -------
+    LeowarpError or None
+        HostError where this machine is to blame, else GuestError; to be raised by the caller.
+    """
+    if agent_error is not None:
+        return with_disk(GuestError, f"the guest reports: {agent_error['error']}", agent_error.get("hint"), words)
+    for sign in _SIGNS:
+        if match := re.search(sign.pattern, words.console):
+            what = match.groupdict().get("what")
+            message = f"{sign.meaning} ({what.strip()})" if what else sign.meaning
+            return with_disk(sign.error, message, sign.hint, words)
+    if panic := _PANIC.search(words.console):
+        return with_disk(GuestError, *_of_panic(panic["what"].strip(), words), words)
+    # User Mode Linux ends with 0 after an out-of-memory kill and after a power-off alike, so the console was asked
+    # first.
+    if returncode == 0:
+        return None
+    # Nothing of ours kills a guest that is still judged: a patience that ended raises before this.
+    if returncode == -signal.SIGKILL:
+        return HostError(_KILLED, hint=_LESS_MEMORY)
+    if returncode == -signal.SIGSYS:
+        return HostError(
+            "the guest was ended by a seccomp filter (SIGSYS): it forbids a system call that User Mode Linux needs",
+            hint="in a container use --security-opt seccomp=unconfined",
+        )
+    if returncode == -signal.SIGXFSZ:
+        return HostError("the guest's memory file exceeds the limit on file sizes", hint="ulimit -f unlimited")
+    how = f"signal {signal.Signals(-returncode).name}" if returncode < 0 else f"exit status {returncode}"
+    message = f"the guest kernel ended with {how}{with_loaded(words.modules)}"
+    return with_disk(GuestError, message, _OVERWRITTEN if words.modules else None, words)
+
+
+def _of_panic(what: str, words: Words) -> tuple[str, str]:
+    """Message and hint of a panic: where, why, in its own words; and which module to look at."""
+    fault = fault_in(words.console, words.modules)
+    where = f" {fault.described(words.modules)}" if fault else with_loaded(words.modules)
+    meaning = next((f"{meaning}: " for pattern, meaning in _REASONS if re.search(pattern, what)), "")
+    message = f"the guest kernel panicked{where} ({meaning}{what})"
+    if fault is not None and fault.culprit is not None:
+        return message, f"fix the module {fault.culprit} at the function that is named; the console has the registers"
+    if words.modules:
+        return message, (
+            "look for what your module passes to the kernel's functions or leaves behind in its structures; the "
+            "console has the registers"
+        )
+    return message, "the console's text says where"
+
+
+def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: Words) -> LeowarpError:
+    """`error`, unless the disk is full: then that is the cause. The guest's own words may be lost in that case.
+
+    Parameters
+    ----------
+    error : type
+        HostError or GuestError.
+    message, hint : str, str or None
+        What happened, and what to do.
+    words : Words
+        The file system of its `work` is asked.
+    """
+    if free_space_bytes(words.work) < MIB:
+        return HostError(
+            f"{message}; the file system of {words.work} is full",
+            hint="free some space there, or name another directory with --out",
+        )
+    return error(with_last_words(message, words), hint=hint)
+
+
+def with_last_words(message: str, words: Words) -> str:
+    """`message` with the kernel's first complaint, the last lines that the guest printed, and where all of them are.
+
+    Returns
+    -------
+    str
+        Several lines if the guest printed any for people.
+    """
+    # The first: the others may be its consequence.
+    before = f"; before that, {words.complaints[0]}" if words.complaints else ""
+    lines = last_words(words.console)
+    if not lines:
+        where = "" if words.console_file is None else f" ({words.console_file})"
+        return f"{message}{before}; the guest printed nothing else{where}"
+    where = "" if words.console_file is None else f" (all of them in {words.console_file})"
+    return f"{message}{before}. The guest's last words{where}:" + "".join(f"\n    {line}" for line in lines)
+
+
+def last_words(console: str) -> list[str]:
+    """The last lines of a console, at most `LAST_WORDS`, for a person to read: without the agent's messages to the host
+    and without a panic's registers, and with the first line that says a cause, wherever it stands.
+
+    Returns
+    -------
+    list of str
+        Each cut at `LONGEST_WORD` characters.
+
+    Examples
+    --------
+    >>> last_words("Kernel panic - not syncing: x")
+    ['Kernel panic - not syncing: x']
+    """
+    lines = [line.rstrip()[:LONGEST_WORD] for line in console.splitlines() if not _FOR_MACHINES.search(line)]
+    tail = lines[-LAST_WORDS:]
+    # A panic prints registers and a stack below its reason, often more lines than are shown.
+    causes = [*(sign.pattern for sign in _SIGNS), _PANIC.pattern]
+    cause = next((line for line in lines if any(re.search(pattern, line) for pattern in causes)), None)
+    return tail if cause is None or cause in tail else [cause, *tail[1:]]

@@ -1,0 +1,420 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Boot the guest kernel on a timeline, watch it, collect what it wrote.
+
+Nothing that differs between two machines, users or days may reach the guest: its command line, its environment and
+the names of its files are constants, and its directory is `/proc/self/cwd` (a relative name is not one for hostfs).
+"""
+
+import functools
+import json
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from leowarp.base.errors import GuestError
+from leowarp.guest.boot import diagnose
+from leowarp.guest.boot.child import Child
+from leowarp.guest.boot.complaints import Complaints
+from leowarp.guest.boot.consoles import Consoles
+from leowarp.guest.boot.places import fault_in
+from leowarp.guest.boot.standstill import (
+    Patience,
+    Sample,
+    Standstill,
+    make_kernel_tell,
+    message_and_hint,
+    message_and_hint_of_kernel,
+)
+from leowarp.guest.boot.watch import (
+    CONSOLE_BYTES_PER_VIRTUAL_S,
+    CONSOLE_LIMIT_BYTES,
+    Console,
+    GuestMemory,
+    Usage,
+    members_of_session,
+)
+from leowarp.guest.building.image import GuestImage
+from leowarp.guest.building.initramfs import initramfs
+from leowarp.guest.machine import host
+from leowarp.guest.machine.processor import Processor
+from leowarp.guest.setup.input import MODULES
+
+# The guest's wall clock at boot: 2000-01-01T00:00:00Z in ns. A constant, because host time would reach the results.
+GUEST_EPOCH_NS = 946_684_800_000_000_000
+# Sizes that the kernel would otherwise derive from its memory, which varies with the host's address layout:
+# over several boots with mem=300M MemTotal was 278 to 293 MB.
+TABLE_SIZES = (
+    "thash_entries=4096 uhash_entries=1024 dhash_entries=16384 "
+    "ihash_entries=8192 mhash_entries=1024 mphash_entries=1024"
+)
+
+
+@dataclass(frozen=True)
+class GuestProgress:
+    """How far a guest is.
+
+    Attributes
+    ----------
+    virtual_ns : int or None
+        Virtual time from the run's start; None while the network is built.
+    cpu_s, wall_s : float
+        Processor time, and time on the wall, since boot.
+    """
+
+    virtual_ns: int | None
+    cpu_s: float
+    wall_s: float
+
+
+@dataclass(frozen=True)
+class GuestResult:
+    """What a complete guest left behind.
+
+    Attributes
+    ----------
+    out_dir : Path
+        Holds the record files (design/interfaces.md, section 5).
+    end : dict
+        Its `end.json`.
+    cpu_s, wall_s : float
+        Processor time of the kernel program and of the guest's processes; time on the wall from launch to end.
+    peak_memory_bytes : int
+        Largest resident size of the kernel program, the guest's memory included.
+    kernel_warnings : tuple of str
+        What the guest's kernel complained of: a sentence each (`complaints`).
+    """
+
+    out_dir: Path
+    end: dict
+    cpu_s: float
+    wall_s: float
+    peak_memory_bytes: int
+    kernel_warnings: tuple[str, ...]
+
+    def discard(self) -> None:
+        """Remove the guest's directory: its records are Parquet by now."""
+        shutil.rmtree(self.out_dir.parent)
+
+
+def check(image: GuestImage, directory: Path, memory_bytes: int) -> list[host.Check]:
+    """Everything that a run in `directory` needs of this machine, whether it is there or not."""
+    _, place = host.memory_directory(memory_bytes, [directory])
+    return [
+        host.program(image.kernel, "the guest kernel"),
+        host.program(image.agent, "the agent"),
+        host.ptrace(),
+        place,
+        host.memory(memory_bytes),
+        host.disk(directory),
+        *host.limits(memory_bytes),
+    ]
+
+
+def drive(
+    image: GuestImage,
+    directory: Path,
+    console: Path,
+    *,
+    duration_ns: int,
+    seed: int,
+    memory_bytes: int,
+    on_progress: Callable[[GuestProgress], None] = lambda progress: None,
+    patience: Patience | None = None,
+    consoles: Consoles | None = None,
+    on_warning: Callable[[str], None] = lambda text: None,
+) -> GuestResult:
+    """Boot `image` on the input in `directory`/in and wait for its end.
+
+    Parameters
+    ----------
+    image : GuestImage
+        Kernel and agent.
+    directory : Path
+        Holds `in/` with `setup.json` and `events.bin`. The guest sees this directory and nothing else of the host,
+        and writes to `out/` in it.
+    console : Path
+        File for all that the guest prints.
+    duration_ns, seed, memory_bytes : int
+        Of the plan.
+    on_progress : callable
+        Called a few times a second.
+    patience : Patience, optional
+        When the guest counts as stuck.
+    consoles : Consoles, optional
+        What stands behind the guest's consoles but the first; nothing if not given.
+    on_warning : callable
+        Gets each of the result's `kernel_warnings` at the end, also if the user ends the guest.
+
+    Raises
+    ------
+    HostError
+        If the machine lacks something: everything it lacks, in one message.
+    GuestError
+        If the guest panics, runs out of memory, stands still, or ends without `end.json`.
+    """
+    directory = prepared(image, directory, memory_bytes)
+    watched = Watched(image, directory, console.resolve(), duration_ns, on_progress, patience or Patience(), consoles)
+    try:
+        spent = watched.run(seed, memory_bytes)
+        end = watched.ending(spent)
+    except KeyboardInterrupt:
+        watched.tell(on_warning)
+        raise
+    watched.tell(on_warning)
+    return watched.result(directory / "out", end, spent)
+
+
+def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
+    """`directory`, ready for the guest: nothing that it needs is missing, `out/` is empty, the initramfs is there.
+
+    Raises
+    ------
+    HostError
+        If the machine lacks something: everything it lacks, in one message.
+    """
+    directory = directory.resolve()
+    host.demand(check(image, directory, memory_bytes), "booting the guest")
+    out = directory / "out"
+    # Records of an earlier guest must not be taken for those of this one, which may end without writing any.
+    if out.exists():
+        shutil.rmtree(out)
+    out.mkdir()
+    (directory / "init.cpio").write_bytes(_initramfs(image.agent, image.agent.stat().st_mtime_ns))
+    return directory
+
+
+@functools.lru_cache(maxsize=1)
+def _initramfs(agent: Path, changed_ns: int) -> bytes:
+    """The archive with an agent that was changed last at `changed_ns`: a process has the same one for all its runs."""
+    return initramfs(agent)
+
+
+def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[str] = ()) -> list[str]:
+    """The guest's kernel command line: the same on every machine for the same plan.
+
+    With `modules` of the user's own the kernel says on the console where a fault is, in names. `consoles` are words for
+    consoles that lead somewhere.
+    """
+    memory_mib = -(-memory_bytes // host.MIB)
+    return [
+        f"mem={memory_mib}M",
+        "initrd=init.cpio",
+        # The working directory by a name that is the same for everybody: where the run lies must not reach the guest.
+        "hostfs=/proc/self/cwd",
+        # Without a name the kernel makes a random one (mkstemp in make_umid, arch/um/os-Linux/umid.c).
+        "umid=leowarp",
+        # Computing takes no virtual time, so that the speed of the host cannot show (docs/concepts/virtual-time.md).
+        "time-travel=inf-cpu",
+        f"time-travel-start={GUEST_EPOCH_NS}",
+        # The default of each console but the first is an xterm (CON_CHAN, arch/um/drivers/Kconfig).
+        "con=null",
+        "con0=null,fd:1",
+        *consoles,
+        "loglevel=7" if modules else "quiet",
+        "panic=-1",
+        *TABLE_SIZES.split(),
+    ]
+
+
+@dataclass(frozen=True)
+class Spent:
+    """How a guest ended and what it took.
+
+    Attributes
+    ----------
+    returncode : int
+        Exit status of the kernel program; less the signal that ended it.
+    cpu_s, wall_s : float
+    peak_memory_bytes : int
+        Largest resident size of the kernel program.
+    """
+
+    returncode: int
+    cpu_s: float
+    wall_s: float
+    peak_memory_bytes: int
+
+
+class Watched:
+    """One guest from boot to end.
+
+    `virtual_ns` is what its agent told last of its clock, `error` the agent's first error.
+    """
+
+    def __init__(
+        self,
+        image: GuestImage,
+        work: Path,
+        console_file: Path,
+        duration_ns: int,
+        on_progress: Callable[[GuestProgress], None],
+        patience: Patience,
+        consoles: Consoles | None = None,
+    ) -> None:
+        # Who talks to a guest has it work in a directory that is removed at its end: nothing in it is worth a name.
+        self._is_kept = consoles is None
+        self._consoles = consoles or Consoles()
+        self._image = image
+        self._work = work
+        self._console_file = console_file
+        self._duration_ns = duration_ns
+        self._on_progress = on_progress
+        self._patience = patience
+        self._console_text = ""
+        # Names of the user's modules.
+        self._modules = sorted(file.stem for file in (work / "in" / MODULES).glob("*.ko"))
+        self._complaints = Complaints(self._modules)
+        self.virtual_ns: int | None = None
+        self.error: dict | None = None
+
+    def run(self, seed: int, memory_bytes: int) -> Spent:
+        """Boot it and wait for its end, whatever that is.
+
+        Raises
+        ------
+        GuestError
+            If it had to be ended, because it stood still or printed without end.
+        """
+        began = time.monotonic()
+        with self._consoles, self._boot(seed, memory_bytes) as child, closing(Console(self._console_file)) as console:
+            self._consoles.attach()
+            usage = self._wait(child, console, began)
+            left_s = usage.left_s()
+            rusage = child.reap()
+            self._hear(console)
+            self._console_text = console.text()
+        self._consoles.check()
+        assert child.returncode is not None
+        # The kernel program to the last tick from wait4, and with it what it has waited for; the rest as last seen.
+        cpu_s = max(rusage.ru_utime + rusage.ru_stime, usage.main_s + usage.reaped_s) + left_s
+        return Spent(child.returncode, cpu_s, time.monotonic() - began, rusage.ru_maxrss * 1024)
+
+    def _boot(self, seed: int, memory_bytes: int) -> Child:
+        directory, _ = host.memory_directory(memory_bytes, [self._work])
+        environment = {
+            # The kernel makes ~/.uml/ for its own files and aborts if it cannot. A home of the run's own leaves nothing
+            # behind.
+            "HOME": ".",
+            # Where the kernel makes the file that is its memory; sparse, so that only what is touched takes space.
+            "TMPDIR": str(directory),
+            "LEOWARP_SEED": str(seed),
+            # For kernels without guest/host/rseq.c: glibc would register a restartable sequence, and the
+            # host would kill each guest process that no longer has its memory.
+            "GLIBC_TUNABLES": "glibc.pthread.rseq=0",
+        }
+        words = command_line(memory_bytes, bool(self._modules), self._consoles.words)
+        descriptors = self._consoles.descriptors
+        return Child([str(self._image.kernel), *words], self._work, environment, self._console_file, descriptors)
+
+    def _wait(self, child: Child, console: Console, began: float) -> Usage:
+        stuck, usage = Standstill(self._patience), Usage(child.pid)
+        memory = GuestMemory(child.pid, self._image.symbols)
+        # A flood of messages costs no virtual time, and would fill the disk before any clock moves.
+        limit_bytes = CONSOLE_LIMIT_BYTES + CONSOLE_BYTES_PER_VIRTUAL_S * self._duration_ns // 10**9
+        with closing(Processor()) as processor:
+            # Before the kernel starts a process of the guest: children inherit the processor that they may use.
+            processor.keep([child.pid])
+            # A short guest is looked at while it grows, too: wait4 does not count its processes.
+            while not child.has_ended(0.03 if time.monotonic() - began < 0.5 else 0.1):
+                self._hear(console)
+                self._consoles.check()
+                now = time.monotonic()
+                cpu_s = usage.sample()
+                if self._consoles.is_still:
+                    # It waits for its user, who may take all day.
+                    stuck = Standstill(self._patience)
+                    continue
+                if processor.starved(now, cpu_s):
+                    processor.keep(members_of_session(child.pid))
+                self._on_progress(GuestProgress(self.virtual_ns, cpu_s, now - began))
+                if console.size_bytes > limit_bytes:
+                    message = f"the guest printed more than {limit_bytes >> 20} MiB"
+                    raise GuestError(diagnose.with_last_words(message, self._words(console.text())))
+                sample = Sample(usage.asleep_s, cpu_s, usage.main_s, memory.clock_ns(), self.virtual_ns, memory.calls())
+                if why := stuck.judge(sample):
+                    raise self._stood_still(why, stuck, child, memory, console)
+        return usage
+
+    def _stood_still(
+        self, why: str, stuck: Standstill, child: Child, memory: GuestMemory, console: Console
+    ) -> GuestError:
+        # Before the kernel tells where it is: that is a panic, and not what went wrong.
+        words = self._words(console.text())
+        message, hint = message_and_hint(why, memory.running_program(), stuck.calls, memory.calls())
+        is_in_kernel = stuck.is_in_kernel
+        if is_in_kernel or (is_in_kernel is None and self._modules):
+            make_kernel_tell(child, bool(self._modules))
+            self._hear(console)
+            fault = fault_in(console.text(), self._modules)
+            if is_in_kernel or (fault is not None and fault.culprit is not None):
+                message, hint = message_and_hint_of_kernel(why, fault, self._modules)
+        return GuestError(diagnose.with_last_words(message, words), hint)
+
+    def _hear(self, console: Console) -> None:
+        for line in console.lines():
+            if isinstance(line, str):
+                self._complaints.hear(line)
+                continue
+            if "t_ns" in line:
+                self.virtual_ns = int(line["t_ns"])
+            if "start_ns" in line:
+                self._complaints.start_ns = int(line["start_ns"])
+            if "error" in line and self.error is None:
+                self.error = line
+
+    def _words(self, console: str) -> diagnose.Words:
+        complaints = self._complaints.sentences()
+        kept = self._console_file if self._is_kept else None
+        return diagnose.Words(console, kept, self._work, self._modules, complaints)
+
+    def tell(self, on_warning: Callable[[str], None]) -> None:
+        """Pass on the kernel's complaints."""
+        for sentence in self._complaints.sentences():
+            on_warning(sentence)
+
+    def result(self, out: Path, end: dict, spent: Spent) -> GuestResult:
+        """The result of the run with its records in `out`."""
+        complaints = tuple(self._complaints.sentences())
+        return GuestResult(out, end, spent.cpu_s, spent.wall_s, spent.peak_memory_bytes, complaints)
+
+    def ending(self, spent: Spent) -> dict:
+        """The guest's `end.json`.
+
+        Raises
+        ------
+        LeowarpError
+            If there is no good one: the agent's own error, what the console and the exit status mean, or how far the
+            guest came.
+        """
+        words = self._words(self._console_text)
+        error = diagnose.failure(spent.returncode, self.error, words)
+        if error is not None:
+            raise error
+        try:
+            return end_of(self._work / "out")
+        except FileNotFoundError as missing:
+            reached = "before its start" if self.virtual_ns is None else f"after {self.virtual_ns / 1e9:g} s"
+            message = f"the guest ended {reached} of {self._duration_ns / 1e9:g} s without out/end.json"
+            raise diagnose.with_disk(GuestError, message, None, words) from missing
+
+
+def end_of(out: Path) -> dict:
+    """The `end.json` in a run's output.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the guest ended without one.
+    GuestError
+        If it is no JSON, or does not say that the run is sound.
+    """
+    try:
+        end = json.loads((out / "end.json").read_text())
+    except ValueError as broken:
+        raise GuestError(f"{out.name}/end.json of the guest is not JSON: {broken}") from broken
+    if end.get("ok") is not True:
+        raise GuestError(f"the guest's end.json does not say ok: {json.dumps(end)[:2000]}")
+    return end

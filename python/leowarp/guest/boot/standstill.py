@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When a guest counts as stuck, and where in its kernel it is then."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from leowarp.guest.boot.child import Child
+from leowarp.guest.boot.places import Fault, with_loaded
+from leowarp.guest.machine.own_time import OwnTime
+from leowarp.guest.machine.system_calls import Calls, polling
+
+LOOKS = 500
+"""At instructions of a kernel that is stuck, until one is a module's. A loop that spends a hundredth of its time in the
+module is met with a probability of 99 %."""
+BETWEEN_LOOKS_S = 0.001
+SIGNALS = 5
+"""So often a kernel is sent SIGSEGV before it is given up."""
+ANSWER_S = 1.0
+"""Of the kernel's own time for its answer, a few lines."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When a guest counts as stuck.
+
+    Attributes
+    ----------
+    frozen_cpu_s : float
+        Processor seconds without any progress of the virtual clock. With ``time-travel=inf-cpu`` a program that neither
+        sleeps nor reads the clock stops it for good (docs/concepts/virtual-time.md).
+    asleep_s : float
+        Seconds that all of it slept, without any processor time in between; to wait for a processor or the disk is not
+        to sleep.
+    silent_virtual_s : float
+        Virtual seconds without a word of the agent.
+    """
+
+    frozen_cpu_s: float = 60.0
+    asleep_s: float = 300.0
+    silent_virtual_s: float = 3600.0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A look at a guest.
+
+    Attributes
+    ----------
+    asleep_s, cpu_s : float
+        Of all of it so far.
+    kernel_cpu_s : float
+        Of its kernel alone.
+    clock_ns : int, optional
+        Virtual time since boot; None: it cannot be read.
+    heard_ns : int, optional
+        The run's time that the agent told last.
+    calls : Calls, optional
+        System calls of its programs; None: not known.
+    """
+
+    asleep_s: float
+    cpu_s: float
+    kernel_cpu_s: float = 0.0
+    clock_ns: int | None = None
+    heard_ns: int | None = None
+    calls: Calls | None = None
+
+
+class Standstill:
+    """Decides from samples whether a guest still gets anywhere.
+
+    Attributes
+    ----------
+    calls : Calls, optional
+        When virtual time moved last.
+    """
+
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+        self._clock_ns: int | None = None
+        self._cpu_at_step_s = 0.0
+        self._cpu_s = -1.0
+        self._asleep_at_step_s = 0.0
+        self._heard_ns: int | None = None
+        self._clock_at_word_ns = 0
+        self._last: Sample | None = None
+        self._kernel_cpu_at_life_s = 0.0
+        self._is_silent = False
+        self.calls: Calls | None = None
+
+    def judge(self, now: Sample) -> str | None:
+        """Why the guest counts as stuck, or None. Without a readable clock the agent's words stand for it."""
+        # A stripped kernel has no symbols, and its memory cannot be read for the clock then.
+        clock_ns = now.clock_ns if now.clock_ns is not None else now.heard_ns
+        # The agent speaks once a virtual second: a kernel whose clock runs on while its only program is dead says
+        # nothing.
+        if now.heard_ns != self._heard_ns:
+            self._heard_ns, self._clock_at_word_ns = now.heard_ns, clock_ns or 0
+        if self._last is None or clock_ns != self._clock_ns or now.calls != self._last.calls:
+            self._kernel_cpu_at_life_s = now.kernel_cpu_s
+        if self._last is None or clock_ns != self._clock_ns:
+            self._clock_ns, self._cpu_at_step_s, self.calls = clock_ns, now.cpu_s, now.calls
+        if now.cpu_s != self._cpu_s:
+            self._cpu_s, self._asleep_at_step_s = now.cpu_s, now.asleep_s
+        self._last = now
+        at = f"at {(clock_ns or 0) / 1e9:g} s after boot"
+        used_s = now.cpu_s - self._cpu_at_step_s
+        if used_s > self._patience.frozen_cpu_s:
+            return f"virtual time stopped {at} while it used {used_s:.0f} s of processor time"
+        if now.asleep_s - self._asleep_at_step_s > self._patience.asleep_s:
+            return f"it slept for {now.asleep_s - self._asleep_at_step_s:.0f} s and used no processor time, {at}"
+        if clock_ns is not None and clock_ns - self._clock_at_word_ns > self._patience.silent_virtual_s * 1e9:
+            self._is_silent = True
+            return f"the agent has said nothing for {self._patience.silent_virtual_s:g} virtual seconds, {at}"
+        return None
+
+    @property
+    def is_in_kernel(self) -> bool | None:
+        """Whether the kernel itself computes, and not a program that computes, or calls it again and again.
+
+        None: it may; virtual time goes on, or nothing tells of calls.
+        """
+        assert self._last is not None
+        is_busy = self._last.kernel_cpu_s - self._kernel_cpu_at_life_s > self._patience.frozen_cpu_s / 2
+        return None if self._is_silent or (is_busy and self._last.calls is None) else is_busy
+
+
+def make_kernel_tell(child: Child, has_modules: bool) -> None:
+    """Has a guest's kernel that computes print where it is, with the functions' names; this ends the guest.
+
+    To User Mode Linux a SIGSEGV from outside is a bad address at the instruction where it is: it prints its registers
+    and panics (segv, arch/um/kernel/trap.c). If it had page tables to write or was copying from a process, it takes
+    the signal for theirs and goes on; then it is sent another.
+
+    Parameters
+    ----------
+    child : Child
+        Of this process.
+    has_modules : bool
+        Whether to wait for an instruction of a module: its loop may spend most of its time in functions that it calls.
+    """
+    for _ in range(SIGNALS):
+        if child.has_ended(0) or (has_modules and not _stopped_in_module(child.pid)):
+            return
+        os.kill(child.pid, signal.SIGSEGV)
+        os.kill(child.pid, signal.SIGCONT)
+        own = OwnTime([child.pid])
+        while own.look() and own.total_s < ANSWER_S:
+            if child.has_ended(0.01):
+                return
+
+
+def _stopped_in_module(pid: int) -> bool:
+    """Stops the kernel, at an instruction of a module if it ever is at one; False: it has ended."""
+    for look in range(LOOKS):
+        os.kill(pid, signal.SIGSTOP)
+        # What has ended is left to whoever reaps it.
+        state = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        if state is None or state.si_code != os.CLD_STOPPED:
+            return False
+        if look == LOOKS - 1 or _is_in_module(pid):
+            break
+        os.kill(pid, signal.SIGCONT)
+        time.sleep(BETWEEN_LOOKS_S)
+    return True
+
+
+def _is_in_module(pid: int) -> bool:
+    """Whether a stopped kernel is at an instruction outside its own program, where only modules have code."""
+    with suppress(OSError), open(f"/proc/{pid}/syscall") as file, open(f"/proc/{pid}/maps") as maps:
+        # proc(5): number (-1 outside a system call), and at the end stack pointer and program counter
+        instruction, program = int(file.read().split()[-1], 16), os.readlink(f"/proc/{pid}/exe")
+        for line in maps:
+            # Range, access, offset, device, inode, and the file's name
+            words = line.split(maxsplit=5)
+            begin, end = (int(word, 16) for word in words[0].split("-"))
+            if begin <= instruction < end:
+                # [vdso] is the host's own
+                return len(words) < 6 or not words[5].startswith((program, "["))
+    return False
+
+
+def message_and_hint(why: str, program: str | None, then: Calls | None, now: Calls | None) -> tuple[str, str]:
+    """What is said of a guest whose program stands still.
+
+    Parameters
+    ----------
+    program : str, optional
+        Of the guest, the one on its processor.
+    then, now : Calls, optional
+        When virtual time moved last, and now.
+    """
+    made, hint = polling(then, now)
+    culprit = f"; the program on its processor: {program}" if program else ""
+    return f"the guest stands still: {why}{culprit}{made}", hint
+
+
+def message_and_hint_of_kernel(why: str, fault: Fault | None, modules: Sequence[str]) -> tuple[str, str]:
+    """What is said of a guest whose kernel computes without an end.
+
+    Parameters
+    ----------
+    fault : Fault, optional
+        Where it was; None: it did not print that.
+    modules : sequence of str
+        Names of the user's own in it.
+    """
+    where = f"is {fault.described(modules)}" if fault else f"computes{with_loaded(modules)}"
+    message = f"the guest stands still: {why}; its kernel {where}"
+    if fault is not None and fault.culprit is not None:
+        return message, (
+            f"the module {fault.culprit} does not return from there: look for a loop without an end in it, or in what "
+            "it has a function of the kernel do. The console ends with the registers"
+        )
+    if modules:
+        return message, (
+            "a function of the kernel does not return: look for what your module may have left in disorder (a list, a "
+            "timer, a window of 0) or calls again and again"
+        )
+    return message, "a function of the kernel does not return: report it with the plan and the console's text"

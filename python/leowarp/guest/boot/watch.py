@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looking at a running guest from outside: its clock, its processor time, its console."""
+
+import json
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from leowarp.guest.machine import system_calls
+from leowarp.guest.machine.own_time import OwnTime, look_at
+
+CONSOLE_KEPT_BYTES = 64 * 1024
+# A guest prints a line of about 30 bytes a virtual second and its last words; more than this is a guest gone mad.
+CONSOLE_LIMIT_BYTES = 16 << 20
+CONSOLE_BYTES_PER_VIRTUAL_S = 64
+# TASK_COMM_LEN of the kernel (include/linux/sched.h)
+_COMM_BYTES = 16
+
+
+class GuestMemory:
+    """The guest kernel's own variables, read through /proc/PID/mem.
+
+    The kernel is not position independent, so `nm` gives the addresses. Without them (a stripped kernel of the user's
+    own) every question is answered with None.
+    """
+
+    def __init__(self, pid: int, symbols: dict[str, int]) -> None:
+        self._path = f"/proc/{pid}/mem"
+        self._symbols = symbols
+        self._comm_offset: int | None = None
+
+    def clock_ns(self) -> int | None:
+        """Virtual time since boot in ns, or None if it cannot be known (no symbol, already gone)."""
+        # A static variable of arch/um/kernel/time.c: the virtual clock itself, so that a guest that says nothing can be
+        # asked.
+        return self._word("time_travel_time")
+
+    def running_program(self) -> str | None:
+        """Name of the guest's task that is on its processor now, at most 15 characters; None if unknown."""
+        # One processor, so one entry, whose only member is the running task (struct cpu_task,
+        # arch/um/kernel/process.c).
+        task = self._word("cpu_tasks")
+        offset = self._offset_of_name()
+        if not task or offset is None:
+            return None
+        name = self._read(task + offset, _COMM_BYTES)
+        return name.split(b"\0")[0].decode("ascii", "replace") if name else None
+
+    def calls(self) -> system_calls.Calls | None:
+        """System calls of the guest's programs since boot; None if unknown."""
+        if system_calls.SYMBOL not in self._symbols:
+            return None
+        raw = self._read(self._symbols[system_calls.SYMBOL], system_calls.SIZE_BYTES)
+        return system_calls.calls_in(raw) if raw and len(raw) == system_calls.SIZE_BYTES else None
+
+    def _offset_of_name(self) -> int | None:
+        # The layout of task_struct depends on the config; but the first task is called "swapper", so its name shows
+        # where every task keeps its own.
+        if self._comm_offset is None and "init_task" in self._symbols:
+            task = self._read(self._symbols["init_task"], 8192) or b""
+            place = task.find(b"swapper\0")
+            self._comm_offset = place if place >= 0 else None
+        return self._comm_offset
+
+    def _word(self, symbol: str) -> int | None:
+        """A variable of 64 bits, or None."""
+        if symbol not in self._symbols:
+            return None
+        raw = self._read(self._symbols[symbol], 8)
+        return struct.unpack("<Q", raw)[0] if raw else None
+
+    def _read(self, address: int, size_bytes: int) -> bytes | None:
+        """Bytes of the guest kernel's memory, or None if they cannot be read."""
+        try:
+            # Unbuffered: a buffer would ask for 8 kB from the address on, which need not be mapped so far.
+            with open(self._path, "rb", buffering=0) as memory:
+                memory.seek(address)
+                return memory.read(size_bytes)
+        except (OSError, ValueError):
+            return None  # the process has ended, or the host forbids it: unknown, as documented
+
+
+@dataclass
+class Usage:
+    """Processor time of the guest and of its processes, from /proc, and how long all of them slept.
+
+    A guest's processes are children of the kernel program, which waits for those that end before it and leaves the
+    others: what it has waited for is in what `wait4` tells of it, the others are not.
+
+    Attributes
+    ----------
+    main_s, reaped_s : float
+        Of the kernel program, and of its processes that it has waited for, at the last sample.
+    children_s : dict of int to float
+        Of each of the others, by process id.
+    """
+
+    pid: int
+    children_s: dict[int, float] = field(default_factory=dict)
+    main_s: float = 0.0
+    reaped_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._own = OwnTime([self.pid])
+
+    def sample(self) -> float:
+        """Read anew; returns the total so far in CPU seconds."""
+        before, looks = None, {}
+        # One that the kernel program waits for between two readings would be missed, or counted twice. Once the program
+        # has ended they are no longer its children.
+        while (main := look_at(self.pid)) and not main.has_ended:
+            if before and main.reaped_s == before.reaped_s:
+                self.main_s, self.reaped_s = main.cpu_s, main.reaped_s
+                self.children_s = {pid: look.cpu_s for pid, look in looks.items()}
+                self._own.look({self.pid: main, **looks})
+                break
+            before, looks = main, {pid: look for pid in _children(self.pid) if (look := look_at(pid))}
+        return self.total_s
+
+    @property
+    def total_s(self) -> float:
+        """CPU seconds at the last sample: the kernel program and each process it ever had."""
+        return self.main_s + self.reaped_s + sum(self.children_s.values())
+
+    def left_s(self) -> float:
+        """What `wait4` does not count of a kernel program: processes that it did not wait for, as last seen.
+
+        The program must have ended and not been reaped.
+        """
+        main = look_at(self.pid)
+        waited_for_s = main.reaped_s - self.reaped_s if main else 0.0
+        return max(0.0, sum(self.children_s.values()) - waited_for_s)
+
+    @property
+    def asleep_s(self) -> float:
+        """Seconds in which, at each sample, nothing of it ran or wanted to (`OwnTime`)."""
+        return self._own.asleep_s
+
+
+def _children(pid: int) -> list[int]:
+    """Processes whose parent is this process' main thread; empty if it has ended."""
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def members_of_session(session: int) -> list[int]:
+    """Processes of a session that are still alive (zombies are not)."""
+    members = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                # State, parent, process group, session: fields 3 to 6 of proc(5), after a name that may hold anything.
+                fields = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if int(fields[3]) == session and fields[0] not in "ZX":
+                members.append(int(entry))
+    return members
+
+
+class Console:
+    """What the guest printed, read from its file as it grows."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb")
+        self._partial = b""
+        self.size_bytes = 0
+        self.tail = b""
+
+    def lines(self) -> Iterator[dict | str]:
+        """New lines: of the agent's messages, `leowarp: {...}`, their JSON; of all others the text.
+
+        A line without its end waits for the next call.
+        """
+        while chunk := self._file.read(1 << 20):
+            self.size_bytes += len(chunk)
+            self.tail = (self.tail + chunk)[-CONSOLE_KEPT_BYTES:]
+            *lines, self._partial = (self._partial + chunk).split(b"\n")
+            # A line without an end must not grow without one
+            self._partial = self._partial[-CONSOLE_KEPT_BYTES:]
+            for line in lines:
+                message = _message(line)
+                yield line.decode("utf-8", "replace") if message is None else message
+
+    def text(self) -> str:
+        """The last 64 kB."""
+        return self.tail.decode("utf-8", "replace")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _message(line: bytes) -> dict | None:
+    prefix, mark, rest = line.partition(b"leowarp: {")
+    if not mark or prefix.strip():
+        return None
+    try:
+        return json.loads(b"{" + rest)
+    except ValueError:
+        return None  # cut by a message of the kernel in its middle: stays in the console's text

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guest's one program: `leowarp-agent`, built by cargo into the cache, or shipped in the wheel."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from leowarp.base.errors import HostError
+from leowarp.guest.building import recipe
+from leowarp.guest.building.cache import (
+    built_earlier,
+    cache_folder,
+    cache_root,
+    content_key,
+    entry_or_build,
+    faults,
+    locked,
+    sha256_of_file,
+)
+from leowarp.guest.machine.host import apt
+from leowarp.guest.machine.session import own_session
+
+KIND = "agent"
+# glibc, linked statically: the initramfs has no libraries.
+TARGET = "x86_64-unknown-linux-gnu"
+DEBIAN_PACKAGES = ["rustc-web", "cargo-web"]
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A built agent.
+
+    Attributes
+    ----------
+    program : Path
+        A static program, the guest's `/init`.
+    facts : dict
+        What it was built from: sha256 of the sources, the compiler's version, sha256 of the program.
+    """
+
+    program: Path
+    facts: dict
+
+
+def agent(
+    *, on_message: Callable[[str], None] = lambda text: None, on_wait: Callable[[], None] = lambda: None
+) -> Agent:
+    """The agent for this installation: from the cache, built by cargo, or the one that the wheel carries.
+
+    `on_wait` is called ten times a second while cargo runs; what it raises ends cargo.
+
+    Raises
+    ------
+    HostError
+        If cargo or rustc is missing or does not answer, and no agent was built from these sources before; or if the
+        build fails: with cargo's errors.
+    """
+    checkout = recipe.agent_sources()
+    if checkout is None:
+        return _packaged()
+    parts = recipe.agent_recipe(checkout)
+    recipe_sha256 = recipe.recipe_sha256(parts)
+    try:
+        compiler = _compiler()
+    except HostError as error:
+        entry = built_earlier(KIND, "agent.json", recipe_sha256)
+        if entry is None:
+            raise
+        on_message(f"{error.message}: using the agent built earlier, {entry}")
+        return _read_entry(entry)
+    facts = {"recipe_sha256": recipe_sha256, "compiler": compiler}
+    key = content_key(sorted(facts.items()))
+
+    def make(entry: Path) -> None:
+        on_message("building the agent (cargo)")
+        program = entry / "leowarp-agent"
+        # One directory of objects serves all checkouts; nobody may build into it between cargo's end and the copy.
+        with locked(cache_root() / "cargo-target.lock", "agent", on_message):
+            shutil.copyfile(_cargo_build(checkout, on_wait), program)
+        program.chmod(0o755)
+        sealed = {**facts, "key": key, "agent_sha256": sha256_of_file(program)}
+        (entry / "agent.json").write_text(json.dumps(sealed, indent=1, sort_keys=True) + "\n")
+
+    return _read_entry(entry_or_build(KIND, key, make, on_message=on_message))
+
+
+def _packaged() -> Agent:
+    """The agent that a wheel carries, held against its checksums.
+
+    Raises
+    ------
+    HostError
+        If there is none, or a file of it was changed since the wheel was made.
+    """
+    program = recipe.packaged("leowarp-agent")
+    if program is None:
+        raise HostError(
+            "looking for the agent: this installation has neither a built agent nor crates/agent",
+            hint="install a wheel made by `make wheel`, or work in a checkout",
+        )
+    if wrong := faults(program.parent):
+        raise HostError(
+            f"using the agent of the installed package: {'; '.join(wrong)}",
+            hint="install it again: pip install --force-reinstall leowarp",
+        )
+    return _read_entry(program.parent)
+
+
+def _read_entry(entry: Path) -> Agent:
+    """An agent and its facts out of a directory that holds both."""
+    return Agent(entry / "leowarp-agent", json.loads((entry / "agent.json").read_text()))
+
+
+def _compiler() -> str:
+    """The version of rustc, which is part of the agent's key.
+
+    Raises
+    ------
+    HostError
+        If cargo or rustc is not there or does not answer, with the line that installs them.
+    """
+    hint = f"{apt(DEBIAN_PACKAGES)}; or https://rustup.rs"
+    if shutil.which("cargo") is None or shutil.which("rustc") is None:
+        raise HostError("building the agent: cargo and rustc are not on the PATH", hint=hint)
+    try:
+        return recipe.first_line_of("rustc", "--version")
+    except HostError as error:
+        # rustup's stand-ins are on the PATH of users for whom no toolchain is installed
+        raise HostError(error.message, hint=hint) from error
+
+
+def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
+    """Run cargo; returns the program in the directory of objects, which all checkouts share.
+
+    Raises
+    ------
+    HostError
+        With the first errors of cargo, and the file that has all it printed.
+    """
+    target = cache_folder("cargo-target")
+    # Panic messages hold the paths of sources; without the prefixes the same recipe would give other bytes elsewhere.
+    cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    flags = [
+        # The initramfs has no libraries.
+        "-Ctarget-feature=+crt-static",
+        f"--remap-path-prefix={checkout}=leowarp",
+        f"--remap-path-prefix={cargo_home}=cargo",
+    ]
+    # The separator of CARGO_ENCODED_RUSTFLAGS, so that a blank in a path is no end of a flag.
+    environment = {"CARGO_ENCODED_RUSTFLAGS": "\x1f".join(flags), "CARGO_TARGET_DIR": str(target)}
+    command = ["cargo", "build", "--release", "--locked", "--package", "leowarp-agent", "--target", TARGET]
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        # Into a file and not a pipe: nobody reads while `on_wait` is asked, and a full pipe would stop cargo for good.
+        with own_session(command, stdout=output, cwd=checkout, environment=environment) as process:
+            while process.poll() is None:
+                on_wait()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=0.1)
+        output.seek(0)
+        said = output.read()
+    if process.returncode != 0:
+        errors = [line for line in said.splitlines() if line.startswith("error")]
+        last = "\n    ".join(errors[:5] or said.splitlines()[-5:])
+        log = cache_root() / KIND / "failed-build.log"
+        log.write_text(said)
+        raise HostError(
+            f"building the agent by `{' '.join(command)}` failed; its output is in {log}; its errors:\n    {last}",
+            hint=f"rustc must be 1.85 or newer (Debian 12: {apt(DEBIAN_PACKAGES)}); crates come from the registry",
+        )
+    return target / TARGET / "release" / "leowarp-agent"

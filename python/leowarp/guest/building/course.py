@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far a build of the guest kernel is, out of what it prints: steps, and their share of the whole time.
+
+Steps are not equal: those of the network cost several times those of `lib/`, an archive costs next to nothing. So the
+share is read off a curve that was measured, and the time left is honest from the first minute
+(`bench/kernel_build.py` measures the curve and the costs).
+"""
+
+import os
+import re
+import time
+from bisect import bisect
+from collections.abc import Callable
+
+from leowarp.base.progress import BuildProgress
+
+# Lines that kbuild prints for one build with guest/kernel.config (counted, Linux 6.12.117).
+STEPS = 1160
+# (steps printed, share of the processor time of all steps that is spent by then)
+CURVE = (
+    (0, 0.0), (97, 0.013), (194, 0.057), (291, 0.145), (388, 0.29), (485, 0.401), (582, 0.472), (679, 0.491),
+    (776, 0.547), (873, 0.593), (970, 0.597), (1067, 0.81), (STEPS, 1.0),
+)  # fmt: skip
+# Processor time of the parts, of which only the ratios matter: unpacking and packing use one core, compiling all.
+UNPACK_S, COMPILE_S, PACK_S = 22.0, 480.0, 5.0
+# One line of kbuild for one thing made
+STEP = re.compile(r"^  [A-Z][A-Z0-9]*( \[M\])? +\S")
+_PACK = "leowarp: pack"
+
+OnProgress = Callable[[BuildProgress], None]
+
+
+class Course:
+    """Tells `on_progress` how far a build is.
+
+    Parameters
+    ----------
+    on_progress : callable
+        Gets a `BuildProgress` for each step, and a few times a second while the source is unpacked.
+    clock : callable
+        Seconds; the machine's steady clock if not given.
+    """
+
+    def __init__(self, on_progress: OnProgress, clock: Callable[[], float] = time.monotonic) -> None:
+        self._on_progress = on_progress
+        self._clock = clock
+        self._began_s = self._stage_began_s = clock()
+        self._began_share: float | None = None
+        self._stage = ""
+        self._steps = 0
+        compile_s = COMPILE_S / jobs()
+        whole_s = UNPACK_S + compile_s + PACK_S
+        self._ends = {"unpack": UNPACK_S / whole_s, "compile": (UNPACK_S + compile_s) / whole_s, "pack": 1.0}
+
+    def unpacked(self, done_bytes: int, whole_bytes: int) -> None:
+        """So many bytes of the compressed source have been read.
+
+        Parameters
+        ----------
+        done_bytes, whole_bytes : int
+            Of the tarball as it lies there, compressed.
+        """
+        done = done_bytes / max(1, whole_bytes)
+        self._tell("unpack", round(100 * done), 100, done * self._ends["unpack"])
+
+    def printed(self, line: str) -> None:
+        """The build printed this line.
+
+        Parameters
+        ----------
+        line : str
+            Of kbuild (a step) or of guest/build.sh ("leowarp: pack"); any other line changes nothing.
+        """
+        if line.startswith(_PACK):
+            self._tell("pack", self._steps, max(self._steps, STEPS), self._ends["compile"])
+        elif STEP.match(line):
+            self._steps += 1
+            begin, end = self._ends["unpack"], self._ends["compile"]
+            share = begin + share_of_steps(self._steps) * (end - begin)
+            # A tree of the user's own may have more steps than were counted; then the last ones all are the last.
+            self._tell("compile", self._steps, max(self._steps, STEPS), share)
+
+    def _tell(self, stage: str, done: int, expected: int, share: float) -> None:
+        """Hand `on_progress` where the build is; the share counts from where this build began, a kept tree included."""
+        now_s = self._clock()
+        if stage != self._stage:
+            self._stage, self._stage_began_s = stage, now_s
+        if self._began_share is None:
+            # A kept tree needs no unpacking
+            self._began_share = 0.0 if stage == "unpack" else self._ends["unpack"]
+        done_share = (share - self._began_share) / (1 - self._began_share)
+        self._on_progress(
+            BuildProgress(stage, done, expected, done_share, now_s - self._began_s, now_s - self._stage_began_s)
+        )
+
+
+def share_of_steps(steps: int) -> float:
+    """Share of the steps' processor time that is spent when so many have been printed.
+
+    Parameters
+    ----------
+    steps : int
+        From 0; of more than `STEPS`, as a newer tree may have, 1.
+
+    Returns
+    -------
+    float
+        0 to 1, straight between the points of `CURVE`.
+
+    Examples
+    --------
+    >>> share_of_steps(0), share_of_steps(582), share_of_steps(5000)
+    (0.0, 0.472, 1.0)
+    """
+    place = bisect(CURVE, (steps, 2.0))
+    if place == len(CURVE):
+        return 1.0
+    (x0, y0), (x1, y1) = CURVE[place - 1], CURVE[place]
+    return y0 + (y1 - y0) * (steps - x0) / (x1 - x0)
+
+
+def steps_in(log: str) -> int:
+    """How many steps the text of a `build.log` has.
+
+    >>> steps_in("  CC      net/ipv4/tcp.o")
+    1
+    """
+    return sum(1 for line in log.splitlines() if STEP.match(line))
+
+
+def jobs() -> int:
+    """How many compilers a build runs at once, as guest/build.sh reckons it."""
+    return max(1, int(os.environ.get("LEOWARP_JOBS") or len(os.sched_getaffinity(0))))

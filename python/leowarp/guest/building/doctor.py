@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What this machine lacks for building and running the guest, all at once.
+
+One `Check` a line of `leowarp doctor`, passed or not; nothing is built, fetched or booted here.
+"""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from leowarp.base.errors import HostError
+from leowarp.base.ownership import make_directory, why_not_own
+from leowarp.guest.building import recipe
+from leowarp.guest.building.agent import DEBIAN_PACKAGES as RUST_PACKAGES
+from leowarp.guest.building.cache import built_earlier, cache_place
+from leowarp.guest.building.kernel import KIND as KERNEL
+from leowarp.guest.building.shelf import default_recipe_sha256
+from leowarp.guest.building.source import INSTALLED, PACKAGE, local_source
+from leowarp.guest.machine import host
+from leowarp.guest.machine.host import MIB, Check
+
+DEFAULT_GUEST_MEMORY_BYTES = 1024 * MIB
+# 904 MiB measured at most, while kernel and agent are built (design/kernel-config.md, "What the build needs on disk")
+BUILD_SPACE_BYTES = 1000 * MIB
+RUST_LEAST = (1, 85)
+PYTHON_LEAST = (3, 11)
+# Commands that the kernel's build runs, and the Debian packages that hold them; libc6-dev has libc's static library.
+BUILD_TOOLS = {"gcc": "gcc", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "xz": "xz-utils"}
+BUILD_TOOLS |= {"ld": "binutils", "perl": "perl", "tar": "tar"}
+
+
+def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
+    """Every check, passed or not: what a run needs, then what building kernel and agent needs.
+
+    An installation that carries a built guest (a wheel) is not asked for compilers.
+
+    Parameters
+    ----------
+    memory_bytes : int
+        Of the guest to be booted: its memory file and its address space are asked for.
+
+    Returns
+    -------
+    list of Check
+        In the order in which they are shown.
+    """
+    # In the order in which a lack shows: without the right machine nothing else matters.
+    checks = [_machine(), _python(), _native(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]
+    checks += [host.disk(Path.cwd()), *host.limits(memory_bytes), _cache()]
+    if recipe.agent_sources() is not None:
+        checks += build_checks()
+    return checks
+
+
+def build_checks() -> list[Check]:
+    """What building the guest needs: commands, libc's static library, the kernel's source, Rust, and space."""
+    checks = [host.tool(name, package) for name, package in BUILD_TOOLS.items()]
+    return [*checks, _static_libc(), _source(), *_rust(), _build_space()]
+
+
+def kernel_is_built() -> bool:
+    """Whether a guest can be booted without minutes of building: the package carries a kernel, or the cache has it."""
+    return recipe.packaged("linux") is not None or _built() is not None
+
+
+def _built() -> Path | None:
+    """The cache's entry of a kernel that was built from this installation's recipe, or None."""
+    directory = recipe.guest_sources()
+    if directory is None:
+        return None
+    return built_earlier(KERNEL, "kernel.json", default_recipe_sha256(directory))
+
+
+def _machine() -> Check:
+    """Linux on x86-64: the kernel program, the agent and their addresses are made for that alone."""
+    machine = f"{platform.system()} {platform.machine()}"
+    return Check("machine", machine == "Linux x86_64", machine, "Linux x86_64", "use another machine")
+
+
+def _python() -> Check:
+    """The interpreter that runs this."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Check("python", sys.version_info[:2] >= PYTHON_LEAST, version, "3.11 or newer", host.apt(["python3"]))
+
+
+def _native() -> Check:
+    """Whether the package's compiled library loads, which an older glibc refuses."""
+    needed = "leowarp/_native.abi3.so, and a glibc that it was built for"
+    try:
+        # Here and not above: what it lacks is a line of the table
+        from leowarp.reordering.native import native
+    except HostError as error:
+        return Check("native library", False, error.message, needed, error.hint)
+    return Check("native library", True, native.__file__, needed)
+
+
+def _memory_file(memory_bytes: int) -> Check:
+    """Whether some directory can hold the guest's memory file."""
+    return host.memory_directory(memory_bytes, [Path.cwd()])[1]
+
+
+def _cache() -> Check:
+    """Whether the cache can be written: tried with a file, since permissions alone do not tell of a full or read-only
+    disk.
+    """
+    root = cache_place()
+    needed = "a directory that you may write to, and nobody else but root"
+    mend = "set LEOWARP_CACHE to a directory that may be written"
+    if why := why_not_own(root):
+        return Check("cache", False, why, needed, "let only yourself write there, or set LEOWARP_CACHE to another one")
+    try:
+        # `doctor` may be the first command on a machine; the cache's directory is made by whatever comes first.
+        make_directory(root)
+        with tempfile.TemporaryFile(dir=root):
+            return Check("cache", True, str(root), needed)
+    except OSError as error:
+        return Check("cache", False, f"{root}: {error.strerror}", needed, mend)
+
+
+def _build_space() -> Check:
+    """Room for the unpacked source and its objects, unless the kernel is built already."""
+    root = cache_place()
+    if built := None if why_not_own(root) else _built():
+        return Check("space for the build", True, f"the kernel is built: {built}", "nothing more")
+    # The cache may not be there yet: the nearest folder above it that is has its file system.
+    place = next(p for p in (root, *root.parents) if p.is_dir())
+    free_bytes = host.free_space_bytes(place)
+    return Check(
+        "space for the build",
+        free_bytes >= BUILD_SPACE_BYTES,
+        f"{free_bytes // MIB} MiB free in {place}",
+        f"{BUILD_SPACE_BYTES // MIB} MiB while the kernel is built",
+        "free some space there, or set LEOWARP_CACHE to another directory",
+    )
+
+
+def _static_libc() -> Check:
+    """Whether gcc finds libc.a: kernel and agent are linked statically."""
+    name, needed = "static libc", "libc.a, Debian package libc6-dev"
+    if shutil.which("gcc") is None:
+        return Check(name, False, "unknown without gcc", needed, host.apt(["gcc", "libc6-dev"]))
+    done = subprocess.run(["gcc", "-print-file-name=libc.a"], capture_output=True, text=True, check=False)
+    path = done.stdout.strip()
+    # gcc answers with the bare name where it finds none
+    return Check(name, os.path.isabs(path), path or "gcc does not answer", needed, host.apt(["libc6-dev"]))
+
+
+def _source() -> Check:
+    """Whether the kernel's source is there, or apt may fetch it; elsewhere it is fetched by its checksum when it is
+    needed.
+    """
+    source = local_source()
+    if source is not None:
+        return Check("kernel source", True, f"{source.tarball} ({source.version})", f"Debian package {PACKAGE}")
+    fetchable = shutil.which("apt-get") is not None
+    state = f"no {INSTALLED}" + ("; apt-get download will fetch it" if fetchable else "; it will be fetched")
+    return Check("kernel source", fetchable, state, f"Debian package {PACKAGE}", host.apt([PACKAGE]))
+
+
+def _rust() -> list[Check]:
+    """rustc and cargo, each with its version."""
+    checks = []
+    for name in ("rustc", "cargo"):
+        mend = f"{host.apt(RUST_PACKAGES)}; or https://rustup.rs"
+        needed = f"{RUST_LEAST[0]}.{RUST_LEAST[1]} or newer"
+        if shutil.which(name) is None:
+            checks.append(Check(name, False, "not on the PATH", needed, mend))
+            continue
+        # rustup's stand-ins answer on stderr alone if no toolchain is installed.
+        done = subprocess.run([name, "--version"], capture_output=True, text=True, check=False)
+        match = re.search(r"(\d+)\.(\d+)\.\d+", done.stdout)
+        ok = match is not None and (int(match[1]), int(match[2])) >= RUST_LEAST
+        checks.append(Check(name, ok, match[0] if match else done.stderr.strip(), needed, mend))
+    return checks

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A guest that can be booted: a kernel and an agent."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leowarp.base.progress import BuildProgress, silent
+from leowarp.guest.building.agent import Agent, agent
+from leowarp.guest.building.kernel import kernel
+from leowarp.guest.building.trust import Code, code_of, demand_code
+from leowarp.scenario import is_kernel_name
+
+if TYPE_CHECKING:
+    from leowarp.scenario.schema import Guest
+
+
+@dataclass(frozen=True)
+class GuestImage:
+    """Kernel and agent, as files.
+
+    Parameters
+    ----------
+    kernel : Path
+        The kernel program (User Mode Linux).
+    agent : Path
+        The guest's init, a static program.
+    symbols : dict of str to int
+        Addresses of the kernel's variables that are read from outside; may be empty.
+    kernel_facts, agent_facts : dict
+        What they were built from, for the manifest.
+    """
+
+    kernel: Path
+    agent: Path
+    symbols: dict[str, int] = field(default_factory=dict)
+    kernel_facts: dict = field(default_factory=dict)
+    agent_facts: dict = field(default_factory=dict)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a user's own kernel cannot do, for the manifest and the report."""
+        return list(self.kernel_facts.get("warnings", []))
+
+
+def guest_image(
+    kernel_choice: "str | Path | Guest" = "default",
+    *,
+    on_message: Callable[[str], None] = lambda text: None,
+    on_progress: Callable[[BuildProgress], None] = silent,
+) -> GuestImage:
+    """Kernel and agent for a run, built side by side if they are not there yet.
+
+    An error of either, or Ctrl-C, ends the other's build, too, and leaves no process.
+
+    Parameters
+    ----------
+    kernel_choice : str, Path or Guest
+        A name of the shelf, a kernel tree, or a kernel binary, as the user named it; or what a plan says of its guest:
+        that knows who named the kernel.
+    on_message, on_progress : callable
+        A line of text, from two threads; how far the kernel's build is.
+
+    Raises
+    ------
+    HostError
+        If something that a build needs is missing, or a build fails.
+    ScenarioError
+        If `kernel_choice` is not a kernel, or a file names it and the user never accepted it (`trust`).
+    """
+    if isinstance(kernel_choice, str | Path):
+        named: str | Path = kernel_choice
+        typed = not (isinstance(named, str) and is_kernel_name(named))
+        code = [Code("guest.kernel", Path(named).expanduser(), None)] if typed else []
+    else:
+        named = kernel_choice.kernel
+        code = [each for each in code_of(kernel_choice) if each.key == "guest.kernel"]
+    demand_code(code, on_message)
+    failed, abandoned = threading.Event(), threading.Event()
+
+    def build_agent() -> Agent:
+        try:
+            return agent(on_message=on_message, on_wait=lambda: _end_if(abandoned))
+        except BaseException:
+            failed.set()
+            raise
+
+    def progress(at: BuildProgress) -> None:
+        _end_if(failed)
+        on_progress(at)
+
+    # The kernel in this thread, which Ctrl-C reaches; the agent's build asks ten times a second whether it is to end.
+    with ThreadPoolExecutor(1, "leowarp-agent") as beside:
+        future = beside.submit(build_agent)
+        try:
+            built_kernel = kernel(named, on_message=on_message, on_progress=progress)
+            built_agent = future.result()
+        except _EndedByOther:
+            future.result()  # raises the agent's error
+            raise
+        finally:
+            abandoned.set()
+    return GuestImage(
+        built_kernel.program, built_agent.program, built_kernel.symbols, built_kernel.facts, built_agent.facts
+    )
+
+
+class _EndedByOther(Exception):
+    """The other of the two builds has failed."""
+
+
+def _end_if(event: threading.Event) -> None:
+    if event.is_set():
+        raise _EndedByOther

@@ -1,0 +1,465 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guest kernel: Linux as a program, built once for each content of its recipe.
+
+The key is a sha256 of source tarball, configuration, build script, our C files and the compiler's version. The build
+itself is `guest/build.sh`, which works alone; here are its cache, its progress and its errors.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from leowarp.base.errors import HostError, ScenarioError
+from leowarp.base.ownership import make_directory
+from leowarp.base.progress import silent
+from leowarp.guest.building import left_out, overrides, recipe, shelf
+from leowarp.guest.building.cache import (
+    built_earlier,
+    cache_folder,
+    cache_root,
+    content_key,
+    demand_path_for_make,
+    entry_or_build,
+    faults,
+    locked,
+    sha256_of_file,
+)
+from leowarp.guest.building.course import Course, OnProgress
+from leowarp.guest.building.shelf import ShelfKernel
+from leowarp.guest.building.source import fetch_source, local_source, own_source, tree_sha256, tree_version, unpack
+from leowarp.guest.machine import system_calls
+from leowarp.guest.machine.elf import is_static_address_program, symbols
+from leowarp.guest.machine.host import apt
+from leowarp.guest.machine.session import output_of, own_session
+from leowarp.scenario import is_kernel_name
+
+KIND = "kernel"
+# Read from outside while it runs: the clock, and what it takes to name the program that is on the processor.
+WATCHED = {"time_travel_time", "init_task", "cpu_tasks", system_calls.SYMBOL}
+SHOWN_ERRORS = 5
+# "net/ipv4/tcp.c:12:3: error: ...", "ld: tcp.o: undefined reference to ...", and what build.sh itself says
+_OF_COMPILER = re.compile(r"\b(fatal )?error: |undefined reference to|multiple definition of|No space left on device")
+_OF_OTHERS = re.compile(r"\berror\b|Error |\*\*\*|not found|No such file")
+
+OnMessage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A built kernel.
+
+    Parameters
+    ----------
+    program : Path
+        The kernel, an executable file.
+    symbols : dict of str to int
+        Addresses for watching it; empty if unknown.
+    facts : dict
+        Version, source, checksums, compiler and warnings: what the manifest says of it.
+    """
+
+    program: Path
+    symbols: dict[str, int]
+    facts: dict
+
+
+def kernel(
+    choice: str | Path = "default",
+    *,
+    on_message: OnMessage = lambda text: None,
+    on_progress: OnProgress = silent,
+    keep_tree: bool = False,
+    force: bool = False,
+) -> Kernel:
+    """The kernel for `choice`: ours, one built from the user's tree, or the user's binary.
+
+    Parameters
+    ----------
+    choice : str or Path
+        A name on the shelf, or a path: of a directory (a kernel tree; built with our configuration and objects) or a
+        file (used as it is).
+    on_message, on_progress : callable
+        Called with a line of text; with a `leowarp.base.progress.BuildProgress` while building, a few times a second
+        while the source is unpacked and for each step of the build. What they raise ends the build.
+    keep_tree : bool
+        Keep source and build tree beside the cache entry, to compile modules against.
+    force : bool
+        Build even if the cache has it.
+
+    Raises
+    ------
+    HostError
+        If the machine lacks what a build needs, or the build fails: with the log's name and its last errors.
+    ScenarioError
+        If `choice` is not a kernel.
+    """
+    if isinstance(choice, str) and is_kernel_name(choice):
+        if choice == shelf.DEFAULT and not force and (ready := _packaged() or _built_earlier(on_message)):
+            return ready
+        return _from_shelf(shelf.kernel_of(choice), on_message, on_progress, keep_tree, force)
+    path = Path(choice).expanduser()
+    if path.is_dir():
+        return _from_tree(path.resolve(), on_message, on_progress, keep_tree, force)
+    return _from_binary(path)
+
+
+def is_built(shelved: ShelfKernel) -> bool:
+    """Whether the cache has a kernel of the shelf, by whatever compiler and version of its source it was built."""
+    wanted = recipe.recipe_sha256(recipe.kernel_recipe(_guest_sources()), shelved.identity())
+    return built_earlier(KIND, "kernel.json", wanted) is not None
+
+
+def kernel_entry(kernel: Kernel) -> Path:
+    """Directory of a built kernel: `linux`, `config`, `symbols.json`, `kernel.json`, `build.log`.
+
+    Of a user's binary, the directory that it lies in.
+    """
+    return kernel.program.parent
+
+
+def _packaged() -> Kernel | None:
+    """The kernel that a wheel carries, unless a checkout's own recipe is there."""
+    program = recipe.packaged("linux")
+    # In a checkout the sources are what counts: a packaged kernel would be that of another version.
+    if program is None or (recipe.CHECKOUT / "guest" / "build.sh").is_file():
+        return None
+    if wrong := faults(program.parent):
+        raise HostError(
+            f"using the kernel of the installed package: {'; '.join(wrong)}",
+            hint="install it again: pip install --force-reinstall leowarp",
+        )
+    return _read_entry(program.parent)
+
+
+def _built_earlier(on_message: OnMessage) -> Kernel | None:
+    """A kernel built earlier from the same recipe, if this machine no longer has the source or the compiler."""
+    directory = recipe.guest_sources()
+    if directory is None or (local_source() is not None and shutil.which("gcc") is not None):
+        return None
+    entry = built_earlier(KIND, "kernel.json", shelf.default_recipe_sha256(directory))
+    if entry is None:
+        return None
+    on_message(f"the kernel's source or gcc is not installed: using the kernel built earlier, {entry}")
+    return _read_entry(entry)
+
+
+def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force) -> Kernel:
+    """A kernel of the shelf: out of the cache, or its source unpacked, patched and built."""
+    tree = Path(shelved.source) if shelved.is_own and Path(shelved.source).is_dir() else None
+    if tree is not None:
+        facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
+        source = None
+    else:
+        source = own_source(Path(shelved.source)) if shelved.is_own else local_source() or fetch_source(on_message)
+        facts = {"source": source.version, "source_sha256": source.sha256}
+    # Everything has to fit the source that it was written for; another one may lack what an object uses.
+    leave_out = shelved.is_own or bool(shelved.patches)
+    build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=shelved, leave_out=leave_out)
+
+    def make(entry: Path) -> None:
+        with _tree(build.tree_key, keep_tree, on_message) as scratch:
+            if not (scratch / "source").is_dir():
+                growing = scratch / "unpacking"
+                if source is not None:
+                    on_message(f"unpacking {source.tarball.name} {source.version}")
+                    # A patch may change what is not compiled
+                    unpack(source, growing, build.course.unpacked, whole=bool(shelved.patches))
+                else:
+                    assert tree is not None
+                    shutil.copytree(tree, growing / tree.name, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+                (unpacked,) = (path for path in growing.iterdir() if path.is_dir())
+                for patch in shelved.patches:
+                    _apply(shelf.patch_file(shelved, patch, on_message), patch.address, unpacked, shelved.name)
+                # Under its own name only once it is whole: what an interrupted unpacking left is not taken for a tree.
+                growing.rename(scratch / "source")
+            (top,) = (path for path in (scratch / "source").iterdir() if path.is_dir())
+            build.run(top, scratch / "build", entry)
+
+    return _cached(build.key, make, on_message, force)
+
+
+def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
+    """Apply a patch to an unpacked tree.
+
+    Raises
+    ------
+    HostError
+        If it does not apply, or there is no patch(1).
+    """
+    command = ["patch", "-p1", "--forward", "--batch", "--silent", "-d", str(tree), "-i", str(patch)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise HostError(f"building {name}: patch is not on the PATH", hint=apt(["patch"])) from error
+    if done.returncode != 0:
+        said = (done.stdout + done.stderr).strip().splitlines()
+        raise HostError(
+            f"building {name}: {address} does not apply to Linux {tree_version(tree)}: "
+            + (said[0] if said else "no reason given"),
+            hint="name a patch that was made for this version, or another --source",
+        )
+
+
+def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
+    """A kernel from the user's tree, with what of ours fits it; what does not is left out and told (`left_out`).
+
+    Raises
+    ------
+    ScenarioError
+        If the directory is no Linux tree with ``arch/um``.
+    """
+    if not (tree / "arch" / "um").is_dir():
+        raise ScenarioError(f"using the kernel tree {tree}: it has no arch/um", hint="name the top of a Linux tree")
+    facts = {"source": f"a tree of the user's own, Linux {tree_version(tree)}", "source_sha256": tree_sha256(tree)}
+    build = _Build(_guest_sources(), facts, on_message, on_progress, shelved=None, leave_out=True)
+
+    def make(entry: Path) -> None:
+        # Objects are kept by the tree's place: make itself finds out what of a changed tree is to be compiled again.
+        with _tree(content_key([("tree", str(tree))]), keep_tree, on_message) as scratch:
+            build.run(tree, scratch / "build", entry)
+
+    return _cached(build.key, make, on_message, force)
+
+
+def _from_binary(path: Path) -> Kernel:
+    """The user's program as it is, after it has shown that it is User Mode Linux with virtual time.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not there, cannot be run, is no such program, does not answer, or lacks time travel.
+    """
+    attempted = f"using the kernel {path}"
+    if not path.is_file():
+        raise ScenarioError(f"{attempted}: there is no such file or directory")
+    if not os.access(path, os.X_OK):
+        raise ScenarioError(f"{attempted}: it is not executable", hint=f"chmod +x {path}")
+    if not is_static_address_program(path):
+        raise ScenarioError(
+            f"{attempted}: it is not an x86-64 program at a fixed address, which a User Mode Linux kernel is",
+            hint="name the file `linux` of a build with ARCH=um",
+        )
+    try:
+        version = recipe.first_line_of(str(path), "--version")
+        config = output_of(str(path), "--showconfig")
+    except HostError as error:
+        raise ScenarioError(f"{attempted}: it does not answer --version and --showconfig: {error}") from error
+    if "CONFIG_UML_TIME_TRAVEL_SUPPORT=y" not in config:
+        raise ScenarioError(
+            f"{attempted}: it was built without CONFIG_UML_TIME_TRAVEL_SUPPORT, so that its clock is the host's",
+            hint="build it with guest/kernel.config, or name its tree instead",
+        )
+    content = path.read_bytes()
+    warnings = []
+    lacking = {}
+    # The environment's variable that guest/host/seed.c reads: a program without this text was not linked with it.
+    if b"LEOWARP_SEED" not in content:
+        warnings.append(f"the kernel {path} takes its random seed from the host: no run with it repeats")
+    if b"leolink" not in content:
+        warnings.append(f'the kernel {path} has no leolink: only network.link_model = "netem" works')
+        lacking["leolink"] = "its program does not name it"
+    if b"loss_detection" not in content:
+        lacking["loss_detection"] = "its program does not name it"
+    facts = {
+        "source": "a binary of the user's own",
+        "linux_version": version,
+        "linux_sha256": sha256_of_file(path),
+        "left_out": lacking,
+        "warnings": warnings,
+    }
+    return Kernel(path.resolve(), symbols(path, WATCHED), facts)
+
+
+def _cached(key: str, make: Callable[[Path], None], on_message: OnMessage, force: bool) -> Kernel:
+    """The cache's kernel of this key, built by `make` if it is not there; `force` removes it first."""
+    entry = cache_root() / KIND / key
+    if force and entry.is_dir():
+        shutil.rmtree(entry)
+    return _read_entry(entry_or_build(KIND, key, make, on_message=on_message))
+
+
+def _read_entry(entry: Path) -> Kernel:
+    """A kernel and its facts out of a directory that build.sh and `_Build.run` have filled."""
+    facts = json.loads((entry / "kernel.json").read_text())
+    return Kernel(entry / "linux", json.loads((entry / "symbols.json").read_text()), facts)
+
+
+def _guest_sources() -> Path:
+    """The directory with guest/build.sh.
+
+    Raises
+    ------
+    HostError
+        If this installation has none: neither a checkout nor a wheel made by `make wheel`.
+    """
+    directory = recipe.guest_sources()
+    if directory is None:
+        raise HostError(
+            "building the guest kernel: this installation has neither a built kernel nor guest/build.sh",
+            hint="install a wheel made by `make wheel`, or work in a checkout",
+        )
+    return directory
+
+
+@contextmanager
+def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
+    """Directory for source and objects: one that was kept, or a fresh one that is removed unless `keep`.
+
+    A kept tree makes the next build with another of our objects a matter of seconds, and modules are compiled against
+    it. It lies in the cache, not in /tmp: it takes 0.7 GB (design/kernel-config.md), and a tmpfs is memory.
+    """
+    demand_path_for_make("building the guest kernel")
+    kept = cache_folder(f"{KIND}/tree-{key}")
+    busy = kept / "busy"
+    make_directory(kept.parent)
+    with locked(kept.with_suffix(".lock"), "kernel tree", on_message):
+        keep = keep or (kept.is_dir() and not busy.exists())
+        if busy.exists():
+            # A build was killed in the middle: one of its objects may be cut short.
+            shutil.rmtree(kept)
+        kept.mkdir(exist_ok=True)
+        busy.touch()
+        whole = False
+        try:
+            yield kept
+            whole = True
+        except HostError:
+            whole = True  # the compiler said no; what it has made is sound
+            raise
+        finally:
+            if keep and whole:
+                busy.unlink()
+            else:
+                shutil.rmtree(kept)
+
+
+class _Build:
+    """One run of guest/build.sh.
+
+    Attributes
+    ----------
+    key : str
+        Of the cache entry: source, recipe, compiler and linker.
+    tree_key : str
+        Of the kept tree of source and objects: the same without our objects.
+    course : Course
+        Tells how far it is.
+    """
+
+    def __init__(
+        self, directory: Path, facts: dict, on_message: OnMessage, on_progress: OnProgress, *,
+        shelved: ShelfKernel | None, leave_out: bool,
+    ) -> None:  # fmt: skip
+        self._directory = directory
+        self._shelved = shelved
+        self._leave_out = leave_out
+        self._on_message = on_message
+        self.course = Course(on_progress)
+        parts = recipe.kernel_recipe(directory)
+        own = (shelved or shelf.kernel_of(shelf.DEFAULT)).identity()
+        self._facts = {
+            **facts,
+            **(shelved.facts() if shelved is not None else {}),
+            "recipe_sha256": recipe.recipe_sha256(parts, own),
+            # Compiler and linker are in the key: another one makes another program, and a run's manifest has to say
+            # which made it.
+            "compiler": recipe.first_line_of("gcc", "--version"),
+            "linker": recipe.first_line_of("ld", "--version"),
+        }
+        # tree_sha256 of a user's tree stands for its content as the tarball's does.
+        named = [(name, str(value)) for name, value in sorted(self._facts.items())]
+        # Two names for one kernel are two entries: the manifest names the one that was chosen.
+        self.key = content_key(named)
+        objects: list[tuple[str, str | Path]] = [
+            *named,
+            *((name, directory / name) for name in ("kernel.config", "Kconfig.top")),
+        ]
+        # Without the recipe's sha256: other objects of ours are linked into the same kept tree in seconds.
+        self.tree_key = content_key(part for part in objects if part[0] != "recipe_sha256")
+
+    def run(self, tree: Path, build: Path, entry: Path) -> None:
+        """Build `tree` into the cache entry `entry`."""
+        log = entry / "build.log"
+        # A copy, because an editor may save these files during the minutes that a build takes.
+        recipe_copy = build.parent / "recipe"
+        if recipe_copy.exists():
+            shutil.rmtree(recipe_copy)
+        for name, path in [*recipe.kernel_recipe(self._directory), (recipe.SHELF, self._directory / recipe.SHELF)]:
+            (recipe_copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, recipe_copy / name)
+        chosen = self._shelved or shelf.kernel_of(shelf.DEFAULT)
+        if recipe.recipe_sha256(recipe.kernel_recipe(recipe_copy), chosen.identity()) != self._facts["recipe_sha256"]:
+            raise HostError(
+                f"building the guest kernel: files in {self._directory} changed meanwhile", hint="try again"
+            )
+        self._on_message(f"building Linux {tree_version(tree)} as the guest kernel (log: {log})")
+        choice = ["--kernel", chosen.base, *(["--leave-out"] if self._leave_out else [])]
+        if chosen.is_own:
+            choice += ["--options", " ".join(chosen.options)]
+        build_sh = ["sh", str(recipe_copy / "build.sh"), *choice, str(tree), str(build), str(entry)]
+        with log.open("w") as file, own_session(build_sh) as process:
+            self._follow(process, file)
+        if process.returncode != 0:
+            raise self._failed(log)
+        addresses = [line.split() for line in (entry / "symbols.txt").read_text().splitlines()]
+        watched = {name: int(address, 16) for address, _, name in addresses if name in WATCHED}
+        (entry / "symbols.json").write_text(json.dumps(watched, indent=1, sort_keys=True) + "\n")
+        linked = (entry / "overrides.txt").read_text().split()
+        lacking = left_out.read(entry) | left_out.not_chosen(chosen.base, linked)
+        facts = {
+            **self._facts,
+            "key": self.key,
+            "linux_version": tree_version(tree),
+            "linux_sha256": sha256_of_file(entry / "linux"),
+            "config_sha256": sha256_of_file(entry / "config"),
+            "overrides": linked,
+            "overrides_sha256": sha256_of_file(recipe_copy / overrides.LIST),
+            "left_out": lacking,
+            "warnings": left_out.warnings(lacking),
+        }
+        for warning in facts["warnings"]:
+            self._on_message(f"warning: {warning}")
+        (entry / "kernel.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
+
+    def _follow(self, process: subprocess.Popen[str], log: IO[str]) -> None:
+        """Write what the build prints into the log, and tell the course of each line, until it has ended."""
+        assert process.stdout is not None
+        for line in process.stdout:
+            log.write(line)
+            self.course.printed(line)
+        process.wait()
+
+    def _failed(self, log: Path) -> HostError:
+        """The error of a build that failed, with its first errors and a log that stays."""
+        # The entry's directory goes away with the failed build; its log must not.
+        kept = cache_root() / KIND / f"failed-{self.key}.log"
+        shutil.copyfile(log, kept)
+        shown = "\n    ".join(first_errors(log.read_text(errors="replace")))
+        if self._leave_out:
+            hint = "mend the tree; LEOWARP_JOBS=1 makes the log's lines follow one another"
+        else:
+            hint = "leowarp doctor says whether this machine lacks something that a build needs"
+        return HostError(
+            f"building the guest kernel failed; the log is {kept}; its first errors:\n    {shown}", hint=hint
+        )
+
+
+def first_errors(log: str) -> list[str]:
+    """At most five lines of a build's log that say why it failed: the compiler's and the linker's own, else make's.
+
+    Those of the last step alone: before it stand the errors of what was left out.
+    """
+    lines = log.splitlines()
+    steps = [number for number, line in enumerate(lines) if line.startswith("leowarp: ") and "error:" not in line]
+    last = lines[steps[-1] + 1 if steps else 0 :]
+    for pattern in (_OF_COMPILER, _OF_OTHERS):
+        if telling := [line for line in last if pattern.search(line)]:
+            return telling[:SHOWN_ERRORS]
+    return lines[-SHOWN_ERRORS:]

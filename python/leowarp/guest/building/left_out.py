@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of ours does not fit a kernel of the user's own, and so is not in it: what that means for a run.
+
+`guest/build.sh --leave-out` says it when a tree is built, one line each: an object of ours, or an option of
+`kernel.config`, a tab, and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leowarp.base.errors import ScenarioError
+from leowarp.guest.building import overrides
+from leowarp.scenario.schema import Jittered
+
+if TYPE_CHECKING:
+    from leowarp.scenario import Plan
+
+FILE = "left-out.txt"
+_OPTION = "CONFIG_"
+
+
+def read(entry: Path) -> dict[str, str]:
+    """What was left out of the kernel in a directory that build.sh has filled, each with the reason."""
+    # A tab, since reasons are lines of a compiler and hold blanks and colons.
+    lines = (line.partition("\t") for line in (entry / FILE).read_text().splitlines())
+    return {name: why for name, _, why in lines}
+
+
+def not_chosen(kernel: str, linked: Collection[str]) -> dict[str, str]:
+    """The overrides that a kernel of the shelf is without by choice, each with that reason; not those for speed."""
+    return {
+        override.name: f'the kernel "{kernel}" is without it'
+        for override in overrides.overrides()
+        if override.name not in linked and override.purpose != overrides.SPEED
+    }
+
+
+def warnings(left_out: Mapping[str, str]) -> list[str]:
+    """For the manifest and the report: each object that a kernel was built without, and the options together."""
+    means = {override.name: override.without for override in overrides.overrides()}
+    texts = [
+        f"the kernel was built without leowarp's {name}: {means.get(name, 'what it adds is missing')} ({why})"
+        for name, why in left_out.items()
+        if not name.startswith(_OPTION)
+    ]
+    if options := [name for name in left_out if name.startswith(_OPTION)]:
+        text = f"the kernel's tree does not have {', '.join(options)}, which leowarp's kernel is configured with"
+        texts.append(f"{text}: what they add is missing, or is part of every kernel of its version")
+    return texts
+
+
+def check_fits(plan: Plan, kernel_facts: Mapping[str, Any]) -> None:
+    """Nothing, if the kernel has all that a plan asks of leowarp's objects; `kernel_facts` as in `GuestImage`.
+
+    Raises
+    ------
+    ScenarioError
+        If one that the plan needs was left out of it: which, why, and which key asks for it.
+    """
+    left_out: Mapping[str, str] = kernel_facts.get("left_out", {})
+    for key, name in _asked(plan).items():
+        if name in left_out:
+            raise ScenarioError(
+                f"running {plan.name} over {kernel_facts['source']}: {key} needs leowarp's {name}, without "
+                f"which this kernel was built ({left_out[name]})",
+                hint=f"write another {key.partition(' = ')[0]}, or take the default kernel",
+            )
+
+
+def _asked(plan: Plan) -> dict[str, str]:
+    """Key and value in the scenario, and the object that it needs."""
+    asked = {
+        f'flows.{number}.congestion_control = "{flow.congestion_control}"': flow.congestion_control
+        for number, flow in enumerate(plan.flows)
+        if flow.kind == "tcp" and flow.congestion_control
+    }
+    if any(host.delayed_ack == "on" for host in plan.hosts):
+        asked['tcp.delayed_ack = "on"'] = "delack"
+    for host in plan.hosts:
+        if host.tcp.loss_detection != "kernel":
+            asked[f'tcp.loss_detection = "{host.tcp.loss_detection}"'] = "loss_detection"
+    # A jittered link is always netem's (`Jittered.idle`)
+    if not isinstance(plan.medium, Jittered) and plan.network.link_model == "leolink":
+        asked['network.link_model = "leolink"'] = "leolink"
+    return asked

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of everything in which the guest kernel differs from an unmodified Linux: guest/overrides.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from leowarp.base.errors import HostError
+from leowarp.guest.building import recipe
+from leowarp.guest.building.cache import sha256_of_file
+
+LIST = "overrides.toml"
+SPEED = "speed"
+"""The purpose of overrides that only save time: a kernel without them gives the same traces."""
+
+
+@dataclass(frozen=True)
+class Override:
+    """An entry of the list, as guest/overrides.toml describes its keys."""
+
+    name: str
+    purpose: str
+    parts: tuple[str, ...]
+    mechanism: str
+    changes: str
+    without: str
+    saves: str
+    asked_by: str
+    test: str
+    page: str
+
+
+@dataclass(frozen=True)
+class Option:
+    """A setting of the kernel that differs from a distribution's in what a run could see."""
+
+    name: str
+    ours: str
+    distribution: str
+    why: str
+
+
+def overrides() -> tuple[Override, ...]:
+    """All entries, in the order of the list."""
+    keys = ("name", "purpose", "changes", "without", "test", "page")
+    return tuple(
+        Override(
+            parts=tuple(entry["parts"]), mechanism=_mechanism(entry), saves=entry.get("saves", ""),
+            asked_by=entry.get("asked_by", ""), **{key: entry[key] for key in keys},
+        )
+        for entry in _document()["override"]
+    )  # fmt: skip
+
+
+def options() -> tuple[Option, ...]:
+    """All settings that differ, in the order of the list."""
+    return tuple(Option(**entry) for entry in _document()["option"])
+
+
+def sha256() -> str:
+    """sha256 of the list."""
+    return sha256_of_file(_directory() / LIST)
+
+
+def _mechanism(entry: dict) -> str:
+    """How an entry gets into the kernel, in words."""
+    steps = []
+    if included := entry.get("included_in"):
+        steps.append(f"a header included first in {_counted(included, 'object')}")
+    elif entry.get("compiled") == "host":
+        steps.append("an object for the host's side of User Mode Linux")
+    else:
+        steps.append("an object linked in")
+    if wraps := entry.get("wraps"):
+        steps.append(f"in front of {_counted(wraps, 'function')} (`--wrap`)")
+    if symbols := [symbol for names in entry.get("globals", {}).values() for symbol in names]:
+        steps.append(f"makes {_counted(symbols, 'static symbol')} global")
+    if beside := list(entry.get("beside", {}).values()):
+        steps.append(f"replaces {_counted(beside, 'function')} (made weak)")
+    if copies := [copy["struct"] for copy in entry.get("copies", ())]:
+        steps.append(f"declares again {', '.join(f'`struct {name}`' for name in copies)}")
+    return "; ".join(steps)
+
+
+def _counted(names: list[str], noun: str) -> str:
+    shown = [f"`{name}`" for name in names]
+    return f"{len(names)} {noun}s" if len(names) > 4 else " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+
+
+def _document() -> dict:
+    return _read(_directory())
+
+
+@cache
+def _read(directory: Path) -> dict:
+    return tomllib.loads((directory / LIST).read_text())
+
+
+def _directory() -> Path:
+    directory = recipe.guest_sources()
+    if directory is None:
+        raise HostError(
+            "reading the list of overrides: this installation has no guest/",
+            hint="install a wheel made by `make wheel`",
+        )
+    return directory

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of overrides names all of guest/, the build knows nothing else, and the pages are made from it."""
+
+import importlib.util
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from leowarp.guest.building import overrides, overrides_page
+
+ROOT = Path(__file__).resolve().parents[4]
+GUEST = ROOT / "guest"
+ENTRIES = tomllib.loads((GUEST / "overrides.toml").read_text())["override"]
+OWN_HEADERS = re.compile(r'#include "([\w.]+)"')
+
+
+@pytest.fixture(scope="module")
+def reader():
+    """guest/overrides.py, which the build runs."""
+    spec = importlib.util.spec_from_file_location("guest_overrides", GUEST / "overrides.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_source_in_guest_is_a_part_of_an_entry_or_a_header_that_one_includes(reader):
+    parts = [file for entry in ENTRIES for file in reader.files(entry)]
+    assert len(parts) == len(set(parts)), "no file is linked twice"
+    reached = {Path(part).name for part in parts}
+    headers = {file.name: file for file in GUEST.glob("*/*.h")}
+    waiting = [GUEST / part for part in parts]
+    while waiting:
+        for name in OWN_HEADERS.findall(waiting.pop().read_text()):
+            if name not in reached:
+                reached.add(name)
+                waiting.append(headers[name])
+    assert {file.name for file in GUEST.glob("*/*.[ch]")} == reached
+
+
+def test_the_build_names_no_override_itself():
+    build = (GUEST / "build.sh").read_text()
+    # As it would name an object that it compiles or links
+    named = [entry["name"] for entry in ENTRIES if re.search(rf"\b{re.escape(entry['name'])}(\.o|:|\.c)\b", build)]
+    assert named == []
+    wrapped = [function for entry in ENTRIES for function in entry.get("wraps", ())]
+    assert [function for function in wrapped if function in build] == []
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=[entry["name"] for entry in ENTRIES])
+def test_an_entry_has_a_test_and_a_page_that_are_there_and_functions_that_stand_in_its_files(reader, entry):
+    assert (ROOT / entry["test"]).is_file()
+    assert (ROOT / entry["page"].partition("#")[0]).is_file()
+    text = "".join((GUEST / file).read_text() for file in reader.files(entry))
+    for function in entry.get("wraps", ()):
+        # Objects of operations are wrapped like functions; draws.c makes some of its functions by a macro
+        assert f"__wrap_{function}" in text
+    if not entry.get("beside"):
+        assert entry.get("known_by", "") in text
+    assert entry["purpose"] in overrides_page._PURPOSES
+
+
+def test_an_object_that_is_not_on_the_list_is_not_linked(reader):
+    commands = reader.shell("default")
+    (linked,) = re.findall(r"^objects=(.*)$", commands, re.MULTILINE)
+    names = {word.partition(":")[0] for word in linked.strip("'").split()}
+    assert names == {entry["name"] for entry in ENTRIES if reader.is_object(entry)}
+    assert "leolink_direct.o" not in re.search(r"^leolink-y := .*$", reader.kbuild(), re.MULTILINE)[0]
+
+
+def test_the_plain_kernel_has_all_but_what_saves_time(reader):
+    chosen, _ = reader.of_kernel("plain")
+    assert [entry["name"] for entry in chosen] == [
+        each.name for each in overrides.overrides() if each.purpose != overrides.SPEED
+    ]
+
+
+def test_a_structure_is_known_by_its_members_and_not_by_its_layout_in_the_file(reader):
+    one = "struct base {\n\tint lock;\t/* of it */\n\tstruct { int a; } in; // last\n};\n"
+    other = "struct unlike { int lock; };\nstruct base { int lock; struct { int a; } in; };"
+    assert reader.structure_sha256(one, "base") == reader.structure_sha256(other, "base") is not None
+    assert reader.structure_sha256(one.replace("int a", "long a"), "base") != reader.structure_sha256(one, "base")
+    assert reader.structure_sha256(one, "based") is None
+
+
+@pytest.mark.parametrize("name", overrides_page.TABLES)
+def test_the_table_of_a_page_is_made_from_the_list(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert overrides_page.with_table(name, text) == text, "run: make docs"
+
+
+def test_the_kernel_page_is_made_from_the_list():
+    assert (ROOT / overrides_page.PAGE).read_text(encoding="utf-8") == overrides_page.page(), "run: make docs"

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shelf of kernels: those that come with leowarp (guest/kernels.toml), and those that the user put beside them."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+import re
+import shutil
+import tomllib
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from leowarp.base.errors import HostError, ScenarioError
+from leowarp.base.ownership import make_directory
+from leowarp.guest.building import recipe
+from leowarp.guest.building.cache import cache_root, sha256_of_file
+from leowarp.guest.building.trust import demand_own, state_home
+
+DEFAULT = "default"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,39}")
+_ENTRY = "kernel.json"
+
+
+@dataclass(frozen=True)
+class Patch:
+    """Somebody else's change of a kernel's source.
+
+    Parameters
+    ----------
+    address : str
+        Where it can be had: a URL, or a file's name for one of the user's own.
+    sha256 : str
+        Of its content.
+    """
+
+    address: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class ShelfKernel:
+    """A kernel that a name stands for.
+
+    Parameters
+    ----------
+    name, what : str
+        As `leowarp kernel list` shows them.
+    source : str
+        A Debian package with the source, or the path of a tarball or a tree of the user's own.
+    base : str
+        The entry of kernels.toml whose overrides and options it has; the name itself for those of leowarp.
+    options : tuple of str
+        Lines of a kernel configuration beside guest/kernel.config: ``CONFIG_TUN=y``.
+    patches : tuple of Patch
+        Applied in this order.
+    purposes : tuple of str or None
+        Of the overrides that it has (guest/overrides.toml); None: all.
+    is_own : bool
+        Whether the user put it there.
+    """
+
+    name: str
+    what: str
+    source: str
+    base: str
+    options: tuple[str, ...] = ()
+    patches: tuple[Patch, ...] = ()
+    purposes: tuple[str, ...] | None = None
+    is_own: bool = False
+
+    def identity(self) -> str:
+        """64 hexadecimal digits that are others if another kernel would be built of the same source."""
+        facts = {"base": self.base, "options": self.options, "patches": [patch.sha256 for patch in self.patches]}
+        return hashlib.sha256(json.dumps(facts | {"purposes": self.purposes}, sort_keys=True).encode()).hexdigest()
+
+    def facts(self) -> dict[str, Any]:
+        """What a manifest says of it beside its source; nothing of a path of this machine."""
+        made = {"kernel": self.name, "options": list(self.options)}
+        return made | {"patches": [asdict(patch) for patch in self.patches]}
+
+
+def shelf() -> list[ShelfKernel]:
+    """All kernels of the shelf: leowarp's in the order of kernels.toml, then the user's by name."""
+    return _shipped() + _own()
+
+
+def kernel_of(name: str) -> ShelfKernel:
+    """The kernel of that name.
+
+    Raises
+    ------
+    ScenarioError
+        If the shelf has none.
+    HostError
+        If this installation has no guest/, so that not even the default kernel is known.
+    """
+    kernels = shelf()
+    found = next((kernel for kernel in kernels if kernel.name == name), None)
+    if found is not None:
+        return found
+    if recipe.guest_sources() is None:
+        raise HostError(
+            f"looking for the kernel {name}: this installation has neither a built kernel nor guest/build.sh",
+            hint="install a wheel made by `make wheel`, or work in a checkout",
+        )
+    names = [kernel.name for kernel in kernels]
+    close = difflib.get_close_matches(name, names, 1)
+    hint = f'did you mean "{close[0]}"? ' if close else ""
+    if Path(name).exists():
+        hint += f"a path has a slash in it: ./{name}; "
+    raise ScenarioError(
+        f'using the kernel "{name}": the shelf has no kernel of that name',
+        hint=f"{hint}leowarp kernel list shows the shelf ({', '.join(names)}); leowarp kernel add puts yours there",
+    )
+
+
+def default_recipe_sha256(directory: Path) -> str:
+    """As `recipe.recipe_sha256`, of the default kernel's recipe in `directory`."""
+    return recipe.recipe_sha256(recipe.kernel_recipe(directory), kernel_of(DEFAULT).identity())
+
+
+def add(
+    name: str, source: Path, patches: Sequence[Path] = (), *, base: str = DEFAULT, options: Sequence[str] = ()
+) -> ShelfKernel:
+    """Put a kernel on the user's shelf; nothing is built yet.
+
+    Parameters
+    ----------
+    name : str
+        For `guest.kernel` and --kernel.
+    source : Path
+        A kernel tree, or a tarball of one.
+    patches : sequence of Path
+        Files for ``patch -p1``, in this order. They are copied.
+    base : str
+        The kernel of kernels.toml whose overrides and options it gets.
+    options : sequence of str
+        Further lines of configuration: ``CONFIG_NET_SCH_DUALPI2=y``.
+
+    Raises
+    ------
+    ScenarioError
+        If the name is taken or no name, or a file is not there.
+    """
+    attempted = f"putting the kernel {name} on the shelf"
+    if not _NAME.fullmatch(name):
+        raise ScenarioError(
+            f"{attempted}: a name has letters, digits and . _ + -, 40 at most, and begins with a letter or digit"
+        )
+    if any(kernel.name == name for kernel in _shipped()):
+        raise ScenarioError(f"{attempted}: leowarp has a kernel of that name", hint="choose another name")
+    if all(kernel.name != base for kernel in _shipped()):
+        raise ScenarioError(f'{attempted}: leowarp has no kernel "{base}" to build on', hint="leowarp kernel list")
+    for option in options:
+        if not re.fullmatch(r"CONFIG_[A-Z0-9_]+=(y|n|m|\d+|0x[0-9a-f]+|\"[^\"]*\")", option):
+            raise ScenarioError(f"{attempted}: {option} is no line of a configuration", hint="such as CONFIG_TUN=y")
+    source = source.expanduser()
+    if not (source.is_file() or (source / "arch" / "um").is_dir()):
+        raise ScenarioError(f"{attempted}: {source} is neither a tarball nor a Linux tree (it has no arch/um)")
+    missing = [str(file) for file in patches if not file.is_file()]
+    if missing:
+        raise ScenarioError(f"{attempted}: there is no file {', '.join(missing)}")
+    home = _home() / name
+    make_directory(home, 0o700)
+    demand_own(_home())
+    taken = []
+    for file in patches:
+        sha256 = sha256_of_file(file)
+        shutil.copyfile(file, home / sha256)
+        taken.append(Patch(file.name, sha256))
+    made = ShelfKernel(name, f"yours, {source}", str(source.resolve()), base, tuple(options), tuple(taken), is_own=True)
+    facts = {"source": made.source, "base": base, "options": made.options, "patches": [asdict(p) for p in taken]}
+    # In one step: a shelf that is read meanwhile has the entry before or the one after.
+    (home / f"{_ENTRY}.new").write_text(json.dumps(facts, indent=1) + "\n")
+    os.replace(home / f"{_ENTRY}.new", home / _ENTRY)
+    return made
+
+
+def remove(name: str) -> None:
+    """Take a kernel off the user's shelf; what was built of it stays in the cache.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not the user's.
+    """
+    if all(kernel.name != name for kernel in _own()):
+        raise ScenarioError(f"taking {name} off the shelf: you have put no kernel of that name there")
+    shutil.rmtree(_home() / name)
+
+
+def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], None]) -> Path:
+    """A patch as a file with the recorded content: the user's, kept, or fetched from its address.
+
+    Raises
+    ------
+    HostError
+        If it cannot be fetched, or is not the one that the shelf names.
+    """
+    kept = _home() / kernel.name / patch.sha256 if kernel.is_own else cache_root() / "patches" / patch.sha256
+    if not kept.is_file():
+        if kernel.is_own:
+            raise HostError(f"building {kernel.name}: its patch {patch.address} is gone", hint="add the kernel again")
+        make_directory(kept.parent)
+        on_message(f"fetching {patch.address}")
+        try:
+            with urllib.request.urlopen(patch.address, timeout=60) as answer:
+                content = answer.read()
+        except (urllib.error.URLError, OSError) as error:
+            raise HostError(
+                f"building {kernel.name}: fetching {patch.address}: {error}", hint=f"fetch it by hand to {kept}"
+            ) from error
+        kept.with_suffix(".new").write_bytes(content)
+        os.replace(kept.with_suffix(".new"), kept)
+    if (sha256 := sha256_of_file(kept)) != patch.sha256:
+        raise HostError(
+            f"building {kernel.name}: {kept} has the sha256 {sha256[:12]}..., and {patch.address} is to have "
+            f"{patch.sha256[:12]}...",
+            hint=f"remove {kept}, and fetch that address",
+        )
+    return kept
+
+
+def _shipped() -> list[ShelfKernel]:
+    directory = recipe.guest_sources()
+    if directory is None:
+        return []
+    entries = tomllib.loads((directory / recipe.SHELF).read_text())["kernel"]
+    return [
+        ShelfKernel(
+            entry["name"], entry["what"], entry["source"], entry["name"], tuple(entry.get("options", ())),
+            tuple(Patch(**patch) for patch in entry.get("patch", ())),
+            tuple(entry["purposes"]) if "purposes" in entry else None,
+        )
+        for entry in entries
+    ]  # fmt: skip
+
+
+def _own() -> list[ShelfKernel]:
+    if not _home().is_dir():
+        return []
+    demand_own(_home())
+    found = []
+    for file in sorted(_home().glob(f"*/{_ENTRY}")):
+        try:
+            entry = json.loads(file.read_text())
+            patches = tuple(Patch(**patch) for patch in entry["patches"])
+            source, base, options = str(entry["source"]), str(entry["base"]), tuple(map(str, entry["options"]))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise HostError(
+                f"reading {file}: {error}", hint=f"remove {file.parent}, and add the kernel again"
+            ) from error
+        found.append(ShelfKernel(file.parent.name, f"yours, {source}", source, base, options, patches, is_own=True))
+    return found
+
+
+def _home() -> Path:
+    return state_home() / "kernels"

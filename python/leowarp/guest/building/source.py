@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel's source: Debian's `linux-source-6.12`, installed, fetched by apt, or fetched by its checksum.
+
+Every way gives the same tarball, Debian's, so that the kernel does not depend on the distribution it is built on.
+"""
+
+import hashlib
+import json
+import lzma
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from leowarp.base import plainfiles
+from leowarp.base.errors import HostError, ScenarioError
+from leowarp.base.ownership import make_directory
+from leowarp.guest.building.cache import cache_folder, read_facts, sha256_of_file
+from leowarp.guest.machine.host import apt
+from leowarp.guest.machine.session import own_session
+
+SERIES = "6.12"
+PACKAGE = f"linux-source-{SERIES}"
+INSTALLED = Path(f"/usr/src/{PACKAGE}.tar.xz")
+# Where no apt is: this package by name and checksum, from the archive that keeps every version Debian ever had.
+PINNED_VERSION = "6.12.117-1~deb12u1"
+PINNED_SHA256 = "e849faf31ca3555757f3a8877cb01af92122f744f75d1f3102734651c4e14703"
+PINNED_FILE = f"{PACKAGE}_{PINNED_VERSION}_all.deb"
+PINNED_URLS = (
+    f"https://deb.debian.org/debian-security/pool/updates/main/l/linux-{SERIES}/{PINNED_FILE}",
+    f"https://snapshot.debian.org/file/{PINNED_SHA256}/{PINNED_FILE}",
+)
+# Directories of a kernel tree of which ARCH=um with guest/kernel.config compiles nothing (design/kernel-config.md says
+# what leaving them out saves).
+OTHER_ARCHITECTURES = (
+    "alpha", "arc", "arm", "arm64", "csky", "hexagon", "loongarch", "m68k", "microblaze", "mips", "nios2", "openrisc",
+    "parisc", "powerpc", "riscv", "s390", "sh", "sparc", "xtensa",
+)  # fmt: skip
+NOT_COMPILED = (
+    "Documentation", "samples", "sound", "tools/perf", "tools/testing", "drivers/accel", "drivers/clk", "drivers/gpu",
+    "drivers/infiniband", "drivers/media", "drivers/net/dsa", "drivers/net/ethernet", "drivers/net/wireless",
+    "drivers/scsi", "drivers/staging", "drivers/usb", *(f"arch/{name}" for name in OTHER_ARCHITECTURES),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Source:
+    """A tarball of the kernel's source.
+
+    Parameters
+    ----------
+    tarball : Path
+        xz-compressed, with one directory at its top.
+    version : str
+        Of the Debian package, or the file's name for a tarball of the user's own.
+    sha256 : str
+        Of the tarball.
+    """
+
+    tarball: Path
+    version: str
+    sha256: str
+
+
+def local_source() -> Source | None:
+    """The source that is on this machine already, or None."""
+    named = os.environ.get("LEOWARP_KERNEL_SOURCE")
+    # What the user names goes before what is installed, and that before what was fetched earlier.
+    if named:
+        tarball = Path(named)
+        if not tarball.is_file():
+            raise ScenarioError(f"looking for the kernel's source: LEOWARP_KERNEL_SOURCE={named} is not a file")
+        return Source(tarball, tarball.name, remembered_sha256(tarball))
+    if INSTALLED.is_file():
+        return Source(INSTALLED, _installed_version(), remembered_sha256(INSTALLED))
+    kept = _sources() / f"{PACKAGE}.tar.xz"
+    if kept.is_file():
+        version = (_sources() / "version").read_text().strip()
+        return Source(kept, version, remembered_sha256(kept))
+    return None
+
+
+def own_source(tarball: Path) -> Source:
+    """A tarball of the user's own.
+
+    Raises
+    ------
+    HostError
+        If it is gone.
+    """
+    if not tarball.is_file():
+        raise HostError(
+            f"unpacking {tarball}: it is gone", hint="add the kernel again: leowarp kernel add NAME --source"
+        )
+    return Source(tarball, tarball.name, remembered_sha256(tarball))
+
+
+def fetch_source(on_message: Callable[[str], None]) -> Source:
+    """Fetch Debian's package (153 MB) as an ordinary user and take the tarball out of it.
+
+    Raises
+    ------
+    HostError
+        If neither apt nor any of the addresses gives it.
+    """
+    make_directory(_sources())
+    with tempfile.TemporaryDirectory(dir=_sources()) as scratch:
+        directory = Path(scratch)
+        package = _by_apt(directory, on_message) or _by_checksum(directory, on_message)
+        version = package.name.split("_")[1].replace("%7e", "~")
+        tarball = take_tarball(package, directory)
+        (_sources() / "version").write_text(version + "\n")
+        # Last: `local_source` takes a tarball that is there for a whole one, with its version beside it.
+        os.replace(tarball, _sources() / f"{PACKAGE}.tar.xz")
+    source = local_source()
+    assert source is not None
+    return source
+
+
+def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
+    """Debian's package by apt, or None with the reason told; apt checks its signature."""
+    if shutil.which("apt-get") is None:
+        return None
+    on_message(f"fetching {PACKAGE} (153 MB) by apt-get download")
+    # As root apt would rather fetch as its own user, who may not write here.
+    command = ["apt-get", "download", "-o", "APT::Sandbox::User=root", PACKAGE]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+    packages = sorted(directory.glob("*.deb"))
+    if done.returncode == 0 and packages:
+        return packages[0]
+    on_message(f"apt-get download {PACKAGE} failed: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}")
+    return None
+
+
+def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
+    """Debian's package from its archives by name, accepted for its sha256 alone.
+
+    Raises
+    ------
+    HostError
+        With what each address answered, and how to get it by hand.
+    """
+    refused = []
+    for url in PINNED_URLS:
+        on_message(f"fetching {url}")
+        target = directory / PINNED_FILE
+        try:
+            with urllib.request.urlopen(url, timeout=60) as answer, target.open("wb") as file:
+                shutil.copyfileobj(answer, file, 1 << 20)
+        except (urllib.error.URLError, OSError) as error:
+            refused.append(f"{url}: {error}")
+            continue
+        # The checksum alone is believed, not the server: any mirror will do, and none needs to be trusted.
+        if (sha256 := sha256_of_file(target)) == PINNED_SHA256:
+            return target
+        refused.append(f"{url}: sha256 is {sha256}, expected {PINNED_SHA256}")
+    raise HostError(
+        "fetching the kernel's source: " + "; ".join(refused),
+        hint=f"on Debian or Ubuntu: {apt([PACKAGE])}; elsewhere fetch {PINNED_FILE} (or the tarball of Linux {SERIES} "
+        "from https://cdn.kernel.org/pub/linux/kernel/v6.x/) by hand, take the .tar.xz out and set "
+        "LEOWARP_KERNEL_SOURCE to it",
+    )
+
+
+def take_tarball(package: Path, directory: Path) -> Path:
+    """The kernel's tarball out of a Debian package, without dpkg: an ar archive with a tar inside (deb(5)).
+
+    Raises
+    ------
+    HostError
+        If the package is not one, or holds no such tarball.
+    """
+    data = _member_of_ar(package, "data.tar", directory)
+    subprocess.run(["tar", "-xf", str(data), "-C", str(directory), f"./usr/src/{PACKAGE}.tar.xz"], check=True)
+    data.unlink()
+    return directory / "usr" / "src" / f"{PACKAGE}.tar.xz"
+
+
+def _member_of_ar(archive: Path, prefix: str, directory: Path) -> Path:
+    """The first member of an ar archive whose name begins so, as a file."""
+    with archive.open("rb") as file:
+        if file.read(8) != b"!<arch>\n":
+            raise HostError(f"unpacking {archive}: it is not a Debian package")
+        while header := file.read(60):
+            name, size_bytes = header[:16].decode().strip().rstrip("/"), int(header[48:58])
+            if name.startswith(prefix):
+                target = directory / name
+                target.write_bytes(file.read(size_bytes))
+                return target
+            # Members of an ar archive begin at even bytes (deb(5)).
+            file.seek(size_bytes + size_bytes % 2, os.SEEK_CUR)
+    raise HostError(f"unpacking {archive}: it holds no {prefix}")
+
+
+def unpack(
+    source: Source,
+    directory: Path,
+    on_progress: Callable[[int, int], None] = lambda done, whole: None,
+    *,
+    whole: bool = False,
+) -> Path:
+    """Unpack what ARCH=um is compiled from, or the `whole` tree, into `directory`; returns the kernel tree.
+
+    `on_progress` gets how many bytes of how many of the tarball have been read, a few times a second; what it raises
+    ends tar.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    whole_bytes = source.tarball.stat().st_size
+    excluded = [] if whole else [f"--exclude={pattern}" for pattern in _not_unpacked(_top(source))]
+    with source.tarball.open("rb") as tarball, (directory / "errors").open("w+") as errors:
+        # tar reads through our descriptor, whose place says how far it is.
+        # As root tar would give files to the user that the tarball names, who could change them then.
+        own = ["--no-same-owner", "--no-same-permissions"]
+        read = [_decompression(tarball), "-f", "-"]
+        command = ["tar", "-x", *own, *read, "-C", str(directory), "--anchored", *excluded]
+        with own_session(command, stdin=tarball, stdout=errors) as process:
+            while True:
+                try:
+                    process.wait(timeout=0.2)
+                    break
+                except subprocess.TimeoutExpired:
+                    on_progress(os.lseek(tarball.fileno(), 0, os.SEEK_CUR), whole_bytes)
+        errors.seek(0)
+        said = errors.read().strip()
+    (directory / "errors").unlink()
+    if process.returncode != 0:
+        raise HostError(
+            f"unpacking {source.tarball} into {directory}: {said[-500:]}",
+            hint=f"it needs xz and 1 GB there: {apt(['xz-utils'])}; LEOWARP_CACHE names another place",
+        )
+    trees = [p for p in directory.iterdir() if (p / "Kconfig").is_file()]
+    if len(trees) != 1:
+        raise HostError(f"unpacking {source.tarball}: it holds no kernel tree at its top")
+    return trees[0]
+
+
+def _decompression(tarball: IO[bytes]) -> str:
+    """tar's option for what the file begins with; it looks for itself only into files that it has opened."""
+    begin = os.pread(tarball.fileno(), 4, 0)
+    return {b"\x1f\x8b": "--gzip", b"BZ": "--bzip2", b"\x28\xb5": "--zstd"}.get(begin[:2], "--xz")
+
+
+def _top(source: Source) -> str:
+    """Name of the directory at a tarball's top, which tar's patterns begin with."""
+    try:
+        with tarfile.open(source.tarball) as archive:
+            first = archive.next()
+    except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
+        raise HostError(f"unpacking {source.tarball}: {error}", hint="fetch it again") from error
+    return first.name.split("/")[0] if first is not None else ""
+
+
+def _not_unpacked(top: str) -> list[str]:
+    """tar's patterns. Of what is not compiled, kbuild reads Kconfig files and Makefiles all the same."""
+    kinds = ("[chS]", "dts*", "rst", "yaml", "json", "sh", "py")
+    return [f"{top}/{name}/*.{kind}" for name in NOT_COMPILED for kind in kinds]
+
+
+def tree_version(tree: Path) -> str:
+    """Version of a kernel tree, from the first lines of its Makefile: "6.12.117".
+
+    Raises
+    ------
+    ScenarioError
+        If there is no Makefile, or it lacks VERSION, PATCHLEVEL or SUBLEVEL.
+    """
+    fields = {}
+    try:
+        beginning = plainfiles.read(tree / "Makefile", 1 << 20, links=True).decode(errors="replace")
+    except OSError as error:
+        raise ScenarioError(f"reading {tree / 'Makefile'}: {error.strerror}: not a kernel tree") from error
+    # VERSION to NAME are the first lines of every Linux Makefile, below its licence.
+    for line in beginning.splitlines()[:10]:
+        name, separator, value = line.partition("=")
+        if separator:
+            fields[name.strip()] = value.strip()
+    try:
+        return f"{fields['VERSION']}.{fields['PATCHLEVEL']}.{fields['SUBLEVEL']}{fields.get('EXTRAVERSION', '')}"
+    except KeyError as error:
+        raise ScenarioError(f"reading {tree / 'Makefile'}: it has no {error} line: not a kernel tree") from error
+
+
+def tree_sha256(tree: Path) -> str:
+    """A sha256 that changes when the content of a tree changes.
+
+    With git: commit, `git diff HEAD` and the contents of untracked files. Without git every file that can matter to
+    ARCH=um is read, some seconds each time: other architectures, documentation, graphics and sound are left out.
+    """
+    total = hashlib.sha256()
+    if (tree / ".git").exists():
+        # The tree and not the commit: a message that was amended builds the same kernel.
+        total.update(_git(tree, "rev-parse", "HEAD^{tree}"))
+        total.update(_git(tree, "diff", "HEAD", "--binary"))
+        names = sorted(_git(tree, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"))
+        files = [tree / os.fsdecode(name) for name in names if name]
+    else:
+        files = sorted(p for p in tree.rglob("*") if p.is_file() and not p.is_symlink() and _matters(p, tree))
+    for path in files:
+        total.update(f"{path.relative_to(tree)}\0{sha256_of_file(path)}\n".encode())
+    return total.hexdigest()
+
+
+def _matters(path: Path, tree: Path) -> bool:
+    """Whether a file of a tree can change what ARCH=um compiles."""
+    place = path.relative_to(tree)
+    # Kconfig files are read by the configuration of every architecture.
+    return path.name.startswith("Kconfig") or not any(place.is_relative_to(name) for name in NOT_COMPILED)
+
+
+def _git(tree: Path, *arguments: str) -> bytes:
+    # The tree may belong to another user of this machine. Its settings can make git run programs (core.fsmonitor,
+    # filters by attribute), so only a tree that may be built is asked about (`trust`). Optional locks are not taken.
+    command = ["git", "-c", f"safe.directory={tree.resolve()}", "--no-optional-locks", "-C", str(tree), *arguments]
+    try:
+        return subprocess.run(command, capture_output=True, check=True).stdout
+    except FileNotFoundError as error:
+        raise HostError(f"asking git about {tree}: git is not on the PATH", hint=apt(["git"])) from error
+    except subprocess.CalledProcessError as error:
+        raise HostError(f"asking git about {tree}: {error.stderr.decode(errors='replace').strip()}") from error
+
+
+def _installed_version() -> str:
+    """Version of Debian's package that is installed; without dpkg the file's name."""
+    if shutil.which("dpkg-query") is None:
+        return INSTALLED.name
+    command = ["dpkg-query", "-W", "-f", "${Version}", PACKAGE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 and done.stdout.strip() else INSTALLED.name
+
+
+def _sources() -> Path:
+    """Where fetched sources are kept, in the cache."""
+    return cache_folder("sources")
+
+
+def remembered_sha256(path: Path) -> str:
+    """sha256 of a large file, computed once for each size and modification time of it."""
+    status = path.stat()
+    stamp = [str(path.resolve()), status.st_size, status.st_mtime_ns, status.st_ino]
+    name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    memory = cache_folder("checksums") / f"{name}.json"
+    known = read_facts(memory)
+    if known.get("stamp") == stamp and isinstance(known.get("sha256"), str):
+        return str(known["sha256"])
+    sha256 = sha256_of_file(path)
+    make_directory(memory.parent)
+    # 150 MB take a fraction of a second to read and every command would; half a file of two writers must not be
+    # believed.
+    partial = memory.with_suffix(f".{os.getpid()}")
+    partial.write_text(json.dumps({"stamp": stamp, "sha256": sha256}))
+    os.replace(partial, memory)
+    return sha256

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Code that a plan names runs only if the user wants it to: who named it, and what was accepted before.
+
+A kernel (`guest.kernel`: a program, or a tree whose makefiles run) and modules (`guest.cc_modules`: compiled by the
+host's compiler, then part of the kernel) do with the user's rights whatever they like; programs of flows read whatever
+the user may read. What was typed, or given in a
+call, is wanted. What a file names may be somebody else's wish: it runs only if it came with leowarp, or if exactly this
+content was named or accepted by this user before. That is remembered as direnv does it: a file for each content, in
+a directory that only the user may write to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import stat
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leowarp.base import ownership
+from leowarp.base.errors import HostError, ScenarioError
+from leowarp.guest.building import recipe
+from leowarp.guest.building.cache import sha256_of_file
+from leowarp.scenario import is_kernel_name
+
+if TYPE_CHECKING:
+    from leowarp.scenario import Plan
+    from leowarp.scenario.schema import Flow, Guest
+
+ARCHIVE = "module-tree.tar.xz"
+"""What modules are compiled against, beside a kernel; its compile.sh runs."""
+
+# Of a repository what makes git run a program: settings, hooks, filters by attribute.
+_GIT_FILES = ("config", "config.worktree", "commondir", "info", "hooks")
+
+OnMessage = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Commands:
+    """What a flow of programs runs.
+
+    Attributes
+    ----------
+    words : tuple of str
+        Command lines, environment, working directory and root, as the plan has them.
+    files : tuple of Path
+        Those of this machine that command lines name by a path.
+    """
+
+    words: tuple[str, ...]
+    files: tuple[Path, ...]
+
+    def identity(self) -> str:
+        """64 hexadecimal digits that are others if a word or the content of a named file is another."""
+        contents = [sha256_of_file(file) for file in self.files]
+        # Another beginning than any file's, so that no commands are taken for a file.
+        return hashlib.sha256(("commands\n" + repr((self.words, contents))).encode()).hexdigest()
+
+    def described(self) -> str:
+        """The command lines, for a message."""
+        lines = " and ".join(f"`{line}`" for line in self.words[:2] if line)
+        return f"{lines}, which could read whatever you may read"
+
+
+@dataclass(frozen=True)
+class Code:
+    """Something that runs if a plan does.
+
+    Attributes
+    ----------
+    key : str
+        Of the plan.
+    path : Path
+        A program, a source file, or a directory: a kernel tree.
+    named_in : Path, optional
+        The file that names it; None: the user did.
+    commands : Commands, optional
+        Of a flow of programs, which is more than one file; `path` is then its client's.
+    """
+
+    key: str
+    path: Path
+    named_in: Path | None
+    commands: Commands | None = None
+
+
+def code_of(guest: Guest) -> list[Code]:
+    """What runs of the section `guest` of a plan, besides leowarp's own kernel."""
+    codes = []
+    # A name of the shelf is leowarp's kernel, or one that the user put there.
+    if not is_kernel_name(guest.kernel):
+        codes.append(Code("guest.kernel", Path(guest.kernel).expanduser(), guest.kernel_named_in))
+    return codes + [Code("guest.cc_modules", file.path, file.named_in) for file in guest.cc_modules]
+
+
+def commands_of(flows: Sequence[Flow]) -> list[Code]:
+    """What the programs of flows run."""
+    return [
+        Code(f"flows.{number}.client", Path(flow.client.split()[0]), flow.named_in, _commands(flow))
+        for number, flow in enumerate(flows)
+        if flow.kind == "program" and flow.client is not None
+    ]
+
+
+def _commands(flow: Flow) -> Commands:
+    lines = (flow.client or "", flow.server or "")
+    variables = [f"{name}={value}" for name, value in sorted((flow.environment or {}).items())]
+    files = []
+    for word in (word for line in lines for word in shlex.split(line)):
+        # A name alone is looked for among what is installed, and that is not the scenario's.
+        place = Path(flow.rootfs or "/", (flow.directory or "").lstrip("/"), word.lstrip("/") if flow.rootfs else word)
+        if "/" in word and place.is_file():
+            files.append(place)
+    return Commands((*lines, *variables, flow.directory or "", flow.rootfs or ""), tuple(files))
+
+
+def demand(plan: Plan, on_message: OnMessage = lambda text: None) -> None:
+    """Raises ScenarioError if a plan runs anything that the user did not name or accept; remembers what he did."""
+    demand_code([*code_of(plan.guest), *commands_of(plan.flows)], on_message)
+
+
+def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None) -> None:
+    """As `demand`. What is not there is left to whoever wants to use it."""
+    strange = []
+    for code in codes:
+        identity = _identity(code.path) if code.commands is None else code.commands.identity()
+        if identity is None or identity in _shipped():
+            continue
+        # What was typed or given in a call is the user's own wish, and is remembered, so that `verify` of that run asks
+        # nothing.
+        if code.named_in is None:
+            _remember(identity, code.path, on_message)
+        elif not _is_remembered(identity):
+            what = _described(code.path, identity) if code.commands is None else code.commands.described()
+            strange.append(f"{code.named_in}: {code.key} names {what}")
+    if strange:
+        listed = strange[0] if len(strange) == 1 else "".join(f"\n  - {text}" for text in strange)
+        raise ScenarioError(
+            f"this would run what a file names, with all that you may do on this machine: {listed}",
+            hint="look at it first; if it may run, type --trust (in Python trust=True), or name it yourself "
+            "(--kernel, --cc-module). What was accepted once is not asked again while it is the same",
+        )
+
+
+def memory() -> Path:
+    """Directory of what was accepted: $XDG_STATE_HOME/leowarp/trusted, else ~/.local/state/leowarp/trusted.
+
+    Raises
+    ------
+    HostError
+        If there is no home directory.
+    """
+    return state_home() / "trusted"
+
+
+def state_home() -> Path:
+    """Directory of what the user told leowarp: $XDG_STATE_HOME/leowarp, else ~/.local/state/leowarp.
+
+    Raises
+    ------
+    HostError
+        If there is no home directory.
+    """
+    if xdg := os.environ.get("XDG_STATE_HOME"):
+        return Path(xdg) / "leowarp"
+    try:
+        return Path.home() / ".local" / "state" / "leowarp"
+    except RuntimeError as error:
+        raise HostError(f"looking for what you trust: {error}", hint="set XDG_STATE_HOME to a directory") from error
+
+
+def _identity(path: Path) -> str | None:
+    """64 hexadecimal digits that are others if other code would run; None: there is nothing that could."""
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            return _identity_of_tree(path)
+        if not stat.S_ISREG(mode):
+            return None
+        sha256 = sha256_of_file(path)
+        # A module is compiled by what lies beside the kernel.
+        archive = path.parent / ARCHIVE
+        if path.suffix != ".c" and archive.is_file():
+            return hashlib.sha256(f"{sha256}\n{sha256_of_file(archive)}\n".encode()).hexdigest()
+    except (OSError, ValueError):
+        return None
+    return sha256
+
+
+def _identity_of_tree(tree: Path) -> str:
+    """Of every file its name, length, inode and times, which takes a second, not a minute as reading 1.5 GB does.
+
+    Nobody but root can give a file an older `ctime`, so a changed file shows. A copy of the tree is another one, and
+    git is not asked: it would run what the tree's settings say.
+    """
+    # Another beginning than any file's, so that no tree is taken for a file.
+    total = hashlib.sha256(b"a tree\n")
+    waiting = [tree.resolve()]
+    while waiting:
+        directory = waiting.pop()
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+        # Objects and the index change with each git command, and make nothing run.
+        if directory.name == ".git":
+            entries = [entry for entry in entries if entry.name in _GIT_FILES]
+        for entry in entries:
+            status = entry.stat(follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode):
+                waiting.append(Path(entry.path))
+                continue
+            facts = (status.st_mode, status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+            total.update(os.fsencode(entry.path) + b"\0" + repr(facts).encode())
+    return total.hexdigest()
+
+
+def _shipped() -> frozenset[str]:
+    """Modules and commands of programs that come with leowarp, of a checkout or of a wheel."""
+    folders = (recipe.CHECKOUT / "examples", recipe.PACKAGED.parent / "examples")
+    modules = frozenset(sha256_of_file(file) for folder in folders for file in sorted(folder.glob("*.c")))
+    scenarios = (file.read_text(encoding="utf-8") for folder in folders for file in sorted(folder.glob("*.toml")))
+    return modules | {identity for text in scenarios for identity in _identities_of_commands(text)}
+
+
+def _identities_of_commands(text: str) -> Iterable[str]:
+    """Of the flows of programs in a scenario of ours."""
+    for flow in tomllib.loads(text).get("flows", ()):
+        if flow.get("kind") == "program":
+            variables = [f"{name}={value}" for name, value in sorted(flow.get("environment", {}).items())]
+            places = (flow.get("directory", ""), flow.get("rootfs", ""))
+            yield Commands((flow["client"], flow.get("server", ""), *variables, *places), ()).identity()
+
+
+def _described(path: Path, identity: str) -> str:
+    if path.is_dir():
+        return f"the kernel tree {path.resolve()}, whose makefiles would run"
+    what = "the C file" if path.suffix == ".c" else "the program"
+    return f"{what} {path.resolve()} ({path.stat().st_size:,} bytes, sha256 {identity[:12]}...)"
+
+
+def _is_remembered(identity: str) -> bool:
+    directory = memory()
+    try:
+        demand_own(directory)
+        return stat.S_ISREG((directory / identity).lstat().st_mode)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise HostError(f"looking for what you trust in {directory}: {error.strerror}") from error
+
+
+def _remember(identity: str, path: Path, on_message: OnMessage) -> None:
+    try:
+        directory = memory()
+        ownership.make_directory(directory, 0o700)
+        demand_own(directory)
+        # Neither an existing file nor a link is written through.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(directory / identity, flags, 0o600), "wb") as file:
+            file.write(os.fsencode(path.resolve()) + b"\n")
+    except FileExistsError:
+        pass  # accepted before
+    except (OSError, HostError) as error:
+        # The run is what was asked for: only the next one, if a file names the same, has to be asked for again.
+        on_message(f"that {path} may run is not remembered: {error}")
+
+
+def demand_own(directory: Path) -> None:
+    """Raises HostError if others may write to a directory that says what the user trusts."""
+    status = directory.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise HostError(
+            f"looking for what you trust: {directory} is not a directory that only you can write to",
+            hint=f"take it away, or: chmod 700 {directory}",
+        )
+    # Whoever can replace a directory above it can put another list there.
+    ownership.demand_own(directory, "looking for what you trust", "let only yourself write there (chmod go-w)")

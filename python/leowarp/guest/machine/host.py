@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run needs of this machine, each as a check that says what was found, what is needed and what mends it."""
+
+import functools
+import mmap
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from leowarp.base.errors import HostError
+from leowarp.guest.cgroups import memory_left_bytes
+
+MIB = 1 << 20
+# The kernel program, its page tables and what execve may put between it and its heap (measured: up to 1 GiB).
+ADDRESS_SPACE_MARGIN_BYTES = 2 << 30
+# Console, capture buffers and the records of a short run; a long run says itself when the disk is full.
+DISK_NEEDED_BYTES = 64 * MIB
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that a machine has or lacks.
+
+    Parameters
+    ----------
+    name : str
+        What was looked at.
+    ok : bool
+        Whether it is as needed.
+    found, needed : str
+        What there is, and the rule.
+    mend : str or None
+        What to type or to change where it is lacking.
+    """
+
+    name: str
+    ok: bool
+    found: str
+    needed: str
+    mend: str | None = None
+
+
+def demand(checks: list[Check], attempted: str) -> None:
+    """Raise one HostError that names every check that failed, with what mends each.
+
+    Parameters
+    ----------
+    checks : list of Check
+    attempted : str
+        What needs them, for the message: "booting the guest".
+
+    Raises
+    ------
+    HostError
+        If one failed at least.
+    """
+    failed = [check for check in checks if not check.ok]
+    if not failed:
+        return
+    lines = [f"{check.name}: {check.found}; needed: {check.needed}" for check in failed]
+    fixes = [check.mend for check in failed if check.mend]
+    listed = lines[0] if len(lines) == 1 else "".join(f"\n  - {line}" for line in lines)
+    raise HostError(f"{attempted}: this machine lacks {listed}", hint="; ".join(dict.fromkeys(fixes)) or None)
+
+
+def memory_directory(memory_bytes: int, others: list[Path]) -> tuple[Path | None, Check]:
+    """The directory for the guest's memory file, and the check that says why.
+
+    The first that is writable, allows programs and has `memory_bytes` free: $TMPDIR, /dev/shm, /tmp, /var/tmp,
+    then `others`. A tmpfs is fastest; any file system works.
+
+    Parameters
+    ----------
+    memory_bytes : int
+        The guest's whole memory. The file is sparse, but a guest that touches more than there is dies of a bus error.
+    others : list of Path
+        What may serve if none of those does.
+
+    Returns
+    -------
+    directory : Path or None
+    check : Check
+    """
+    tried = []
+    named = os.environ.get("TMPDIR")
+    # The user's word first, then memory: on a disk each page that the guest touches is written back sooner or later.
+    candidates = ([Path(named)] if named else []) + [Path("/dev/shm"), Path("/tmp"), Path("/var/tmp"), *others]
+    for directory in dict.fromkeys(candidates):
+        why_not = _why_not_for_memory(directory, memory_bytes)
+        if why_not is None:
+            return directory, Check("memory file", True, str(directory), "")
+        tried.append(f"{directory} {why_not}")
+    needed = f"a directory that is writable, mounted exec, with {memory_bytes // MIB} MiB free"
+    fix = "set TMPDIR to such a directory (in a container: --shm-size=2g), or lower guest.memory"
+    return None, Check("a place for the guest's memory", False, ", ".join(tried), needed, fix)
+
+
+def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
+    """Why a directory cannot hold the guest's memory file, tried as User Mode Linux will use it; None: it can."""
+    if not directory.is_dir():
+        return "does not exist"
+    free_bytes = free_space_bytes(directory)
+    if free_bytes < memory_bytes:
+        return f"has {free_bytes // MIB} MiB free"
+    try:
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.truncate(mmap.PAGESIZE)
+            # What User Mode Linux does with its memory file: a mount with noexec refuses it, whatever the permissions
+            # are.
+            mmap.mmap(file.fileno(), mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
+    except PermissionError as error:
+        return "is mounted noexec" if os.access(directory, os.W_OK) else f"cannot be written ({error.strerror})"
+    except OSError as error:
+        return f"cannot be used ({error.strerror})"
+    return None
+
+
+def free_space_bytes(directory: Path) -> int:
+    """Bytes that an ordinary user may still write in the file system of `directory`."""
+    status = os.statvfs(directory)
+    return status.f_bavail * status.f_frsize
+
+
+def disk(directory: Path) -> Check:
+    """Whether the run directory can take records."""
+    free_bytes = free_space_bytes(directory)
+    return Check(
+        "space for the run",
+        free_bytes >= DISK_NEEDED_BYTES,
+        f"{free_bytes // MIB} MiB free in {directory}",
+        f"at least {DISK_NEEDED_BYTES // MIB} MiB",
+        "free some space there, or name another directory with --out",
+    )
+
+
+def available_memory_bytes() -> int:
+    """Memory that a new process may use: MemAvailable, or what our cgroup and its parents leave if that is less."""
+    available = next(
+        int(line.split()[1]) * 1024
+        for line in Path("/proc/meminfo").read_text().splitlines()
+        if line.startswith("MemAvailable:")
+    )
+    # In a container MemAvailable is that of the whole machine; the cgroup's limit is where the out-of-memory killer
+    # comes.
+    left = memory_left_bytes()
+    return available if left is None else min(available, left)
+
+
+def memory(memory_bytes: int) -> Check:
+    """Whether the guest's memory, if it were all used, would fit."""
+    available = available_memory_bytes()
+    return Check(
+        "memory",
+        available >= memory_bytes,
+        f"{available // MIB} MiB available",
+        f"{memory_bytes // MIB} MiB for the guest",
+        "end other programs, or lower the guest's memory: --set 'guest.memory=\"512 MiB\"'",
+    )
+
+
+def limits(memory_bytes: int) -> list[Check]:
+    """Resource limits (ulimit) that would end the guest without a word: SIGXFSZ of a memory file too long, ENOMEM.
+
+    Parameters
+    ----------
+    memory_bytes : int
+        The guest's memory: the length of its file, and the least of its address space.
+    """
+    rules = [
+        ("largest file (ulimit -f)", resource.RLIMIT_FSIZE, memory_bytes, "ulimit -f unlimited"),
+        (
+            "address space (ulimit -v)",
+            resource.RLIMIT_AS,
+            memory_bytes + ADDRESS_SPACE_MARGIN_BYTES,
+            "ulimit -v unlimited",
+        ),
+        ("open files (ulimit -n)", resource.RLIMIT_NOFILE, 64, "ulimit -n 1024"),
+    ]
+    checks = []
+    for name, number, least, fix in rules:
+        soft, _ = resource.getrlimit(number)
+        endless = soft == resource.RLIM_INFINITY
+        limit = "unlimited" if endless else str(soft)
+        # The soft limit is what counts: a process is ended by it whatever the hard one allows.
+        checks.append(Check(name, endless or soft >= least, limit, f"at least {least}", fix))
+    return checks
+
+
+@functools.cache
+def ptrace() -> Check:
+    """Whether a process may trace its own child, which is how User Mode Linux runs the guest's programs."""
+    # Isolated (-I -S), so that the answer is the kernel's and hangs on nothing of the user's Python.
+    probe = Path(__file__).with_name("ptrace_probe.py")
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(probe)], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+    )
+    return Check(
+        "ptrace",
+        done.returncode == 0,
+        "allowed" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["refused"])[-1],
+        "a process may trace its own child",
+        "outside of strace and gdb; in a container: --cap-add=SYS_PTRACE or --security-opt seccomp=unconfined; "
+        "otherwise sysctl kernel.yama.ptrace_scope=1",
+    )
+
+
+def program(path: Path, name: str) -> Check:
+    """Whether a program is there and may be run."""
+    state = "not there" if not path.is_file() else "not executable" if not os.access(path, os.X_OK) else str(path)
+    ok = state == str(path)
+    return Check(name, ok, state if ok else f"{path} is {state}", "an executable file", "leowarp kernel build")
+
+
+def tool(name: str, package: str, directories: str | None = None) -> Check:
+    """Whether a command is on the PATH, or in these `directories` (as PATH has them), and the Debian package of it."""
+    path = shutil.which(name, path=directories)
+    lacking = "not on the PATH" if directories is None else f"not in {directories}"
+    return Check(name, path is not None, path or lacking, f"Debian package {package}", apt([package]))
+
+
+def apt(packages: list[str]) -> str:
+    """The line that installs Debian packages.
+
+    Parameters
+    ----------
+    packages : list of str
+        Names; `sudo` stands before the line unless root asks.
+    """
+    return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install -y --no-install-recommends {' '.join(packages)}"

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What directions of links have of their own, for the guest: `links[].directions` of `setup.json` and `tables.bin`
+(design/interfaces.md, section 13).
+
+Tables of millions of rows stay in columns.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from leowarp.base.errors import ScenarioError
+from leowarp.guest.setup.network import Network
+
+ROW = np.dtype([("t_ns", "<i8"), ("value", "<u8"), ("loss", "<u4"), ("zero", "<u4")])
+"""A row of `tables.bin`, 24 bytes: `value` is bit/s of a capacity, ns of a channel; `loss` is of a channel."""
+UNSHAPED = np.uint64(0xFFFFFFFFFFFFFFFF)
+"""A capacity without end; 0 is one of nothing."""
+CERTAIN = np.uint32(0xFFFFFFFF)
+"""Every packet is lost. Other probabilities are in units of 2^-32, what a random u32 is compared with."""
+
+_ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
+"""Events that say at instants what a table says for good."""
+
+
+@dataclass(frozen=True)
+class Directions:
+    """What the timeline says of directions.
+
+    Attributes
+    ----------
+    capacity_rows, channel_rows : int64 (directions,)
+        How many rows each direction's tables have.
+    rows : structured, dtype `ROW`
+        All of them: by direction, of each its capacity and then its channel, by time.
+    queues : dict
+        Of the directions that have one, as in `setup.json`.
+    """
+
+    capacity_rows: np.ndarray
+    channel_rows: np.ndarray
+    rows: np.ndarray
+    queues: dict[int, dict[str, Any]]
+
+    @classmethod
+    def of_timeline(cls, timeline: pa.Table, network: Network) -> Directions:
+        """Tables and queues of all directions.
+
+        Parameters
+        ----------
+        timeline : pyarrow.Table
+            Sorted by time, columns of `timeline.schema`.
+        network : Network
+            Its nodes and links, as numbered.
+
+        Raises
+        ------
+        ScenarioError
+            If a table does not begin at 0, does not increase in time, belongs to a link that is not of discipline
+            leolink, or if an event says again what a table says.
+        """
+        counts, parts, places = {}, [], []
+        for rank, event in enumerate(("capacity", "channel")):
+            chosen = timeline.filter(pc.field("event") == event)
+            direction = network.ends(chosen).astype(np.int64)
+            counts[event] = np.bincount(direction, minlength=2 * len(network.link_a))
+            parts.append(_capacity(chosen) if event == "capacity" else _channel(chosen))
+            # All rows of a direction follow one another, its capacity first: the order that the guest reads them in.
+            places.append(2 * direction + rank)
+        place, rows = np.concatenate(places), np.concatenate(parts)
+        # Stable, and the timeline is sorted by time
+        order = np.argsort(place, kind="stable")
+        place, rows = place[order], rows[order]
+        directions = cls(counts["capacity"], counts["channel"], rows, _queues(timeline, network))
+        _check_times(place, rows["t_ns"], network)
+        _check_disciplines(directions, network)
+        _check_events(timeline, counts, network)
+        return directions
+
+    def of_link(self, link: int, in_order: bool | None, probe_bytes: int | None) -> list[dict[str, Any]] | None:
+        """`directions` of a link; None if both are plain.
+
+        Parameters
+        ----------
+        link : int
+            Its number.
+        in_order : bool or None
+            False: packets overtake; None: a timeline from before the column was there.
+        probe_bytes : int or None
+            IP length of the probes that measured the delays, whose transmission time is in them.
+
+        Returns
+        -------
+        list of two dict, or None
+            a > b, then b > a, with what differs from the agent's defaults alone.
+        """
+        common: dict[str, Any] = {"in_order": False} if in_order is False else {}
+        if probe_bytes:
+            common["probe_bytes"] = probe_bytes
+        made = []
+        for direction in (2 * link, 2 * link + 1):
+            own = dict(common)
+            if direction in self.queues:
+                own["queue"] = self.queues[direction]
+            for key, rows in (("capacity_rows", self.capacity_rows), ("channel_rows", self.channel_rows)):
+                if rows[direction]:
+                    own[key] = int(rows[direction])
+            made.append(own)
+        return made if any(made) else None
+
+
+def _records(rows: pa.Table) -> np.ndarray:
+    """Empty rows of `tables.bin` with the times of a table's rows."""
+    records = np.zeros(len(rows), dtype=ROW)
+    records["t_ns"] = rows["t_ns"].to_numpy()
+    return records
+
+
+def _capacity(rows: pa.Table) -> np.ndarray:
+    """Rows of capacity: bit/s, `UNSHAPED` where the timeline has null.
+
+    Raises
+    ------
+    ScenarioError
+        If a rate is negative. 0 is right: nothing is sent.
+    """
+    records = _records(rows)
+    if len(rows):
+        rate_bps = rows["rate_bps"].combine_chunks()
+        known = rate_bps.fill_null(0).to_numpy()
+        # The kernel reads u64, in which a negative rate would be an enormous one.
+        if np.any(known < 0):
+            raise ScenarioError("reading the timeline: a capacity is negative")
+        records["value"] = np.where(rate_bps.is_null().to_numpy(zero_copy_only=False), UNSHAPED, known.astype("<u8"))
+    return records
+
+
+def _channel(rows: pa.Table) -> np.ndarray:
+    """Rows of a channel: ns of delay, and loss as a share of 2^32.
+
+    Raises
+    ------
+    ScenarioError
+        If a delay is missing or negative, or a loss is not from 0 to 1.
+    """
+    records = _records(rows)
+    if len(rows):
+        delay_ns, loss_ratio = rows["delay_ns"].to_numpy(), rows["loss_ratio"].to_numpy()
+        # A null is nan or makes the integers floats: no comparison below holds then
+        if not np.all(delay_ns >= 0):
+            raise ScenarioError("reading the timeline: the delay of a channel is missing or negative")
+        if not np.all((loss_ratio >= 0) & (loss_ratio <= 1)):
+            raise ScenarioError("reading the timeline: the loss of a channel is missing or not from 0 to 1")
+        records["value"] = delay_ns
+        # 2^32 does not fit into 32 bits; the largest number that does stands for certain.
+        records["loss"] = np.minimum(np.rint(loss_ratio * 2.0**32), float(CERTAIN)).astype("<u4")
+    return records
+
+
+def _queues(timeline: pa.Table, network: Network) -> dict[int, dict[str, Any]]:
+    """The queueing disciplines of directions that have one of their own, by direction, as the agent reads them."""
+    chosen = timeline.filter(pc.field("event") == "queue")
+    queues: dict[int, dict[str, Any]] = {}
+    names = ["queue", "ecn", "parameters", "limit_pkts", "limit_bytes"]
+    for direction, row in zip(network.ends(chosen).tolist(), _taken(chosen, names), strict=True):
+        if direction in queues:
+            raise ScenarioError(f"reading the timeline: {network.words(direction)} has two queues")
+        queues[direction] = {
+            "kind": row["queue"],
+            "ecn": bool(row["ecn"]),
+            "parameters": json.loads(row["parameters"] or "{}"),
+            "limit_pkts": row["limit_pkts"],
+            "limit_bytes": row["limit_bytes"],
+        }
+    return queues
+
+
+def _taken(rows: pa.Table, names: list[str]) -> list[dict[str, Any]]:
+    """Some columns as a list of rows."""
+    # A timeline from before there were queues lacks the columns, and has no such rows
+    return rows.select(names).to_pylist() if len(rows) else []
+
+
+def _check_times(place: np.ndarray, t_ns: np.ndarray, network: Network) -> None:
+    """Each table begins at 0 and has one row an instant: the kernel searches it by time and takes the last before."""
+    if not len(place):
+        return
+    # All tables at once: `place` is the same along each of them, so that one ends where it changes.
+    first = np.concatenate([[True], np.diff(place) != 0])
+    late = np.flatnonzero(first & (t_ns != 0))
+    if len(late):
+        raise ScenarioError(
+            f"reading the timeline: the table of {network.words(place[late[0]] // 2)} begins at {t_ns[late[0]]} ns, "
+            "not at 0"
+        )
+    twice = np.flatnonzero(~first & (np.diff(t_ns, prepend=-1) <= 0))
+    if len(twice):
+        raise ScenarioError(
+            f"reading the timeline: the table of {network.words(place[twice[0]] // 2)} has two rows at "
+            f"{t_ns[twice[0]]} ns"
+        )
+
+
+def _check_disciplines(directions: Directions, network: Network) -> None:
+    """Tables and queues are leolink's: netem can follow none, and its own queue has no child."""
+    own = np.flatnonzero(directions.capacity_rows + directions.channel_rows).tolist()
+    disciplines = network.links["discipline"].to_pylist()
+    for direction in {*own, *directions.queues}:
+        if disciplines[direction // 2] != "leolink":
+            raise ScenarioError(
+                f"reading the timeline: {network.words(direction)} has a table or a queue of its own, and its "
+                f"discipline is {disciplines[direction // 2]}",
+                'only link_model = "leolink" has them',
+            )
+
+
+def _check_events(timeline: pa.Table, counts: dict[str, np.ndarray], network: Network) -> None:
+    """No direction has both a table and events of the same quantity."""
+    for event, table in _ROUGH.items():
+        # An event would change one value of what the table says for the whole run: which of the two holds is not
+        # defined.
+        if not np.any(counts[table]):
+            continue
+        said = network.ends(timeline.filter(pc.field("event") == event))
+        both = said[counts[table][said] > 0]
+        if len(both):
+            raise ScenarioError(
+                f"reading the timeline: {network.words(int(both[0]))} has a table ({table}) and an event {event}"
+            )

@@ -1,0 +1,483 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the guest reads: `setup.json`, `events.bin` and `tables.bin` (design/interfaces.md, sections 4 and 13).
+
+A timeline of millions of events stays in columns.
+"""
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from leowarp.applications import LAUNCHER
+from leowarp.base.errors import ScenarioError
+from leowarp.base.nodes import host_node
+from leowarp.guest.setup.directions import Directions
+from leowarp.guest.setup.forwarding import forwarding
+from leowarp.guest.setup.network import HOSTS_PER_BLOCK, Network, numbers_of
+from leowarp.guest.setup.notices import false_notices
+from leowarp.timeline.jitter_tables import JitterTable, named_table, table_of
+from leowarp.timeline.metadata import TimelineMetadata
+
+if TYPE_CHECKING:
+    from leowarp.scenario import Plan
+
+# 32 bytes a record, packed; `crates/timeline` reads the same, and a test compares the two.
+EVENT = np.dtype([("t_ns", "<i8"), ("kind", "<u4"), ("a", "<u4"), ("b", "<u4"), ("c", "<u4"), ("value", "<i8")])
+# Numbers of the kinds in design/interfaces.md, section 4.
+LINK_UP, LINK_DOWN, DELAY, RATE, LOSS, ROUTE, PATH, JITTER = range(1, 9)
+SETUP_VERSION = 4
+"""The agent refuses any other: kernel image and library may be of different installations."""
+NONE = 0xFFFFFFFF
+"""No direction, no path, no change: the largest u32, as in the guest's records (design/interfaces.md, section 4)."""
+# Length of an Ethernet header: the kernel's qdiscs count it, a plan's overhead is on top of the IP length.
+ETHERNET_BYTES = 14
+MODULES = "modules"
+"""Where in the guest's `in/` modules of one's own lie."""
+ROOTS = "roots"
+"""Where in the guest's `in/` a link leads to the root of each flow's programs."""
+PROGRAMS_WRITE_TO = "/run/leowarp"
+"""What `{run_dir}` stands for; `crates/agent/src/programs/root.rs` mounts it."""
+PROGRAMS_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PROGRAMS_ENVIRONMENT = {
+    "PATH": PROGRAMS_PATH,
+    "HOME": PROGRAMS_WRITE_TO,
+    "TMPDIR": PROGRAMS_WRITE_TO,
+    "LANG": "C.UTF-8",
+    "TZ": "UTC",
+    # OpenSSL mixes RDRAND into its random numbers if it may (OPENSSL_ia32cap(3), bit 62), and RDSEED (bit 64 + 18).
+    "OPENSSL_ia32cap": "~0x4000000000000000:~0x40000",
+    # glibc's string functions are chosen by the processor; hashes of Python begin with a random number.
+    "PYTHONHASHSEED": "0",
+}
+"""All variables that programs have unless a flow says more: the same on every machine."""
+ByHand = Callable[[dict[str, int]], dict[str, Any]]
+
+
+def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHand | None = None) -> None:
+    """Write `setup.json`, `events.bin` and `tables.bin` into `directory`, which is made if it is not there.
+
+    Without tables there is no `tables.bin`. Modules of one's own are named, not put there: see `modules`.
+
+    Parameters
+    ----------
+    plan : Plan
+        Its workload: flows, hosts, modules, what to observe.
+    timeline : pyarrow.Table
+        Columns of `timeline.schema`, sorted by time.
+    directory : Path
+        The guest's `in/`, or one of several in it.
+    by_hand : callable, optional
+        Gets the numbers of hosts by their nodes' names; gives what the user runs by hand, as `setup.json` has it: the
+        key `shell` or `live` and its value.
+
+    Raises
+    ------
+    ScenarioError
+        If the timeline names a node or a link that it does not create, or is not sorted; if its tables contradict it.
+    """
+    network = Network.of_timeline(timeline)
+    directions = Directions.of_timeline(timeline, network)
+    written = setup(plan, timeline, network, directions)
+    if by_hand is not None:
+        written |= by_hand(network.host_numbers)
+    directory.mkdir(parents=True, exist_ok=True)
+    # One line a key: json's indenting encoder is slow, and a jitter table would take a line a value
+    entries = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in written.items())
+    (directory / "setup.json").write_text("{\n" + ",\n".join(entries) + "\n}\n", encoding="utf-8")
+    with (directory / "events.bin").open("wb") as file:
+        events(timeline, network).tofile(file)
+    tables = directory / "tables.bin"
+    # A directory may hold the input of an earlier run, whose tables this one need not have.
+    tables.unlink(missing_ok=True)
+    if len(directions.rows):
+        with tables.open("wb") as file:
+            directions.rows.tofile(file)
+
+
+def events(timeline: pa.Table, network: Network) -> np.ndarray:
+    """Records of the events of a timeline, in its order, but for what the setup and the tables say.
+
+    Returns
+    -------
+    records : structured array of shape (n,), dtype `EVENT`
+        `design/interfaces.md`, section 4.
+
+    Raises
+    ------
+    ScenarioError
+        If the events are not sorted by time, or one is of a kind that the guest does not know.
+    """
+    t_ns = timeline["t_ns"].to_numpy()
+    if np.any(np.diff(t_ns) < 0):
+        raise ScenarioError("reading the timeline: its events are not sorted by t_ns")
+    kinds = timeline["event"].combine_chunks()
+    if not pa.types.is_dictionary(kinds.type):
+        kinds = kinds.dictionary_encode()
+    # One pass a kind over columns, not one a row: a constellation with all satellites has 1.6 million events
+    # (design/routes-and-timeline.md, what lives how long).
+    names, codes = kinds.dictionary.to_pylist(), kinds.indices.to_numpy()
+    records = np.zeros(len(timeline), dtype=EVENT)
+    records["t_ns"] = t_ns
+    keep = np.ones(len(timeline), dtype=bool)
+    for code, name in enumerate(names):
+        at = np.flatnonzero(codes == code)
+        if name in ("node", *_IN_SETUP):
+            keep[at] = False
+        elif name in _FILL:
+            _FILL[name](records, at, timeline.take(pa.array(at)), network)
+        elif len(at):
+            raise ScenarioError(f"reading the timeline: {name!r} is not an event that the guest knows")
+    return records[keep]
+
+
+_IN_SETUP = ("queue", "capacity", "channel")
+
+
+def _fill_link(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
+    """Links up and down: a = link, value = 1 if what it holds is lost when it goes down."""
+    up = rows["up"].to_numpy().astype(bool)
+    records["kind"][at] = np.where(up, LINK_UP, LINK_DOWN)
+    records["a"][at] = network.ends(rows) // 2
+    dropped = pc.equal(rows["on_down"], "drop").fill_null(False).to_numpy()
+    records["value"][at] = np.where(up, 0, dropped)
+
+
+def _fill_value(kind: int, column: str):
+    """A filler for events that set one value of a direction: its rate, delay or loss."""
+
+    def fill(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
+        records["kind"][at] = kind
+        records["a"][at] = network.ends(rows)
+        if kind == LOSS:
+            # The record's value is an integer; a ratio travels as the bits of its float, so that nothing is rounded.
+            values = rows[column].to_numpy().astype("<f8").view("<i8")
+        else:
+            # A rate that is null is 0 here: unshaped
+            values = rows[column].fill_null(0).to_numpy()
+        records["value"][at] = values
+
+    return fill
+
+
+def distributions(timeline: pa.Table) -> list[str]:
+    """Names of the distributions of a timeline's jitter events, in order of first appearance."""
+    if "distribution" not in timeline.column_names:
+        return []  # a timeline of a run that was made before there was jitter
+    return [str(name) for name in timeline["distribution"].drop_null().unique().to_pylist()]
+
+
+def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
+    """What netem draws from, in the order in which jitter events number them.
+
+    Raises
+    ------
+    ScenarioError
+        If an event names the distribution `table`, and the timeline's metadata has none.
+    """
+    tables = []
+    for name in distributions(timeline):
+        if name == "table":
+            values = TimelineMetadata.of(timeline.schema).jitter_table
+            if values is None:
+                raise ScenarioError("reading the timeline: jitter from a table, and no metadata `jitter_table`")
+            tables.append(table_of(name, np.array(values, dtype=np.float64)))
+        else:
+            tables.append(named_table(name))
+    return tables
+
+
+def _fill_jitter(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
+    """Jitter: b = place in `jitter_tables`, value = standard deviation, ns."""
+    names = rows["distribution"].to_pylist()
+    # Numbered by first appearance, as `jitter_tables` gives them to the agent.
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    records["kind"][at] = JITTER
+    records["a"][at] = network.ends(rows)
+    records["b"][at] = [numbers[name] for name in names]
+    records["value"][at] = rows["sigma_ns"].to_numpy()
+
+
+def _fill_route(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
+    """Routes: a = node, b = host, c = direction to send on or `NONE`, value = path."""
+    node = numbers_of(rows["node"], network.node_numbers)
+    hop = numbers_of(rows["next_hop"], network.node_numbers)
+    known = hop >= 0
+    direction = np.full(len(at), NONE, dtype=np.uint32)
+    direction[known] = network.directions(node[known], hop[known])
+    records["kind"][at] = ROUTE
+    records["a"][at] = node
+    records["b"][at] = numbers_of(rows["destination"], network.host_numbers)
+    records["c"][at] = direction
+    records["value"][at] = rows["path_id"].cast(pa.int64()).fill_null(NONE).to_numpy()
+
+
+def _fill_path(records: np.ndarray, at: np.ndarray, rows: pa.Table, network: Network) -> None:
+    """Paths between hosts: a, b = hosts, c = path or `NONE`, value = change or `NONE`."""
+    records["kind"][at] = PATH
+    records["a"][at] = numbers_of(rows["a"], network.host_numbers)
+    records["b"][at] = numbers_of(rows["b"], network.host_numbers)
+    records["c"][at] = rows["path_id"].cast(pa.int64()).fill_null(NONE).to_numpy()
+    records["value"][at] = rows["change_id"].cast(pa.int64()).fill_null(NONE).to_numpy()
+
+
+_FILL = {
+    "link": _fill_link,
+    "rate": _fill_value(RATE, "rate_bps"),
+    "delay": _fill_value(DELAY, "delay_ns"),
+    "jitter": _fill_jitter,
+    "loss": _fill_value(LOSS, "loss_ratio"),
+    "route": _fill_route,
+    "path": _fill_path,
+}
+
+
+def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Directions | None = None) -> dict[str, Any]:
+    """`setup.json` as a dict.
+
+    Parameters
+    ----------
+    plan : Plan
+    timeline : pyarrow.Table
+    network : Network
+        Its numbering: whatever names a node, a host or a link does it by these.
+    directions : Directions, optional
+        If they are at hand; else made from the timeline.
+
+    Returns
+    -------
+    dict
+        Keys of design/interfaces.md, sections 4, 13, 15 and 18. What is not known is None.
+    """
+    if directions is None:
+        directions = Directions.of_timeline(timeline, network)
+    host_numbers = network.host_numbers
+    hosts = {host_node(host.name): host for host in plan.hosts}
+    return {
+        "version": SETUP_VERSION,
+        "duration_ns": plan.run.duration_ns,
+        "seed": plan.run.seed,
+        # Nothing on top of what the agent waits by itself until its captures have handed over all packets.
+        "drain_ns": 0,
+        "ends": plan.run.ends,
+        "linger_ns": plan.run.linger_ns,
+        "nodes": [{"name": name, "kind": kind} for name, kind in network.nodes],
+        "mtu_bytes": plan.network.mtu_bytes,
+        "forwarding": forwarding(plan, timeline),
+        "hosts": [_host(number, node, hosts.get(network.nodes[node][0])) for number, node in enumerate(network.hosts)],
+        "links": _links(plan, network, directions),
+        "jitter_tables": [
+            {"name": table.name, "multiplier": table.multiplier, "values": table.values.tolist()}
+            for table in jitter_tables(timeline)
+        ],
+        "flows": [
+            _flow(flow, host_numbers) | _program(number, flow, host_numbers) for number, flow in enumerate(plan.flows)
+        ],
+        "source_routing": plan.routing.in_flight == "source",
+        "sysctl": dict(plan.sysctl),
+        "modules": modules(plan),
+        "cures": cures(plan, host_numbers),
+        "observe": {
+            "sockets_ns": plan.observe.sockets_ns,
+            "counters_ns": plan.observe.counters_ns,
+            "queues_ns": plan.observe.queues_ns,
+            "packets": plan.observe.packets,
+            "windows_ns": windows(plan, timeline),
+            "pcap": plan.observe.pcap,
+            "pcap_snap_bytes": plan.observe.pcap_snap_bytes,
+            "truth": plan.observe.truth,
+            "capture": plan.observe.capture,
+            "reordering_threshold_pkts": plan.observe.reordering_threshold_pkts,
+            "reordering_window_ns": plan.observe.reordering_window_ns,
+            "around_changes_ns": [plan.observe.packets_before_ns, plan.observe.packets_after_ns],
+        },
+    }
+
+
+def cures(plan: "Plan", host_numbers: dict[str, int]) -> dict[str, Any]:
+    """What nodes do about route changes, as the agent takes it; empty: nothing."""
+    given = plan.cures
+    known: dict[str, Any] = {}
+    buffer = {"buffer_bytes": given.hold_buffer_bytes, "full": given.hold_full}
+    if given.move_queue != "off":
+        known["move_queue"] = given.move_queue
+    if given.hold:
+        known["hold"] = buffer
+    if given.end_marker:
+        known["end_marker"] = {"wait_ns": given.end_marker_wait_ns, "buffer": buffer}
+    if given.duplicate_ns is not None:
+        known["duplicate_ns"] = given.duplicate_ns
+    if given.resequence != "off":
+        known["resequence"] = {
+            "by": given.resequence, "kind": given.resequence_kind, "delay_ns": given.resequence_delay_ns,
+        }  # fmt: skip
+    if given.notify:
+        known["notify"] = {
+            "delay_ns": given.notify_delay_ns,
+            "loss_ratio": given.notify_loss_ratio,
+            "false": false_notices(plan, host_numbers),
+        }
+    return known
+
+
+def address(host: int) -> str:
+    """IPv4 address of a host: 10.1.x.y, from 10.1.0.1 on, without the first and the last of each /24.
+
+    >>> address(0), address(253), address(254)
+    ('10.1.0.1', '10.1.0.254', '10.1.1.1')
+    """
+    return f"10.1.{host // HOSTS_PER_BLOCK}.{host % HOSTS_PER_BLOCK + 1}"
+
+
+def _host(number: int, node: int, host: Any) -> dict[str, Any]:
+    """A host of the setup; one that the plan does not name, as a chain's may be, has the kernel's own behaviour."""
+    common = {"node": node, "address": address(number)}
+    if host is None:
+        return common | {"sysctl": {}, "pacing": "internal", "delayed_ack": "adaptive"}
+    return common | {"sysctl": dict(host.sysctl), "pacing": host.pacing, "delayed_ack": host.delayed_ack}
+
+
+def modules(plan: "Plan") -> list[dict[str, Any]]:
+    """The kernel modules of a plan: those of one's own, then those that the guest kernel has.
+
+    Whoever boots the guest puts the file of one's own below the boot's `in/`, under the name that is given here.
+    """
+    own = [PurePath(file.name).stem for file in plan.guest.cc_modules]
+    return [
+        {
+            "name": name,
+            "file": f"{MODULES}/{name}.ko" if name in own else None,
+            "parameters": dict(plan.modules.get(name, {})),
+        }
+        for name in [*own, *(name for name in plan.modules if name not in own)]
+    ]
+
+
+def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[str, Any]]:
+    """The links of the setup, with limits and overheads as the kernel's disciplines count them."""
+    arp = plan.network.neighbours == "arp"
+    columns = ["kind", "discipline", "on_down", "limit_pkts", "limit_bytes", "overhead_bytes"]
+    rows = network.links.select(columns).to_pylist()
+    order, probe_bytes = (_column(network.links, name) for name in ("in_order", "probe_bytes"))
+    links = []
+    for number, (a, b, row) in enumerate(zip(network.link_a.tolist(), network.link_b.tolist(), rows, strict=True)):
+        link = {"a": a, "b": b, **row, "arp": arp}
+        # Of a wire nothing is counted unless it is a jittered one, and nobody is there to resolve
+        is_counted = row["kind"] != "wire" or row["discipline"] == "jitter"
+        # The kernel's disciplines count the Ethernet header by themselves, so 14 B of a plan are 0 here.
+        link["overhead_bytes"] = row["overhead_bytes"] - ETHERNET_BYTES if is_counted else 0
+        link["arp"] = arp and row["kind"] != "wire"
+        if row["discipline"] in ("netem", "jitter"):
+            # The timeline's limit already is netem's own, the delay line included
+            link["queue_counts"] = "waiting-and-flying"
+        own = directions.of_link(number, order[number], probe_bytes[number])
+        if own is not None:
+            link["directions"] = own
+        links.append(link)
+    return links
+
+
+def _column(rows: pa.Table, name: str) -> list[Any]:
+    """Values of a column that a timeline from before it was there lacks."""
+    return rows[name].to_pylist() if name in rows.column_names else [None] * len(rows)
+
+
+def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
+    """A flow of the setup, its ends as numbers of hosts.
+
+    Raises
+    ------
+    ScenarioError
+        If the timeline has no host of that station.
+    """
+    ends = []
+    for station in (flow.source, flow.destination):
+        name = host_node(station)
+        if name not in host_numbers:
+            raise ScenarioError(f"setting up a flow {flow.source} - {flow.destination}: the timeline has no {name!r}")
+        ends.append(host_numbers[name])
+    return {
+        "kind": flow.kind,
+        "source": ends[0],
+        "destination": ends[1],
+        "congestion_control": flow.congestion_control,
+        "start_ns": flow.start_ns,
+        "stop_ns": flow.stop_ns,
+        "size_bytes": flow.size_bytes,
+        "rate_bps": flow.rate_bps,
+        "interval_ns": flow.interval_ns,
+        "payload_bytes": flow.payload_bytes,
+        "packets": flow.packets,
+        "packets_per_s": flow.packet_rate_pkts_per_s,
+        # None, of a flow that is no ping, is no false: only a ping's own `false` silences a host.
+        "replies": flow.replies is not False,
+        "flood": bool(flow.flood),
+    }
+
+
+def _program(number: int, flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
+    """What a flow of programs has beside the others: `program` of its entry; nothing of other kinds."""
+    if flow.kind != "program":
+        return {}
+    client_at, server_at = (flow.source, flow.destination)[:: 1 if flow.client_at == "source" else -1]
+    filled_in = {
+        "{server}": address(host_numbers[host_node(server_at)]),
+        "{port}": str(flow.port),
+        "{run_dir}": PROGRAMS_WRITE_TO,
+        "{applications}": str(LAUNCHER),
+    }
+
+    def filled(text: str) -> str:
+        for name, value in filled_in.items():
+            text = text.replace(name, value)
+        return text
+
+    # Split first: what is filled in is one word, whatever it holds.
+    client, server = ([filled(word) for word in shlex.split(line or "")] for line in (flow.client, flow.server))
+    program = {
+        "client": client,
+        "server": server or None,
+        "client_at": host_numbers[host_node(client_at)],
+        "client_start_ns": flow.start_ns + flow.client_after_ns,
+        "port": flow.port,
+        "environment": PROGRAMS_ENVIRONMENT | {name: filled(value) for name, value in flow.environment.items()},
+        "directory": flow.directory,
+        "root": f"/in/{ROOTS}/{number}/.",
+        "storage_bytes": flow.storage_bytes,
+        "expect_exit": flow.expect_exit,
+    }
+    return {"program": program}
+
+
+def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
+    """When packets are stored: [from, to) in ns of the run, sorted, disjoint.
+
+    Around each route change, as the timeline numbers them: `observe.packets_before` to `packets_after` it. Windows
+    that touch are one.
+
+    Returns
+    -------
+    list of [int, int]
+        Within the run; empty if none are to be stored but those that always are.
+    """
+    if plan.observe.packets == "none":
+        return []
+    # Late, lost and repeated packets are stored in any case; windows say what else is (design/interfaces.md, section
+    # 5).
+    if plan.observe.packets == "all":
+        return [[0, plan.run.duration_ns]]
+    changes = timeline.filter(pc.is_valid(timeline["change_id"]))
+    merged: list[list[int]] = []
+    for t_ns in changes["t_ns"].to_pylist():
+        begin = max(0, t_ns - plan.observe.packets_before_ns)
+        end = min(plan.run.duration_ns, t_ns + plan.observe.packets_after_ns)
+        if merged and begin <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], end)
+        elif begin < end:
+            merged.append([begin, end])
+    return merged

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of a timeline's nodes, hosts, links and directions, as the guest has them.
+
+Names become numbers once per name, links become numbers through one sorted table of node pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from leowarp.base.errors import ScenarioError
+
+# /24 by /24 from 10.1.0.1: .0 and .255 are left out because they look like mistakes in a capture
+HOSTS_PER_BLOCK = 254
+HOSTS_LIMIT = HOSTS_PER_BLOCK * 256
+
+
+@dataclass(frozen=True)
+class Network:
+    """Numbers of nodes, hosts and links.
+
+    Parameters
+    ----------
+    nodes : list of (name, kind)
+    hosts : list of int
+        Node numbers, in order of appearance.
+    links : pyarrow.Table of n rows
+        The event that first took each link up, all its columns.
+    link_a, link_b : int64 arrays of shape (n,)
+        Node numbers of its ends.
+    """
+
+    nodes: list[tuple[str, str]]
+    hosts: list[int]
+    links: pa.Table
+    link_a: np.ndarray
+    link_b: np.ndarray
+
+    @classmethod
+    def of_timeline(cls, timeline: pa.Table) -> Network:
+        """Nodes, hosts and links in order of first appearance.
+
+        Raises
+        ------
+        ScenarioError
+            If a node appears twice, a link joins nodes that there are not, or hosts are more than addresses.
+        """
+        rows = timeline.filter(pc.equal(timeline["event"], "node")).select(["a", "kind"]).to_pylist()
+        nodes = [(row["a"], row["kind"]) for row in rows]
+        if len({name for name, _ in nodes}) != len(nodes):
+            raise ScenarioError("reading the timeline: a node appears twice among its node events")
+        hosts = [number for number, (_, kind) in enumerate(nodes) if kind == "host"]
+        if len(hosts) > HOSTS_LIMIT:
+            raise ScenarioError(f"numbering the hosts: {len(hosts)} of them; 10.1.0.0/16 holds {HOSTS_LIMIT}")
+        numbers = {name: number for number, (name, _) in enumerate(nodes)}
+        rows = timeline.filter(pc.equal(timeline["event"], "link"))
+        a, b = numbers_of(rows["a"], numbers), numbers_of(rows["b"], numbers)
+        # A link comes up again after each time that it was down; its first event makes it and gives its number.
+        _, first = np.unique(_pair(a, b, len(nodes)), return_index=True)
+        first.sort()
+        return cls(nodes, hosts, rows.take(pa.array(first)), a[first], b[first])
+
+    @property
+    def node_numbers(self) -> dict[str, int]:
+        """Node number by name."""
+        return {name: number for number, (name, _) in enumerate(self.nodes)}
+
+    @property
+    def host_numbers(self) -> dict[str, int]:
+        """Host number by node name."""
+        return {self.nodes[node][0]: host for host, node in enumerate(self.hosts)}
+
+    def ends(self, rows: pa.Table) -> np.ndarray:
+        """Direction number of each row of a timeline, from its columns `a` (sends) and `b`; uint32 of shape (rows,)."""
+        numbers = self.node_numbers
+        return self.directions(numbers_of(rows["a"], numbers), numbers_of(rows["b"], numbers))
+
+    def words(self, direction: int) -> str:
+        """A direction for a message: the names of its ends."""
+        ends = [self.nodes[side[direction // 2]][0] for side in (self.link_a, self.link_b)]
+        return "direction " + " > ".join(ends if direction % 2 == 0 else ends[::-1])
+
+    def directions(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Direction number of each (from, to) pair of node numbers: 2 * link, + 1 against the link's own order.
+
+        Raises
+        ------
+        ScenarioError
+            If a pair has no link.
+        """
+        keys = _pair(self.link_a, self.link_b, len(self.nodes))
+        # One sort and a binary search: timelines have millions of events.
+        order = np.argsort(keys)
+        wanted = _pair(a, b, len(self.nodes))
+        at = np.searchsorted(keys, wanted, sorter=order)
+        at = np.minimum(at, max(len(keys) - 1, 0))
+        if len(wanted) and (not len(keys) or np.any(keys[order[at]] != wanted)):
+            bad = 0 if not len(keys) else int(np.flatnonzero(keys[order[at]] != wanted)[0])
+            ends = self.nodes[a[bad]][0], self.nodes[b[bad]][0]
+            raise ScenarioError(f"reading the timeline: an event uses the link {ends[0]} - {ends[1]}, never created")
+        link = order[at] if len(keys) else np.zeros(0, dtype=np.int64)
+        return (2 * link + (self.link_a[link] != a)).astype(np.uint32)
+
+
+def _pair(a: np.ndarray, b: np.ndarray, nodes: int) -> np.ndarray:
+    # A link is the same from either end: one number for both orders.
+    return np.minimum(a, b) * nodes + np.maximum(a, b)
+
+
+def numbers_of(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
+    """Number of each name, int64 of shape (rows,); a null is -1.
+
+    Raises
+    ------
+    ScenarioError
+        If a name has no number.
+    """
+    if len(column) == 0:
+        return np.zeros(0, dtype=np.int64)
+    coded = column.combine_chunks()
+    if not pa.types.is_dictionary(coded.type):
+        coded = coded.dictionary_encode()
+    names = coded.dictionary.to_pylist()
+    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    # A dictionary may hold names that no row has any more, after a filter.
+    used = np.unique(codes)
+    unknown = [names[code] for code in used if code >= 0 and names[code] not in numbers]
+    if unknown:
+        raise ScenarioError(f"reading the timeline: {unknown[0]!r} is used but is not among its nodes of that kind")
+    by_code = np.array([numbers.get(name, -1) for name in names] + [-1], dtype=np.int64)
+    return by_code[codes]  # code -1 picks the last: null

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When hosts are told of route changes that there are not (`cures.notify_false_interval`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from leowarp.base.nodes import host_node
+from leowarp.base.streams import stream
+
+if TYPE_CHECKING:
+    from leowarp.scenario import Plan
+
+
+def false_notices(plan: Plan, host_numbers: dict[str, int]) -> list[tuple[int, int, int]]:
+    """False notices of a run, in order of time.
+
+    Parameters
+    ----------
+    plan : Plan
+        Its flows: each end is told about the other.
+    host_numbers : dict of str to int
+        By the name of a host's node.
+
+    Returns
+    -------
+    list of (int, int, int)
+        Run time in ns, the host that is told, and the one to which its packets go. The instants of a pair are a Poisson
+        process of mean interval `cures.notify_false_interval`, from the stream ``cures.notices`` of the two numbers.
+    """
+    mean_ns = plan.cures.notify_false_interval_ns
+    if mean_ns is None:
+        return []
+    ends = [tuple(host_numbers[host_node(name)] for name in (flow.source, flow.destination)) for flow in plan.flows]
+    out = []
+    for told, destination in sorted({pair for a, b in ends for pair in ((a, b), (b, a))}):
+        rng = stream(plan.run.seed, "cures.notices", told, destination)
+        t_ns = 0
+        while (t_ns := t_ns + round(rng.exponential(mean_ns))) < plan.run.duration_ns:
+            out.append((t_ns, told, destination))
+    return sorted(out)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that a guest finds in its directory when it boots for one plan: its input, modules, and roots of programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leowarp.guest.setup.input import ByHand, write_input
+from leowarp.guest.user.modules import compile_modules, put_modules
+from leowarp.guest.user.programs import put_roots
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from leowarp.guest.building.image import GuestImage
+    from leowarp.scenario import Plan
+
+
+def put_input(
+    image: GuestImage, plan: Plan, timeline: pa.Table, directory: Path, by_hand: ByHand | None = None
+) -> None:
+    """Fills the guest's `in/`.
+
+    Parameters
+    ----------
+    image : GuestImage
+        Against its kernel the plan's modules are compiled.
+    directory : Path
+        `in/` of the directory in which the guest works.
+    by_hand : callable, optional
+        As for `write_input`.
+
+    Raises
+    ------
+    ScenarioError, HostError
+        As `write_input` and `compile_modules`.
+    """
+    write_input(plan, timeline, directory, by_hand)
+    put_modules(compile_modules(plan, image), directory)
+    put_roots(plan, directory)

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernel modules of one's own, compiled against the guest kernel, once for each content.
+
+A kernel that is built leaves `module-tree.tar.xz` beside it (guest/module/pack.sh): 9 MB of headers, kbuild and
+exported symbols, so that a module takes seconds and no kernel source. The archive is unpacked into the cache when the
+first module is compiled; with it come its compiler's flags and compile.sh, which does the work and can be called by
+hand.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leowarp.base.errors import HostError, ScenarioError
+from leowarp.guest.building import recipe
+from leowarp.guest.building.cache import content_key, demand_path_for_make, entry_or_build, sha256_of_file
+from leowarp.guest.building.image import GuestImage
+from leowarp.guest.building.kernel import Kernel
+from leowarp.guest.building.trust import ARCHIVE, demand
+from leowarp.guest.machine.host import apt
+from leowarp.guest.machine.session import own_session
+from leowarp.guest.setup.input import MODULES
+from leowarp.guest.user.parameters import Declared, check_parameters, parameters_in
+
+if TYPE_CHECKING:
+    from leowarp.scenario import Plan
+
+KIND = "module"
+TREE_KIND = "module-tree"
+NEEDED = {"gcc": "gcc", "make": "make", "ld": "binutils", "tar": "tar", "xz": "xz-utils"}
+# The kernel's own sources are included by their path in its tree; no path of this machine gets into the module
+KBUILD = "obj-m := {name}.o\nccflags-y := -I$(srctree) -ffile-prefix-map=$(src)/=\n"
+# Of what the compiler says
+SHOWN_LINES = 40
+
+OnMessage = Callable[[str], None]
+
+
+def module_name(source: Path) -> str:
+    """What the kernel calls a module: its file's stem, of letters, digits and underscores."""
+    return source.stem.replace("-", "_")
+
+
+def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: None) -> Path:
+    """The module `NAME.ko` of the C file `source`, compiled against `kernel`, from the cache if it is there.
+
+    Parameters
+    ----------
+    source : Path
+        One C file. It may include the kernel's headers and, as `"net/ipv4/tcp_cubic.c"`, its own congestion controls.
+    kernel : Kernel
+        A built one. A binary serves if `module-tree.tar.xz`, which the build puts beside it, lies there.
+    on_message : callable
+        Called with a line of text before anything that takes time, and with each warning of the compiler.
+
+    Raises
+    ------
+    ScenarioError
+        If the file cannot be read or does not compile: with the compiler's own words.
+    HostError
+        If this machine has no compiler.
+    """
+    try:
+        text = source.read_bytes()
+    except OSError as error:
+        raise ScenarioError(f"reading the module {source}: {error.strerror}") from error
+    archive = kernel.program.parent / ARCHIVE
+    if not archive.is_file():
+        raise ScenarioError(
+            f"compiling the module {source}: the kernel {kernel.program} came without {ARCHIVE}, what modules are "
+            "compiled against",
+            hint="leave guest.kernel out, name the kernel's tree instead (--kernel TREE), or build the binary with "
+            "guest/build.sh, which puts the archive beside it",
+        )
+    # Before the cache is asked: the compiler's version is part of the key.
+    _demand_tools(source)
+    name = module_name(source)
+    tree_sha256 = sha256_of_file(archive)
+    parts: dict[str, str | bytes | Path] = {
+        "name": name,
+        "source": text,
+        "tree": tree_sha256,
+        "kbuild": KBUILD,
+        "compiler": recipe.first_line_of("gcc", "--version"),
+    }
+
+    def make(entry: Path) -> None:
+        demand_path_for_make(f"compiling the module {source}")
+        tree = _tree(archive, tree_sha256, on_message)
+        on_message(f"compiling the module {source}")
+        with tempfile.TemporaryDirectory(dir=entry) as scratch:
+            directory = Path(scratch)
+            (directory / f"{name}.c").write_bytes(text)
+            (directory / "Kbuild").write_text(KBUILD.format(name=name))
+            said = _compile(tree, directory, source)
+            for warning in said:
+                on_message(warning)
+            # Only the module goes into the entry: what kbuild leaves beside it holds paths of this machine.
+            shutil.move(directory / f"{name}.ko", entry / f"{name}.ko")
+
+    return entry_or_build(KIND, content_key(sorted(parts.items())), make, on_message=on_message) / f"{name}.ko"
+
+
+def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
+    """The modules of a plan (`guest.cc_modules`), compiled against the kernel of `image`.
+
+    Raises
+    ------
+    ScenarioError, HostError
+        As `compiled`; ScenarioError also if a file names one that the user never accepted (`trust`).
+    """
+    demand(plan, on_message)
+    kernel = Kernel(image.kernel, image.symbols, image.kernel_facts)
+    return [compiled(file.path, kernel, on_message) for file in plan.guest.cc_modules]
+
+
+def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
+    """As `modules_of`, once it is sure that the plan's parameters (`modules`) are those of its modules.
+
+    Raises
+    ------
+    ScenarioError, HostError
+        As `modules_of` and `check_parameters`.
+    """
+    made = modules_of(plan, image, on_message)
+    if plan.modules:
+        check_parameters(plan, declared_parameters(image, made))
+    return made
+
+
+def declared_parameters(image: GuestImage, made: Iterable[Path]) -> Declared:
+    """The parameters of the modules in the kernel of `image`, and of the compiled ones in `made`."""
+    return {module: names for file in (image.kernel, *made) for module, names in parameters_in(file).items()}
+
+
+def put_modules(modules: Iterable[Path], directory: Path) -> None:
+    """Copies modules to where `setup.json` of the guest's input `directory` says that they are."""
+    for module in modules:
+        (directory / MODULES).mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(module, directory / MODULES / module.name)
+
+
+def _demand_tools(source: Path) -> None:
+    missing = [name for name in NEEDED if shutil.which(name) is None]
+    if missing:
+        raise HostError(
+            f"compiling the module {source}: not on the PATH: {', '.join(missing)}",
+            hint=apt(sorted({NEEDED[name] for name in missing})),
+        )
+
+
+def _tree(archive: Path, sha256: str, on_message: OnMessage) -> Path:
+    """The archive, unpacked once for each content of it."""
+
+    def make(entry: Path) -> None:
+        on_message(f"unpacking {archive.name} (56 MB)")
+        done = subprocess.run(
+            ["tar", "-xf", str(archive), "--no-same-owner", "--no-same-permissions", "-C", str(entry)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise HostError(f"unpacking {archive} into {entry}: {done.stderr.strip()[-500:]}", hint="leowarp doctor")
+
+    return entry_or_build(TREE_KIND, sha256[:16], make, on_message=on_message)
+
+
+def _compile(tree: Path, directory: Path, source: Path) -> list[str]:
+    """Runs compile.sh; returns the compiler's warnings, a list of lines."""
+    with own_session(["sh", str(tree / "compile.sh"), str(directory)]) as process:
+        output, _ = process.communicate()
+    # The compiler saw a copy under the module's name.
+    output = output.replace(f"{directory}/{module_name(source)}.c", str(source)).replace(f"{directory}/", "")
+    lines = output.splitlines()
+    if process.returncode == 0:
+        return [line for line in lines if re.search(r"\bwarning: ", line)]
+    spoken = [line for line in lines if not _OF_MAKE.match(line)]
+    raise ScenarioError(
+        f"compiling the module {source}:\n" + "\n".join(spoken[:SHOWN_LINES] or lines[-SHOWN_LINES:]),
+        hint="mend the file; examples/mild_reno.c is one that compiles",
+    )
+
+
+# Steps of kbuild and make's own reports, which say nothing about the file
+_OF_MAKE = re.compile(
+    r"^  [A-Z][A-Z0-9]*( \[M\])? +\S|^make(\[\d+\])?: |^warning: the compiler differs|^  (You are|The) "
+)

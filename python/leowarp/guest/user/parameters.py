@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of kernel modules, read from their files, so that a plan's mistakes are found before a boot.
+
+Each parameter is a `struct kernel_param` (include/linux/moduleparam.h of Linux 6.12) in the section `__param`: of a
+module's file, and of the kernel's program for those of built-in modules. The functions that read it say its type
+(kernel/params.c). `.modinfo` names types, too, but neither those of built-in modules nor permissions.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leowarp.base.errors import ScenarioError
+from leowarp.guest.machine.elf import Elf
+from leowarp.scenario.text.problems import nearest
+
+if TYPE_CHECKING:
+    from leowarp.scenario import Plan
+
+# struct kernel_param: name, module, operations; permissions, level, flags; argument
+_PARAM_BYTES, _OPERATIONS_AT, _PERMISSIONS_AT, _ARGUMENT_AT = 40, 16, 24, 32
+# struct kparam_array: most elements, bytes of one, how many are set, operations, elements
+_ELEMENT_OPERATIONS_AT = 16
+# struct kernel_symbol: address, name, namespace
+_EXPORT_BYTES, _EXPORT_NAME_AT = 24, 8
+_NAME = re.compile(r"\w+(?:\.\w+)?")
+# Part of every kernel that is booted here, with parameters of their own
+_BUILT_IN = {"printk", "tcp_cubic"}
+_WRITABLE = 0o200
+
+# (bits, signed)
+_INTEGERS = {
+    "byte": (8, False), "short": (16, True), "ushort": (16, False), "int": (32, True), "uint": (32, False),
+    "hexint": (32, False), "long": (64, True), "ulong": (64, False), "ullong": (64, False),
+}  # fmt: skip
+_BOOLEANS = ("bool", "invbool", "bint")
+_TEXTS = ("charp", "string")
+# kstrtoull with radix 0, lib/kstrtox.c: 0x is hexadecimal, 0 octal
+_INTEGER = re.compile(
+    r"(?P<sign>[+-]?)(?:0[xX](?P<hexadecimal>[0-9a-fA-F]+)|(?P<octal>0[0-7]*)|(?P<decimal>[1-9][0-9]*))"
+)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a module.
+
+    Attributes
+    ----------
+    type : str, optional
+        As `module_param` names it; None: its own functions read it, and what they take is not known.
+    permissions : int
+        In /sys; 0: it is not there.
+    most : int, optional
+        Elements of an array, at most; None: it is none.
+    """
+
+    type: str | None
+    permissions: int
+    most: int | None = None
+
+    def __str__(self) -> str:
+        kind = self.type or "a type of its own"
+        return kind if self.most is None else f"up to {self.most} of {kind}"
+
+    def refuses(self, value: str) -> str | None:
+        """What it takes instead of a value that the kernel would refuse; None: it takes it, or nobody knows."""
+        values = [value] if self.most is None else value.split(",")
+        if self.most is not None and len(values) > self.most:
+            return f"at most {self.most} values, separated by commas"
+        if all(_takes(self.type, one) for one in values):
+            return None
+        each = "" if self.most is None else "values separated by commas, each "
+        if self.type in _BOOLEANS:
+            return f'{each}"1" or "0", "y" or "n", "on" or "off"'
+        least, most = _range(*_INTEGERS[self.type or ""])
+        return f"{each}a whole number from {least} to {most}"
+
+
+Declared = Mapping[str, Mapping[str, Parameter]]
+"""Module -> its parameters by name."""
+
+
+def _takes(kind: str | None, value: str) -> bool:
+    """Whether the kernel reads a value as one of this type, as `param_set_...` of kernel/params.c do."""
+    if kind in _BOOLEANS:
+        # kstrtobool looks no further.
+        return re.match(r"[yYtT1nNfF0]|[oO][nNfF]", value) is not None
+    if kind not in _INTEGERS:
+        return True
+    match = _INTEGER.fullmatch(value)
+    bits, signed = _INTEGERS[kind]
+    if match is None or (match["sign"] == "-" and not signed):
+        return False
+    digits, radix = next((match[name], radix) for name, radix in (("hexadecimal", 16), ("octal", 8), ("decimal", 10))
+                         if match[name] is not None)  # fmt: skip
+    number = int(digits, radix) * (-1 if match["sign"] == "-" else 1)
+    least, most = _range(bits, signed)
+    return least <= number <= most
+
+
+def _range(bits: int, signed: bool) -> tuple[int, int]:
+    return (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+
+
+def parameters_in(file: Path) -> Declared:
+    """The parameters that a module's file (`NAME.ko`) or a kernel's program declares.
+
+    Returns
+    -------
+    mapping
+        Module -> name -> `Parameter`. Of a module's file the one entry, by the file's stem. Empty if the file is a
+        kernel's and does not hold what a kernel of 6.12 does.
+    """
+    try:
+        return _parameters_in(Elf(file), file.stem)
+    except (struct.error, IndexError, ValueError):
+        return {}
+
+
+def _parameters_in(elf: Elf, module: str) -> Declared:
+    found: dict[str, dict[str, Parameter]] = {} if elf.is_linked else {module: {}}
+    exported = _exported(elf) if elf.is_linked else {}
+    section = elf.section("__param")
+    for at in range(section.offset, section.end, _PARAM_BYTES) if section else ():
+        name = _text_of(elf, at)
+        if _NAME.fullmatch(name) is None:
+            raise ValueError(f"{name!r:.80} is not the name of a parameter")
+        # Only what is built in has the module's name before it.
+        *prefix, name = name.split(".")
+        (permissions,) = struct.unpack_from("<H", elf.data, at + _PERMISSIONS_AT)
+        kind, most = _type_at(elf, at + _OPERATIONS_AT, exported), None
+        if kind == _ARRAY:
+            array = elf.pointer(at + _ARGUMENT_AT).offset
+            if array is None:
+                raise ValueError(f"the array of {name} is nowhere")
+            (most,) = struct.unpack_from("<I", elf.data, array)
+            kind = _type_at(elf, array + _ELEMENT_OPERATIONS_AT, exported)
+        if prefix or not elf.is_linked:
+            found.setdefault(prefix[0] if prefix else module, {})[name] = Parameter(kind, permissions, most)
+    return found
+
+
+_ARRAY = "array"
+
+
+def _type_at(elf: Elf, offset: int, exported: Mapping[int, int]) -> str | None:
+    """The type whose functions a pointer leads to: `param_ops_uint`, `param_array_ops`."""
+    target = elf.pointer(offset)
+    name = target.name or ""
+    if target.address is not None and target.address in exported:
+        name = _text_of(elf, exported[target.address])
+    kind = _ARRAY if name == "param_array_ops" else name.removeprefix("param_ops_")
+    # Others, such as a module's own, take what only they know.
+    return kind if kind in (_ARRAY, *_INTEGERS, *_BOOLEANS, *_TEXTS) else None
+
+
+def _text_of(elf: Elf, offset: int) -> str:
+    target = elf.pointer(offset)
+    if target.offset is None:
+        raise ValueError("a name that is in no section")
+    return elf.text(target.offset)
+
+
+def _exported(elf: Elf) -> dict[int, int]:
+    """Each symbol that a kernel exports to modules: its address, and where the pointer to its name is in the file.
+
+    The program is stripped of all others.
+    """
+    sections = [section for name in ("__ksymtab", "__ksymtab_gpl") if (section := elf.section(name))]
+    return {
+        struct.unpack_from("<Q", elf.data, at)[0]: at + _EXPORT_NAME_AT
+        for section in sections
+        for at in range(section.offset, section.end - _EXPORT_BYTES + 1, _EXPORT_BYTES)
+    }
+
+
+def check_parameters(plan: Plan, declared: Declared) -> None:
+    """Nothing, if each parameter of a plan is one that its module has, can be written, and takes the value.
+
+    Parameters
+    ----------
+    declared : mapping
+        As `modules.declared_parameters` gives it. What it does not have, such as the modules of a kernel that cannot be
+        looked into, is left to the guest.
+
+    Raises
+    ------
+    ScenarioError
+        With every parameter that is wrong, and what the modules have instead.
+    """
+    wrong = mistakes(plan.modules, declared)
+    if not wrong:
+        return
+    message, hint = wrong[0]
+    if len(wrong) > 1:
+        message = f"{len(wrong)} errors:\n" + "\n".join(f"{text} ({cure})" for text, cure in wrong)
+    raise ScenarioError(message, hint=hint if len(wrong) == 1 else None)
+
+
+def mistakes(modules: Mapping[str, Mapping[str, str]], declared: Declared) -> list[tuple[str, str]]:
+    """What is wrong with parameters, and what to write instead."""
+    found: list[tuple[str, str]] = []
+    for module, values in modules.items():
+        if (known := declared.get(module)) is None:
+            # Of a kernel that cannot be looked into the modules are not known.
+            if _BUILT_IN & declared.keys():
+                has = ", ".join(sorted(name for name, own in declared.items() if own))
+                found.append((f"modules.{module}: this guest kernel has no module of this name with parameters",
+                              f"{_guess(module, declared)}it has: {has}"))  # fmt: skip
+            continue
+        found += [told for name, value in values.items() if (told := _mistake(module, name, value, known))]
+    return found
+
+
+def _mistake(module: str, name: str, value: str, known: Mapping[str, Parameter]) -> tuple[str, str] | None:
+    key = f"modules.{module}.{name}"
+    parameter = known.get(name)
+    if parameter is None:
+        near = _guess(name, known)
+        has = f"it has: {listed(known)}" if known else "it has none: declare one with module_param(NAME, TYPE, 0644)"
+        return f"{key}: the module {module} has no parameter {name}", near + has
+    if not parameter.permissions & _WRITABLE:
+        cure = f"take it out, or declare it with module_param({name}, {parameter.type or 'TYPE'}, 0644)"
+        return f"{key}: the module {module} does not let {name} be written", cure
+    if (takes := parameter.refuses(value)) is not None:
+        return f'{key} = "{value}": the module {module} takes no such value for {name} ({parameter})', f"write {takes}"
+    return None
+
+
+def _guess(name: str, known: Mapping[str, object]) -> str:
+    near = nearest(name, list(known))
+    return f'did you mean "{near}"? ' if near else ""
+
+
+def listed(parameters: Mapping[str, Parameter]) -> str:
+    """Names and types, for a message.
+
+    >>> listed({"add": Parameter("uint", 0o644)})
+    'add (uint)'
+    """
+    return ", ".join(f"{name} ({parameter})" for name, parameter in sorted(parameters.items()))

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of the user's own in the guest: what is there to run, before anything is booted, and what they leave behind.
+
+The guest mounts the host's root, or a directory in its place, read-only (`crates/agent/src/programs/root.rs`). It is
+told which by a symbolic link in its own directory, so that its command line stays a constant.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from leowarp.applications import LAUNCHER
+from leowarp.base.errors import HostError
+from leowarp.base.layout import PROGRAMS
+from leowarp.guest.machine import elf
+from leowarp.guest.setup.input import PROGRAMS_PATH, PROGRAMS_WRITE_TO, ROOTS
+
+if TYPE_CHECKING:
+    from leowarp.scenario import Plan
+    from leowarp.scenario.schema import Flow
+
+HIDDEN = ("run", "dev", "proc", "sys")
+"""Directories in whose place the guest mounts its own."""
+
+_MOST_LINKS = 40
+# exec_binprm of fs/exec.c, and BINPRM_BUF_SIZE
+_SCRIPTS_IN_SCRIPTS = 5
+_LONGEST_INTERPRETER_BYTES = 256
+"""As many symbolic links the kernel follows (MAXSYMLINKS, include/linux/namei.h)."""
+
+
+def check_programs(plan: Plan) -> None:
+    """Whether every program that a plan names is there and is one for this processor.
+
+    Raises
+    ------
+    HostError
+        All that is missing in one message.
+    """
+    wrong = [f"flows.{number}.{text}" for number, flow in enumerate(plan.flows) for text in _wrong(flow)]
+    if wrong:
+        listed = wrong[0] if len(wrong) == 1 else "".join(f"\n  - {text}" for text in wrong)
+        raise HostError(
+            f"the programs of this plan cannot run: {listed}",
+            hint="install what is missing (Debian: apt-get install iperf3), or name it by its absolute path",
+        )
+
+
+class Surroundings(Protocol):
+    """What decides where a program is looked for: a flow has it, and a shell."""
+
+    @property
+    def rootfs(self) -> str | None:
+        """A directory in place of this machine's root."""
+
+    @property
+    def directory(self) -> str | None:
+        """Working directory."""
+
+    @property
+    def environment(self) -> Mapping[str, str] | None:
+        """Variables beside those that all programs have."""
+
+
+def check_program(command: str, surroundings: Surroundings) -> None:
+    """Whether the program of one command line is there and is one for this processor.
+
+    Raises
+    ------
+    HostError
+        If not.
+    """
+    if (why := _why_not(surroundings, command)) is not None:
+        raise HostError(f"`{command}` cannot run: {why}", hint="install what is missing, or name it by its path")
+
+
+def put_roots(plan: Plan, directory: Path) -> None:
+    """Makes, in the guest's `in/`, a link to the root of each flow's programs."""
+    for number, flow in enumerate(plan.flows):
+        if flow.kind == "program":
+            (directory / ROOTS).mkdir(exist_ok=True)
+            link = directory / ROOTS / str(number)
+            link.unlink(missing_ok=True)
+            link.symlink_to(root_of(flow))
+
+
+def keep_outputs(out: Path, run_dir: Path) -> None:
+    """Moves what programs said and wrote from the guest's `out/` into a run directory, if there were any.
+
+    Parameters
+    ----------
+    out : Path
+        `programs/<flow>/<client or server>/` in it has `stdout`, `stderr`, `output.txt` and `files/`.
+    run_dir : Path
+        Gets them as `35-programs/`.
+    """
+    target = run_dir / PROGRAMS
+    if target.exists():
+        shutil.rmtree(target)
+    if (out / "programs").is_dir():
+        shutil.move(out / "programs", target)
+
+
+def root_of(flow: Surroundings) -> Path:
+    """The directory of this machine that is the root of a flow's programs."""
+    return Path(flow.rootfs or "/")
+
+
+def program_file(flow: Surroundings, command: str) -> Path | None:
+    """The file of this machine that a command line runs, as far as the host can tell; None: there is none.
+
+    Looked for as the guest does: in the directories of its PATH, below the flow's root.
+    """
+    name = shlex.split(command)[0]
+    if name.startswith("{run_dir}"):
+        return None
+    places = [name] if "/" in name else [f"{folder}/{name}" for folder in _path_of(flow).split(":")]
+    if "/" in name and not name.startswith("/"):
+        places = [f"{flow.directory or PROGRAMS_WRITE_TO}/{name}"]
+    found = (_inside(root_of(flow), place) for place in places)
+    return next((file for file in found if file is not None and _is_file(file)), None)
+
+
+def _wrong(flow: Flow) -> Iterator[str]:
+    if flow.kind != "program":
+        return
+    root = root_of(flow)
+    if not root.is_dir():
+        yield f'rootfs: there is no directory "{root}"'
+        return
+    absent = [name for name in (*HIDDEN, "etc/hosts") if not (root / name).exists()]
+    if absent:
+        yield f"rootfs: {root} has no {', '.join(absent)}, in whose place the guest puts its own"
+    if flow.directory is not None and not _is_hidden(flow.directory):
+        place = _inside(root, flow.directory)
+        if place is None or not place.is_dir():
+            yield f'directory: there is no directory "{flow.directory}"' + (f" in {root}" if flow.rootfs else "")
+    for key, command in (("client", flow.client), ("server", flow.server)):
+        if command is not None and "{applications}" in command:
+            place = _inside(root, str(LAUNCHER))
+            if _is_hidden(str(LAUNCHER)) or place is None or not _is_file(place):
+                yield f"{key}: {{applications}} is {LAUNCHER}, which programs below {root} do not see"
+        if command is not None and (why := _why_not(flow, command)) is not None:
+            yield f"{key}: {why}"
+
+
+def _why_not(flow: Surroundings, command: str) -> str | None:
+    """Why a command's program cannot run; None: it can, or the host cannot tell."""
+    name = shlex.split(command)[0]
+    if name.startswith("{run_dir}"):
+        return None
+    if _is_hidden(name):
+        return f'"{name}" lies where the guest has a directory of its own ({", ".join("/" + n for n in HIDDEN)})'
+    file = program_file(flow, command)
+    if file is None:
+        where = f"in {root_of(flow)} " if flow.rootfs else ""
+        return f'there is no program "{name}" {where}' + ("" if "/" in name else f"(PATH: {_path_of(flow)})")
+    return _why_not_file(flow, file)
+
+
+def _why_not_file(flow: Surroundings, file: Path, scripts: int = 0) -> str | None:
+    """Why a file cannot be run, `scripts` of which it is the interpreter's; None: it can, or the host cannot tell."""
+    if not os.access(file, os.X_OK):
+        return f'"{file}" is not executable, or not by you'
+    try:
+        with file.open("rb") as opened:
+            head = opened.read(_LONGEST_INTERPRETER_BYTES)
+    except OSError as error:
+        return f'"{file}" cannot be read, and the guest can read no more than you: {error.strerror}'
+    if head.startswith(b"#!"):
+        return _why_not_script(flow, file, head, scripts)
+    machine = elf.machine_of(head)
+    if machine is None:
+        return f'"{file}" is no program: neither ELF nor a script that begins with #!'
+    if machine != elf.X86_64:
+        return f'"{file}" is for another processor ({elf.machine_name(machine)}); the guest runs x86-64'
+    return None
+
+
+def _why_not_script(flow: Surroundings, file: Path, head: bytes, scripts: int) -> str | None:
+    words = head.splitlines()[0][2:].decode(errors="replace").split()
+    if not words:
+        return f'"{file}" begins with #! and names no interpreter'
+    if scripts == _SCRIPTS_IN_SCRIPTS:
+        return f'"{file}" is a script for a script for another, and so on: Linux follows {_SCRIPTS_IN_SCRIPTS}'
+    name = words[0]
+    if _is_hidden(name):
+        return f'"{file}" is a script for {name}, where the guest has a directory of its own'
+    interpreter = _inside(root_of(flow), name) if name.startswith("/") else None
+    if interpreter is None or not _is_file(interpreter):
+        return f'"{file}" is a script for {name}, which is not there' + (f" in {root_of(flow)}" if flow.rootfs else "")
+    return _why_not_file(flow, interpreter, scripts + 1)
+
+
+def _path_of(flow: Surroundings) -> str:
+    return (flow.environment or {}).get("PATH", PROGRAMS_PATH)
+
+
+def _is_hidden(path: str) -> bool:
+    parts = Path(path).parts
+    return len(parts) > 1 and parts[0] == "/" and parts[1] in HIDDEN
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+def _inside(root: Path, path: str) -> Path | None:
+    """Where a path leads whose `/` is `root`: links within are followed as a program below that root follows them."""
+    # In a root of one's own an absolute link means a place in that root, not of this machine.
+    at, ahead, links = root, [part for part in path.split("/") if part], 0
+    while ahead:
+        part = ahead.pop(0)
+        if part == ".":
+            continue
+        if part == "..":
+            at = at.parent if at != root else at
+            continue
+        step = at / part
+        try:
+            if not step.is_symlink():
+                at = step
+                continue
+            links += 1
+            target = os.readlink(step)
+        except OSError:
+            return None
+        if links > _MOST_LINKS:
+            return None
+        if target.startswith("/"):
+            at = root
+        ahead = [part for part in target.split("/") if part] + ahead
+    return at

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program at a host of the guest that the user talks to: what it is, how it gets there, how it ended."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leowarp.base.layout import CONSOLE, GUEST
+from leowarp.base.nodes import host_node
+from leowarp.guest.boot.consoles import Consoles, Outputs, Terminal
+from leowarp.guest.boot.drive import drive
+from leowarp.guest.setup.input import PROGRAMS_ENVIRONMENT, ROOTS
+from leowarp.guest.user.boot_input import put_input
+from leowarp.guest.user.programs import check_program, program_file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from leowarp.guest.building.image import GuestImage
+    from leowarp.scenario import Plan
+
+INPUT = "stdin"
+"""Where in the guest's `in/` the standard input of a shell without a terminal lies."""
+STORAGE_BYTES = 64 << 20
+"""What it may write, as of a flow of programs."""
+
+# EPOCHREALTIME has six digits after its point (bash(1)); LEOWARP_START_US is the same clock at the run's 0 (the agent).
+_BASH_CLOCK = (
+    "LEOWARP_US=$((${EPOCHREALTIME/./}-LEOWARP_START_US)); "
+    'printf -v LEOWARP_S "%d.%06d" $((LEOWARP_US/1000000)) $((LEOWARP_US%1000000))'
+)
+
+
+@dataclass(frozen=True)
+class Shell:
+    """What runs, and where.
+
+    Parameters
+    ----------
+    station : str
+        Whose host it runs at.
+    command : tuple of str
+        Program and arguments; empty: bash, or `/bin/sh` if there is no bash.
+    is_terminal : bool
+        Whether it runs on the user's terminal.
+    stdin : bytes, optional
+        Without a terminal: all of its standard input.
+    """
+
+    station: str
+    command: tuple[str, ...] = ()
+    is_terminal: bool = False
+    stdin: bytes | None = None
+    rootfs: str | None = None
+    directory: str | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def words(self) -> list[str]:
+        """The command line that is run."""
+        if self.command:
+            return list(self.command)
+        # Without the user's settings: they name what is not there, and what they print costs virtual time.
+        has_bash = program_file(self, "bash") is not None
+        return ["bash", "--norc"] if has_bash and self.is_terminal else ["bash"] if has_bash else ["/bin/sh"]
+
+    def variables(self) -> dict[str, str]:
+        """All of its environment: that of programs, and of a terminal its kind and a prompt."""
+        prompt = {
+            "PS1": f"{self.station} ${{LEOWARP_S:+$LEOWARP_S s}}$ ",
+            "PROMPT_COMMAND": _BASH_CLOCK,
+            "TERM": os.environ.get("TERM", "dumb"),
+        }
+        return PROGRAMS_ENVIRONMENT | (prompt if self.is_terminal else {}) | dict(self.environment)
+
+    def described(self, host_numbers: Mapping[str, int], size: tuple[int, int] | None = None) -> dict[str, Any]:
+        """`shell` of `setup.json` (design/interfaces.md, section 4); `size` is that of the terminal: rows, columns."""
+        return {
+            "at": host_numbers[host_node(self.station)],
+            "command": self.words(),
+            "environment": self.variables(),
+            "root": f"/in/{ROOTS}/shell/.",
+            "storage_bytes": STORAGE_BYTES,
+            "terminal": None if size is None else {"rows": size[0], "columns": size[1]},
+            "input": None if self.stdin is None else INPUT,
+        }
+
+
+def check_shell(shell: Shell) -> None:
+    """Whether its program is there.
+
+    Raises
+    ------
+    HostError
+        If it is not, or is none for this processor.
+    """
+    check_program(shlex.join(shell.words()), shell)
+
+
+def run_shell(
+    image: GuestImage, plan: Plan, timeline: pa.Table, run_dir: Path, shell: Shell,
+    on_warning: Callable[[str], None],
+) -> int:  # fmt: skip
+    """Exit code of `shell`, which ran on this process' terminal or standard outputs, in the network of `timeline`.
+
+    Parameters
+    ----------
+    plan : Plan
+        Its flows run beside.
+    run_dir : Path
+        Where the guest works.
+    on_warning : callable
+        As for `drive`.
+
+    Raises
+    ------
+    LeowarpError
+        As `drive`; GuestError if the run is over before the shell.
+    """
+    directory = run_dir / GUEST
+    terminal = Terminal(0, 1) if shell.is_terminal else None
+    consoles: Consoles = terminal or Outputs(1, 2)
+    size = None if terminal is None else terminal.size
+    put_input(image, plan, timeline, directory / "in", lambda numbers: {"shell": shell.described(numbers, size)})
+    (directory / "in" / ROOTS).mkdir(exist_ok=True)
+    (directory / "in" / ROOTS / "shell").symlink_to(shell.rootfs or "/")
+    if shell.stdin is not None:
+        (directory / "in" / INPUT).write_bytes(shell.stdin)
+    done = drive(
+        image, directory, run_dir / CONSOLE, duration_ns=plan.run.duration_ns, seed=plan.run.seed,
+        memory_bytes=plan.guest.memory_bytes, consoles=consoles, on_warning=on_warning,
+    )  # fmt: skip
+    return int(done.end["exit_code"])

@@ -1,0 +1,422 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Path delay over time, and the table of route changes: what changed, what was left behind, what it cost.
+
+Delays are those that were in force on the links (the timeline's `delay` events and `channel` rows), not those that the
+route computation saw: the two differ when links are refreshed more often than routes.
+
+What a route change is, and its number, is decided where routes are made (`leowarp.routes.path_numbers`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.base.nodes import host_node
+from leowarp.metrics.inputs.channels import Pair
+from leowarp.metrics.inputs.link_values import LinkValues, link_values
+from leowarp.metrics.inputs.series import step_at
+from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths, typed_frame
+
+ATTRIBUTION_NS = 5_000_000_000
+"""Default window after a change in which retransmissions, losses and DSACKs are put down to it (shorter if the next
+change comes sooner). 5 s is well above the longest transient that `frederiksen2024` reports (a couple of seconds)."""
+
+ARROW = " > "
+"""Between the nodes of a path in text; names may hold blanks ("Cape Town")."""
+
+
+def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
+    """Flow numbers by (source, destination), from the plan's flows, both in the order of the plan."""
+    pairs: dict[Pair, list[int]] = {}
+    for number, flow in enumerate(flows):
+        pairs.setdefault((flow.source, flow.destination), []).append(number)
+    return pairs
+
+
+def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
+    """Route updates of one ordered pair of stations, by time.
+
+    Returns
+    -------
+    DataFrame with `t_ns` (int64; the update holds until the next), `path` (tuple of node names, source first; None = no
+    path), `path_id`, `change_id` (missing where the update did not change the path). It is made once and shared.
+    """
+    if len(tables.routes) == 0:
+        return _no_routes()
+    if pair not in tables.routes_of_pairs:
+        tables.routes_of_pairs[pair] = _pair_routes(tables, pair)
+    return tables.routes_of_pairs[pair]
+
+
+def _pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
+    at = tables.rows_of_pairs.get(pair, np.empty(0, dtype=np.intp))
+    t_ns = integers(tables.routes["t_ns"].iloc[at])
+    order = np.argsort(t_ns, kind="stable")
+    mine = {name: tables.routes[name].array.take(at[order]) for name in ("path", "path_id", "change_id")}
+    # Tuples, which can be compared and counted as a whole; Parquet gives arrays, which compare by element.
+    paths = [None if path is None or len(path) == 0 else tuple(path) for path in mine["path"]]
+    numbers = {name: mine[name].to_numpy() for name in ("path_id", "change_id")}
+    return pd.DataFrame({"t_ns": t_ns[order], "path": pd.Series(paths, dtype=object), **numbers})
+
+
+@functools.cache
+def _no_routes() -> pd.DataFrame:
+    """Made once: paths that never change need no routes, and small runs of a study ask for them by the thousand."""
+    return pd.DataFrame({"t_ns": [], "path": [], "path_id": [], "change_id": []})
+
+
+def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None = None) -> pd.DataFrame:
+    """Propagation delay of the path in force, as a step function.
+
+    Parameters
+    ----------
+    pair : (str, str)
+        Source and destination station.
+    end_ns : int
+        End of the run.
+    links : LinkValues, optional
+        Of the tables' timeline, if the caller has them already.
+
+    Returns
+    -------
+    DataFrame with `t_ns` (from when), `delay_ns` (nan = no path), `hops`, `path_id`; it changes where the route or one
+    of the path's delays changed, and holds until the next row, the last until `end_ns`.
+    """
+    links = links or link_values(tables)
+    routes = pair_routes(tables, pair)
+    # Instants, delays, hops and number of each path, joined once: a run may have thousands.
+    pieces: list[tuple[np.ndarray, np.ndarray, int, int | None]] = []
+    starts = [*(int(t_ns) for t_ns in routes["t_ns"]), end_ns]
+    for index, row in enumerate(routes.itertuples(index=False)):
+        until_ns = starts[index + 1]
+        if row.path is None:
+            # nan and not the last delay: while there is no path no packet has any.
+            pieces.append((np.array([row.t_ns], dtype="int64"), np.array([np.nan]), 0, None))
+            continue
+        taken = tables.links_of(row.path)
+        instants = [np.array([row.t_ns], dtype="int64")]
+        for a, b in taken:
+            when = links.delay_instants_ns(a, b)
+            # A delay that is set at the very instant of the route is in the first piece.
+            low, high = np.searchsorted(when, row.t_ns, side="right"), np.searchsorted(when, until_ns, side="left")
+            instants.append(when[low:high].astype("int64"))
+        t_ns = np.unique(np.concatenate(instants))
+        delay = sum((links.delay_ns(a, b, t_ns) for a, b in taken), np.zeros(len(t_ns)))
+        pieces.append((t_ns, delay, len(row.path) - 1, row.path_id))
+    instants_ns, delays, hops, path_ids = zip(*pieces, strict=True) if pieces else ((), (), (), ())
+    lengths = [len(t_ns) for t_ns in instants_ns]
+    return pd.DataFrame({
+        "t_ns": np.concatenate([np.empty(0, dtype="int64"), *instants_ns]),
+        "delay_ns": np.concatenate([np.empty(0), *delays]),
+        "hops": np.repeat(np.array(hops, dtype="int64"), lengths),
+        "path_id": pd.Series(np.repeat(np.array(path_ids, dtype=object), lengths), dtype=object),
+    })  # fmt: skip
+
+
+def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
+    """Instants at which the path of a pair changed, there or back: int64 array of shape (n,), ns, sorted, each once.
+
+    Both ways, as a round trip is over both: what a probe or an ACK meets on its way back is met by the flow.
+    """
+    both = (pair, (pair[1], pair[0]))
+    return np.array(sorted({change.t_ns for each in both for change in path_changes(tables, each)}), dtype="int64")
+
+
+@dataclass(frozen=True)
+class PathChange:
+    """A route change on which a flow's packets leave.
+
+    Attributes
+    ----------
+    number : int
+        From 0 for each pair; the guest has the same from the timeline, and the trace's table `reordering` names it.
+    t_ns : int
+        On the run's clock.
+    before, after : tuple of str or None
+        Nodes of the path; None: there is none.
+    settled_ns : int
+        When the last node of either way had its entry; `t_ns` where all nodes switch at once.
+    """
+
+    number: int
+    t_ns: int
+    before: tuple[str, ...] | None
+    after: tuple[str, ...] | None
+    settled_ns: int
+
+
+def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
+    """Route changes from one station to another, by time, as the routes table numbers them.
+
+    The path that a pair begins with is no change; losing the path is one, and so is getting one again.
+
+    Returns
+    -------
+    list of PathChange
+        It is shared: whoever changes it changes what the next one gets.
+    """
+    if pair not in tables.changes_of_pairs:
+        routes = pair_routes(tables, pair)
+        paths = list(routes["path"])
+        # After the last update nothing follows that would bound it.
+        until_ns = np.append(routes["t_ns"].to_numpy(dtype="int64")[1:], np.iinfo(np.int64).max)
+        tables.changes_of_pairs[pair] = [
+            PathChange(
+                int(number),
+                int(t_ns),
+                paths[row - 1],
+                paths[row],
+                _settled_ns(tables, pair, int(t_ns), int(until_ns[row])),
+            )
+            for row, (number, t_ns) in enumerate(zip(floats(routes["change_id"]), routes["t_ns"], strict=True))
+            if not np.isnan(number)
+        ]
+    changes: list[PathChange] = tables.changes_of_pairs[pair]
+    return changes
+
+
+def _settled_ns(tables: Tables, pair: Pair, t_ns: int, until_ns: int) -> int:
+    """When the last node had its entry for a host of the pair, after a route update and before the next; the update's
+    own instant if that changed none.
+    """
+    last_ns = int(t_ns)
+    for station in pair:
+        own_ns = tables.entries_ns.get(host_node(station), np.empty(0, dtype=np.int64))
+        place = int(np.searchsorted(own_ns, until_ns, side="left")) - 1
+        if place >= 0:
+            last_ns = max(last_ns, int(own_ns[place]))
+    return last_ns
+
+
+def route_changes(
+    tables: Tables, pairs: Mapping[Pair, Sequence[int]], end_ns: int, attribution_ns: int = ATTRIBUTION_NS,
+    links: LinkValues | None = None,
+) -> pd.DataFrame:  # fmt: skip
+    """One row for each route change that data of some flow takes; columns as in `CHANGE_COLUMNS`.
+
+    Packets of all flows between two stations are counted together, and in a window, whatever caused what happened to
+    them; `metrics/route_changes/causes.py` attributes each packet.
+
+    Parameters
+    ----------
+    tables : Tables
+        Without packets, drops, sockets or queues the columns that need them are null.
+    pairs : mapping of (source, destination) to flow numbers
+        `flow_pairs(plan.flows)`.
+    end_ns : int
+        End of the run.
+    attribution_ns : int
+        Packets, retransmissions and losses are put down to a change until the next one, at most this long.
+    links : LinkValues, optional
+        Of the tables' timeline, if the caller has them already.
+
+    Returns
+    -------
+    DataFrame, ordered by time, then source, then destination.
+    """
+    links = links or link_values(tables)
+    rows: list[dict[str, Any]] = []
+    for pair, flows in pairs.items():
+        changes = path_changes(tables, pair)
+        if not changes:
+            continue
+        consequences = _Consequences(tables, flows)
+        instants = [0, *(change.t_ns for change in changes), end_ns]
+        for index, change in enumerate(changes):
+            t_ns, before, after = change.t_ns, change.before, change.after
+            # `instants` has the run's start before the first change, hence + 2.
+            next_ns = instants[index + 2]
+            # Windows never overlap: a retransmission would be put down to two changes.
+            until_ns = min(next_ns, t_ns + attribution_ns)
+            row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
+            # Paths over one and the same link (that of a mobile channel) share its delay, which is the new one by now.
+            held_ns = t_ns - (tables.links_of(before) == tables.links_of(after))
+            row |= _what_changed(
+                before, after, _base_delay_ns(tables, links, before, (held_ns, instants[index], t_ns)),
+                _base_delay_ns(tables, links, after, (t_ns, t_ns, next_ns)),
+            )  # fmt: skip
+            row |= _left_behind(tables, links, before, after, t_ns)
+            rows.append(row | consequences.within(t_ns, until_ns))
+    rows.sort(key=lambda row: (row["t_ns"], row["source"], row["destination"]))
+    return typed_frame(rows, CHANGE_COLUMNS)
+
+
+def _base_delay_ns(
+    tables: Tables, links: LinkValues, path: tuple[str, ...] | None, span_ns: tuple[int, int, int]
+) -> int | None:
+    """Propagation along a path, ns: of each link the delay at the first of the instants; of a channel, which moves
+    within a slot, its smallest from the second instant to the third. None of no path."""
+    if path is None:
+        return None
+    at_ns, from_ns, until_ns = span_ns
+    return int(sum(
+        links.base_delay_ns(a, b, from_ns, until_ns) if links.has_channel(a, b) else float(links.delay_ns(a, b, at_ns))
+        for a, b in tables.links_of(path)
+    ))  # fmt: skip
+
+
+def _what_changed(
+    before: tuple[str, ...] | None, after: tuple[str, ...] | None, delay_before_ns: int | None,
+    delay_after_ns: int | None,
+) -> dict[str, Any]:  # fmt: skip
+    """Columns of a row that compare two paths; what needs both is None if there was or is no path."""
+    row: dict[str, Any] = {
+        "path_before": None if before is None else ARROW.join(before),
+        "path_after": None if after is None else ARROW.join(after),
+        "hops_before": None if before is None else len(before) - 1,
+        "hops_after": None if after is None else len(after) - 1,
+        "delay_before_ns": delay_before_ns,
+        "delay_after_ns": delay_after_ns,
+    }
+    if before is None or after is None or delay_before_ns is None or delay_after_ns is None:
+        names = ("first_hop_changed", "middle_hops_changed", "last_hop_changed", "shared_hops", "is_shorter",
+                 "delay_step_ns")  # fmt: skip
+        return row | dict.fromkeys(names)
+    # From the source on, and never the last link: paths that share all links are the same path.
+    shared = 0
+    while shared < min(len(before), len(after)) - 1 and before[: shared + 2] == after[: shared + 2]:
+        shared += 1
+    return row | {
+        "first_hop_changed": before[:2] != after[:2],
+        # Without the first and the last satellite, of which the two beside it tell.
+        "middle_hops_changed": before[2:-2] != after[2:-2],
+        "last_hop_changed": before[-2:] != after[-2:],
+        "shared_hops": shared,
+        "delay_step_ns": delay_after_ns - delay_before_ns,
+        "is_shorter": delay_after_ns < delay_before_ns,
+    }
+
+
+def _left_behind(
+    tables: Tables, links: LinkValues, before: tuple[str, ...] | None, after: tuple[str, ...] | None, t_ns: int
+) -> dict[str, Any]:
+    """Queues at the change: on the links that the path leaves, and on those that it newly takes.
+
+    With `drain` what waits on the links left behind is what newer packets overtake, so its wait bounds how late those
+    packets can be (docs/concepts/in-flight-rules.md).
+    """
+    if not tables.has("links"):
+        return dict.fromkeys(
+            ("queue_left_pkts", "queue_left_link", "queue_left_wait_ns", "queue_met_pkts", "queue_met_wait_ns")
+        )
+    # A link that both paths have keeps its queue, and its packets their order.
+    old, new = tables.links_of(before), tables.links_of(after)
+    left = [(link, *_queue_at(tables, links, link, t_ns)) for link in old if link not in new]
+    met = [(link, *_queue_at(tables, links, link, t_ns)) for link in new if link not in old]
+    longest = max(left, key=lambda entry: entry[1], default=None)
+    return {
+        "queue_left_pkts": sum(entry[1] for entry in left),
+        "queue_left_link": None if longest is None or longest[1] == 0 else ">".join(longest[0]),
+        "queue_left_wait_ns": sum(entry[2] for entry in left),
+        "queue_met_pkts": sum(entry[1] for entry in met),
+        "queue_met_wait_ns": sum(entry[2] for entry in met),
+    }
+
+
+def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: int) -> tuple[int, int]:
+    """Waiting packets of a direction just before an instant (last sample), and how long the link needs for them."""
+    direction = tables.direction_of(*link)
+    if direction is None:
+        return 0, 0
+    samples = tables.links[tables.links["direction"] == direction]
+    # The last sample holds: queues are sampled where something changed. None before: nothing has ever waited.
+    # A sample of the very instant may have been taken on either side of the change.
+    samples = samples[samples["t_ns"] < t_ns]
+    if len(samples) == 0:
+        return 0, 0
+    last = samples.iloc[-1]
+    # The rate before the change; an unshaped link needs no time. 8e9: bits of a byte times ns of a second.
+    rate_bps = float(links.rate_bps(*link, t_ns - 1))
+    wait_ns = 0 if np.isnan(rate_bps) else round(int(last["queue_bytes"]) * 8e9 / rate_bps)
+    return int(last["queue_pkts"]), wait_ns
+
+
+class _Consequences:
+    """What happened to the packets of some flows, sorted once: a run has a hundred changes and millions of packets."""
+
+    def __init__(self, tables: Tables, flows: Sequence[int]) -> None:
+        self._tables, self._flows = tables, flows
+        packets, drops = tables.packets, tables.drops
+        mine = (packets["flow"].isin(flows) & (packets["direction"] == DATA)).to_numpy(dtype=bool)
+        late = packets[mine & truths(packets["is_late"])].sort_values("received_ns", kind="stable")
+        self._received, self._sent = floats(late["received_ns"]), late["sent_ns"].to_numpy(dtype="int64")
+        again = packets[mine & truths(packets["is_retransmission"])].sort_values("sent_ns", kind="stable")
+        self._again, self._spurious = again["sent_ns"].to_numpy(dtype="int64"), truths(again["is_spurious"])
+        lost = drops["flow"].isin(flows) & (drops["flow_direction"] == DATA)
+        self._lost = np.sort(drops.loc[lost.to_numpy(dtype=bool), "t_ns"].to_numpy(dtype="int64"))
+
+    def within(self, t_ns: int, until_ns: int) -> dict[str, Any]:
+        """Counts from one instant to another, the later one left out; None: not recorded.
+
+        Late packets count when they arrive, retransmissions when they are sent, losses when they are dropped.
+        """
+        row: dict[str, Any] = dict.fromkeys(
+            ("late_pkts", "overtaken_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts", "lost_pkts",
+             "dsacks_pkts")
+        )  # fmt: skip
+        if self._tables.has("packets"):
+            late = slice(*np.searchsorted(self._received, [t_ns, until_ns]))
+            again = slice(*np.searchsorted(self._again, [t_ns, until_ns]))
+            row |= {
+                "late_pkts": len(self._sent[late]),
+                # Sent before the change: the others of the window were late by something else, as at the change before.
+                "overtaken_pkts": int((self._sent[late] < t_ns).sum()),
+                "retransmissions_pkts": len(self._again[again]),
+                "spurious_retransmissions_pkts": int(self._spurious[again].sum()),
+            }
+        if self._tables.has("drops"):
+            row["lost_pkts"] = int(np.diff(np.searchsorted(self._lost, [t_ns, until_ns]))[0])
+        if self._tables.has("sockets") and self._flows:
+            row["dsacks_pkts"] = sum(_growth(self._tables, flow, "dsack_pkts", t_ns, until_ns) for flow in self._flows)
+        return row
+
+
+def _growth(tables: Tables, flow: int, column: str, from_ns: int, until_ns: int) -> int:
+    """How much a cumulative column grew between two instants, by the last samples at or before them."""
+    mine = tables.of_flow("sockets", flow)
+    # A sample without the counter, and the time before the first sample, count as 0: such counters begin there.
+    values = step_at(mine["t_ns"].to_numpy(), np.nan_to_num(floats(mine[column])), np.array([from_ns, until_ns]), 0.0)
+    return int(values[1] - values[0])
+
+
+CHANGE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
+    "t_ns": ("int64", "ns", "instant of the change"),
+    "source": ("object", None, "station that data comes from"),
+    "destination": ("object", None, "station that data goes to"),
+    "until_ns": ("int64", "ns", "end of the window of attribution: the next change, at most 5 s on"),
+    "path_before": ("object", None, "nodes of the old path, ' > ' between; null = there was none"),
+    "path_after": ("object", None, "nodes of the new path; null = there is none"),
+    "hops_before": ("Int64", None, "links of the old path"),
+    "hops_after": ("Int64", None, "links of the new path"),
+    "delay_before_ns": (
+        "Int64",
+        "ns",
+        "propagation along the old path, with the delays in force at "
+        "the change; of a channel, which moves all the time, the smallest since the change before",
+    ),
+    "delay_after_ns": ("Int64", "ns", "propagation along the new path, likewise; of a channel until the next"),
+    "delay_step_ns": ("Int64", "ns", "new minus old; negative = the new path is shorter"),
+    "is_shorter": ("boolean", None, "the new path's propagation is shorter"),
+    "first_hop_changed": ("boolean", None, "the station sends to another satellite"),
+    "middle_hops_changed": ("boolean", None, "the satellites between the first and the last are others"),
+    "last_hop_changed": ("boolean", None, "another satellite delivers to the destination"),
+    "shared_hops": ("Int64", None, "links from the source on that both paths share"),
+    "queue_left_pkts": ("Int64", "pkts", "packets waiting on the abandoned links at the last sample before the change"),
+    "queue_left_link": ("object", None, "the abandoned link with the longest of these queues"),
+    "queue_left_wait_ns": ("Int64", "ns", "time that the abandoned links need to send those packets"),
+    "queue_met_pkts": ("Int64", "pkts", "packets that were waiting on the links newly taken"),
+    "queue_met_wait_ns": ("Int64", "ns", "time that those links need to send them"),
+    "late_pkts": ("Int64", "pkts", "late packets that arrived within the window"),
+    "overtaken_pkts": ("Int64", "pkts", "late packets that were sent before the change: overtaken by newer ones"),
+    "retransmissions_pkts": ("Int64", "pkts", "retransmissions sent within the window"),
+    "spurious_retransmissions_pkts": ("Int64", "pkts", "spurious ones among them: the original arrived, too"),
+    "lost_pkts": ("Int64", "pkts", "data packets dropped within the window"),
+    "dsacks_pkts": ("Int64", "pkts", "duplicate segments that the receiver reported within the window (DSACK)"),
+}
+"""Columns of the route-change table: type, unit, meaning."""

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Delay and rate of each direction of a link over time, whether events or tables of the timeline give them.
+
+A direction's rate comes from `rate` events or from `capacity` rows, its delay from `delay` events or from `channel`
+rows, never from both; whoever asks `LinkValues` need not know which.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.inputs.channels import Channels, Pair, Steps
+from leowarp.metrics.inputs.series import step_at
+from leowarp.metrics.inputs.tables import Tables, floats, rows_by, rows_of_event
+
+
+def link_values(tables: Tables) -> LinkValues:
+    """Delay and rate of every direction of a run, from its timeline and its tables of directions."""
+    return LinkValues(tables.timeline, tables.channels)
+
+
+class LinkValues:
+    """Delay and rate of every direction as step functions of time, from the timeline.
+
+    Parameters
+    ----------
+    timeline : DataFrame
+        Events but for those of tables.
+    channels : Channels, optional
+        Tables of directions: a run has them in `tables.channels`.
+    """
+
+    def __init__(self, timeline: pd.DataFrame, channels: Channels | None = None) -> None:
+        channels = channels or Channels()
+        self._channels = channels
+        # A direction has events or a table, never both (timeline/schema.py), so nothing is overwritten here.
+        self._delay = _steps(timeline, "delay", "delay_ns") | dict(channels.delay_ns)
+        self._rate = _steps(timeline, "rate", "rate_bps") | dict(channels.capacity_bps)
+
+    def delay_ns(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
+        """Propagation delay in force from node `a` to node `b`, ns; 0 before the first, which is how the guest builds a
+        link.
+
+        Parameters
+        ----------
+        at_ns : int64 array of any shape, or int
+
+        Returns
+        -------
+        float64 array of the shape of `at_ns`
+        """
+        t_ns, value = self._delay.get((a, b), _NOTHING)
+        return step_at(t_ns, value, at_ns, before=0.0)
+
+    def rate_bps(self, a: str, b: str, at_ns: np.ndarray | int) -> np.ndarray:
+        """Rate in force, bit/s, likewise; nan = unshaped, as a link is before its first rate."""
+        t_ns, value = self._rate.get((a, b), _NOTHING)
+        return step_at(t_ns, value, at_ns, before=np.nan)
+
+    def delay_instants_ns(self, a: str, b: str) -> np.ndarray:
+        """When the delay of a direction was set: int64 array, ns, ascending; empty of a direction without any."""
+        return self._delay.get((a, b), _NOTHING)[0]
+
+    def rate_instants_ns(self, a: str, b: str) -> np.ndarray:
+        """When the rate of a direction was set: int64 array, ns, ascending; empty of a direction without any."""
+        return self._rate.get((a, b), _NOTHING)[0]
+
+    def is_shaped(self, a: str, b: str) -> bool:
+        """Whether the direction ever has a rate."""
+        return bool(np.isfinite(self._rate.get((a, b), _NOTHING)[1]).any())
+
+    def has_channel(self, a: str, b: str) -> bool:
+        """Whether the direction's delay is a table, which moves within a slot too."""
+        return (a, b) in self._channels.delay_ns
+
+    def has_capacity_table(self, a: str, b: str) -> bool:
+        """Whether the direction's rate is a table."""
+        return (a, b) in self._channels.capacity_bps
+
+    def base_delay_ns(self, a: str, b: str, from_ns: int, until_ns: int) -> float:
+        """Smallest delay in force from one instant (included) to another (not included), ns."""
+        t_ns, value = self._delay.get((a, b), _NOTHING)
+        low, high = np.searchsorted(t_ns, [from_ns, until_ns], side="left")
+        inside = value[low:high]
+        start = float(self.delay_ns(a, b, from_ns))
+        return min(start, float(inside.min())) if len(inside) else start
+
+    def capacity_bits(self, a: str, b: str, edges_ns: np.ndarray) -> np.ndarray:
+        """Bits that a direction can carry from each edge to the next: the integral of its rate; nan where unshaped.
+
+        Parameters
+        ----------
+        edges_ns : int64 array of shape (n + 1,), strictly increasing
+
+        Returns
+        -------
+        bits : float64 array of shape (n,)
+            nan of a bin in which the direction was unshaped for any time: what it could carry then has no bound.
+        """
+        edges_ns = np.asarray(edges_ns, dtype="int64")
+        if len(edges_ns) < 2 or edges_ns[-1] == edges_ns[0]:
+            return np.zeros(max(len(edges_ns) - 1, 0))
+        t_ns = self.rate_instants_ns(a, b)
+        low, high = np.searchsorted(t_ns, [edges_ns[0], edges_ns[-1]], side="right")
+        # Cut at every change of the rate as well, so that each piece has one rate; pieces are then added up by bin.
+        every = np.unique(np.concatenate([edges_ns, t_ns[low:high]]))
+        every = every[every <= edges_ns[-1]]
+        bits = self.rate_bps(a, b, every[:-1]) * np.diff(every) / 1e9
+        return np.add.reduceat(bits, np.searchsorted(every, edges_ns[:-1]))
+
+    def path_delay_ns(self, path: Sequence[str], at_ns: int) -> int:
+        """Propagation delay along a whole path (names of nodes, source first) at one instant, ns, whole.
+
+        All links are asked at the same instant, though a packet meets the later ones later.
+        """
+        return int(sum(float(self.delay_ns(a, b, at_ns)) for a, b in hops(path)))
+
+
+def hops(path: Sequence[str]) -> list[Pair]:
+    """Directed links of a path, source first.
+
+    Examples
+    --------
+    >>> hops(("A", "s1", "B"))
+    [('A', 's1'), ('s1', 'B')]
+    """
+    return list(itertools.pairwise(path))
+
+
+def _steps(timeline: pd.DataFrame, event: str, column: str) -> dict[Pair, Steps]:
+    """(a, b) to the step function that a column of the events of one kind is."""
+    if len(timeline) == 0:
+        return {}
+    *ends, instants, held = rows_of_event(timeline, event, "a", "b", "t_ns", column)
+    t_ns, values = instants.to_numpy(dtype="int64"), floats(held)
+    (senders, a), (receivers, b) = map(pd.factorize, ends)
+    # One sort of all events in place of one for each of up to thousands of directions. Stable: of events of one instant
+    # the last one written holds.
+    order = np.argsort(t_ns, kind="stable")
+    directions, t_ns, values = (senders * len(b) + receivers)[order], t_ns[order], values[order]
+    return {
+        (a[direction // len(b)], b[direction % len(b)]): (t_ns[at], values[at])
+        for direction, at in rows_by(directions).items()
+    }
+
+
+_NOTHING: Steps = (np.zeros(0, dtype="int64"), np.zeros(0))

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rates, steps, quantiles and distributions: arithmetic on plain arrays, no knowledge of runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from leowarp.base.errors import TraceError
+
+
+def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarray) -> np.ndarray:
+    """Mean rate of a cumulative byte counter in each bin.
+
+    Between two samples the counter is taken to grow evenly, so bins that fall on sample instants are exact and others
+    are the best that the samples allow; the bins of a span always add up to the bytes of that span.
+
+    Parameters
+    ----------
+    t_ns : int64 array of shape (n,), strictly increasing
+        Sample instants.
+    counter_bytes : array of shape (n,)
+        The counter at those instants.
+    edges_ns : int64 array of shape (k + 1,)
+        Bin edges, increasing, within [t_ns[0], t_ns[-1]].
+
+    Returns
+    -------
+    rate_bps : float64 array of shape (k,)
+
+    Raises
+    ------
+    TraceError
+        If an edge lies outside the samples: the counter is unknown there, and a guess would look like a measurement.
+    """
+    t_ns = np.asarray(t_ns, dtype="int64")
+    edges_ns = np.asarray(edges_ns, dtype="int64")
+    if len(edges_ns) < 2:
+        return np.zeros(0)
+    if len(t_ns) == 0 or edges_ns[0] < t_ns[0] or edges_ns[-1] > t_ns[-1]:
+        span = f"{t_ns[0]}..{t_ns[-1]} ns" if len(t_ns) else "no samples"
+        raise TraceError(f"rate in bins: the bins span {edges_ns[0]}..{edges_ns[-1]} ns but the samples {span}")
+    # Relative to the first sample, so that float64 keeps every nanosecond of a run of up to 104 days.
+    at_edges = np.interp(edges_ns - t_ns[0], t_ns - t_ns[0], np.asarray(counter_bytes, dtype="float64"))
+    # 8e9: bits of a byte times ns of a second.
+    return np.diff(at_edges) * 8e9 / np.diff(edges_ns)
+
+
+def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, before: float) -> np.ndarray:
+    """Value of a step function (it holds from each instant on) at given instants; `before` ahead of the first.
+
+    Parameters
+    ----------
+    t_ns : array of shape (n,), ascending
+        Of equal instants the last one holds.
+    values : array of shape (n,)
+    at_ns : array of any shape, or int
+
+    Returns
+    -------
+    float64 array of the shape of `at_ns`
+
+    Examples
+    --------
+    >>> step_at(np.array([10, 20]), np.array([1.0, 2.0]), np.array([5, 10, 25]), before=0.0).tolist()
+    [0.0, 1.0, 2.0]
+    """
+    index = np.searchsorted(np.asarray(t_ns), np.asarray(at_ns), side="right") - 1
+    values = np.asarray(values, dtype="float64")
+    if len(values) == 0:
+        return np.full(np.shape(at_ns), before, dtype="float64")
+    return np.where(index >= 0, values[np.maximum(index, 0)], before)
+
+
+def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
+    """How long each sample of a step function holds: until the next, the last until `end_ns`.
+
+    This is the weight of a sample in every time-weighted mean, quantile and distribution here.
+
+    Examples
+    --------
+    >>> holding_ns(np.array([0, 10, 30]), end_ns=50).tolist()
+    [10, 20, 20]
+    """
+    t_ns = np.asarray(t_ns, dtype="int64")
+    return np.maximum(np.diff(np.append(t_ns, max(end_ns, t_ns[-1] if len(t_ns) else end_ns))), 0)
+
+
+def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> float | None:
+    """Smallest value whose cumulative weight reaches the share `q`; None if there is no weight at all.
+
+    No interpolation: the result is a value that was measured.
+
+    Parameters
+    ----------
+    values, weights : arrays of shape (n,)
+        Values that are nan, and weights that are not above 0, are left out.
+    q : float, 0 to 1
+    """
+    values, weights = np.asarray(values, dtype="float64"), np.asarray(weights, dtype="float64")
+    keep = ~np.isnan(values) & (weights > 0)
+    if not keep.any():
+        return None
+    order = np.argsort(values[keep], kind="stable")
+    cumulative = np.cumsum(weights[keep][order])
+    # Rounding of the running sum must not push the index past the value that truly reaches q.
+    index = np.searchsorted(cumulative, q * cumulative[-1] * (1 - 1e-12), side="left")
+    return float(values[keep][order][min(int(index), len(order) - 1)])
+
+
+def cdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Empirical distribution: distinct values, and the share of weight at or below each.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        nan is left out.
+    weights : array of shape (n,), optional
+        E.g. how long each sample held (`holding_ns`); equal if not given.
+
+    Returns
+    -------
+    x : float64 array of shape (k,), increasing
+    share_ratio : float64 array of shape (k,), increasing to 1
+    """
+    values = np.asarray(values, dtype="float64")
+    weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype="float64")
+    keep = ~np.isnan(values) & (weights > 0)
+    if not keep.any():
+        return np.zeros(0), np.zeros(0)
+    x, inverse = np.unique(values[keep], return_inverse=True)
+    mass = np.bincount(inverse, weights=weights[keep])
+    share = np.cumsum(mass) / mass.sum()
+    # Rounding of the sum may leave it at 0.9999999999999999, and `ccdf` above 0 where nothing is above.
+    share[-1] = 1.0
+    return x, share
+
+
+def ccdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Complementary distribution: distinct values, and the share of weight strictly above each; as `cdf` otherwise."""
+    x, share = cdf(values, weights)
+    return x, 1.0 - share
+
+
+def bin_edges(start_ns: int, end_ns: int, bin_ns: int) -> np.ndarray:
+    """Edges at whole multiples of `bin_ns` from `start_ns`; the last, incomplete bin is left out.
+
+    Raises
+    ------
+    TraceError
+        If a bin is not longer than 0.
+
+    Examples
+    --------
+    >>> bin_edges(100, 350, 100).tolist()
+    [100, 200, 300]
+    """
+    if bin_ns <= 0:
+        raise TraceError(f"bins of {bin_ns} ns: a bin must be longer than 0", hint="e.g. 50 ms")
+    count = max((int(end_ns) - int(start_ns)) // int(bin_ns), 0)
+    return int(start_ns) + np.arange(count + 1, dtype="int64") * int(bin_ns)
+
+
+def optional(value: object) -> float | int | None:
+    """None for null or nan, a plain Python number otherwise: for JSON, where missing is null and never 0."""
+    if value is None or value is pd.NA or (isinstance(value, float | np.floating) and np.isnan(value)):
+        return None
+    if isinstance(value, int | np.integer):
+        return int(value)
+    return float(value)  # type: ignore[arg-type]

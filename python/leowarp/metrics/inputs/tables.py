@@ -1,0 +1,491 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of one run, as data frames, whatever wrote them.
+
+Metrics are blind to what made a trace: they read the columns of `leowarp.trace.TABLES` and nothing else.
+A table that a run does not have is an empty frame with the right columns, so that "no packet was dropped" and
+"drops were not recorded" stay two different things (`Tables.has`).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from leowarp.base import layout, parquetfiles, plainfiles, recorded, tomltext
+from leowarp.base.errors import TraceError
+from leowarp.base.metadata import decode_metadata
+from leowarp.base.nodes import host_node
+from leowarp.metrics.inputs.channels import Channels, split_timeline
+from leowarp.routes.path_numbers import with_change_ids
+from leowarp.routes.schema import ROUTES
+from leowarp.timeline.schema import TIMELINE
+from leowarp.trace import TABLES, check_types
+from leowarp.trace.frames import data_frame
+from leowarp.trace.schema.packets import CAUSES as CAUSES
+
+# Numbers and words of the records that the guest writes (design/interfaces.md, section 6).
+DATA, ACK = 0, 1
+"""`direction` of a packet or bin within its flow: data towards the destination, acknowledgements back."""
+
+# Not all columns of `leowarp.trace.TABLES`: runs of older versions, which lack the newest, stay readable.
+NEEDED: dict[str, tuple[str, ...]] = {
+    "sockets": ("t_ns", "flow", "ca_state", "cwnd_pkts", "srtt_us", "bytes_acked", "bytes_received", "sacked_pkts",
+                "dsack_pkts", "snd_mss_bytes"),
+    "packets": ("flow", "direction", "sent_ns", "received_ns", "seq", "len_bytes", "ack", "is_retransmission",
+                "is_spurious", "is_late", "drop_direction", "drop_cause"),
+    "bins": ("t_ns", "flow", "direction", "sent_pkts", "delivered_pkts", "lost_pkts", "late_pkts", "retrans_pkts",
+             "spurious_pkts", "owd_sum_ns", "owd_max_ns"),
+    "delays": ("flow", "quantity", "lower_ns", "upper_ns", "pkts"),
+    "links": ("t_ns", "direction", "queue_pkts", "queue_bytes", "queue_max_pkts"),
+    "linktotals": ("direction", "offered_pkts", "offered_bytes", "delivered_pkts", "delivered_bytes", "held_pkts",
+                   "held_bytes", "queue_max_pkts"),
+    "counters": ("t_ns", "host", "counter", "value"),
+    "drops": ("t_ns", "direction", "cause", "flow", "flow_direction"),
+    "flows": ("flow", "bytes", "completion_ns", "connect_ns", "error"),
+    "acks": ("flow", "segments_pkts", "wait_ns", "acks_pkts"),
+    "echoes": ("flow", "sent_ns", "received_ns", "reply_ns"),
+    "reordering": ("flow", "scope", "number", "t_ns", "end_ns", "sent_pkts", "received_pkts", "lost_pkts",
+                   "reordered_pkts", "density_pkts", "mean_displacement_pkts", "entropy_nats", "buffer_mean_pkts"),
+    "densities": ("flow", "scope", "number", "kind", "index", "pkts"),
+    "merges": ("longest_ns",),
+    "nodetotals": ("held_max_bytes", "signals_pkts", "signals_bytes"),
+    "orders": ("longest_ns", "waiting_max_bytes"),
+    "switches": ("moved_pkts", "held_back_pkts", "held_back_max_bytes", "held_back_longest_ns", "full_pkts"),
+    "measures": ("flow", "kind", "name", "number", "start_ns", "request_ns", "first_byte_ns", "end_ns", "bytes",
+                 "bitrate_bps", "media_ns", "buffer_ns", "latency_ns"),
+}  # fmt: skip
+"""The columns of trace tables that metrics read: a table of an older run may lack others."""
+
+ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path", "change_id")
+TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
+PLANNED = {"routes": pa.schema(ROUTES), "timeline": pa.schema(TIMELINE)}
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Everything that a run left behind, checked for its columns.
+
+    Attributes
+    ----------
+    sockets, packets, bins, delays, links, linktotals, counters, drops : DataFrame
+    flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches, measures : DataFrame
+        `30-trace/*.parquet`; columns and units in `leowarp.trace.TABLES`.
+    routes, timeline : DataFrame
+        `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run; without the rows of tables.
+    channels : Channels
+        The timeline's tables of directions, whole: capacity, delay, loss.
+    directions : tuple of (a, b, kind)
+        What a direction number stands for: packets from node `a` to node `b` over a link of that kind.
+    hosts : tuple of str
+        What a host number of `counters` stands for.
+    missing : frozenset of str
+        Tables that the run does not have.
+    virtual_ns : int, optional
+        When the run was over on its own clock, as the guest says; None: an older run, which lasted as planned.
+    programs, connections : tuple of dict
+        As `end.json` has them (design/interfaces.md, section 19): how each program ended; the flows behind the planned
+        ones. Empty of a run without programs.
+    """
+
+    sockets: pd.DataFrame
+    packets: pd.DataFrame
+    bins: pd.DataFrame
+    delays: pd.DataFrame
+    links: pd.DataFrame
+    linktotals: pd.DataFrame
+    counters: pd.DataFrame
+    drops: pd.DataFrame
+    flows: pd.DataFrame
+    acks: pd.DataFrame
+    echoes: pd.DataFrame
+    reordering: pd.DataFrame
+    densities: pd.DataFrame
+    merges: pd.DataFrame
+    nodetotals: pd.DataFrame
+    orders: pd.DataFrame
+    switches: pd.DataFrame
+    measures: pd.DataFrame
+    routes: pd.DataFrame
+    timeline: pd.DataFrame
+    directions: tuple[tuple[str, str, str], ...] = ()
+    hosts: tuple[str, ...] = ()
+    missing: frozenset[str] = field(default_factory=frozenset)
+    virtual_ns: int | None = None
+    programs: tuple[dict[str, Any], ...] = ()
+    connections: tuple[dict[str, Any], ...] = ()
+    channels: Channels = field(default_factory=Channels)
+
+    def has(self, table: str) -> bool:
+        """Whether the run recorded this table at all (an empty one counts): a name as in `leowarp.trace.TABLES`,
+        "routes" or "timeline"."""
+        return table not in self.missing
+
+    def of_flow(self, table: str, flow: int) -> pd.DataFrame:
+        """Rows of one flow; selected once, as many numbers come from the same rows.
+
+        Parameters
+        ----------
+        table : str
+            Name of a table with a column `flow`.
+
+        Returns
+        -------
+        DataFrame in the table's order. It is shared: whoever changes it changes what the next one gets.
+        """
+        if (table, flow) not in self._selected:
+            frame = getattr(self, table)
+            if table not in self._rows:
+                self._rows[table] = rows_by(floats(frame["flow"]))
+            mine = self._rows[table].get(flow, np.empty(0, dtype=np.intp))
+            # Of a run with one flow, which most are, no copy of the table is made.
+            self._selected[table, flow] = frame if len(mine) == len(frame) else frame.iloc[mine]
+        return self._selected[table, flow]
+
+    @property
+    def knows_drops(self) -> bool:
+        """Whether every loss is in the table `drops`: without the hosts' capture only some links would tell."""
+        # netem tells no drops; then `drops` has what the capture misses, which needs the capture.
+        return self.has("drops") and self.has("bins")
+
+    def direction_of(self, a: str, b: str) -> int | None:
+        """Number of the direction from node `a` to node `b`, or None if no such link was ever built."""
+        return self._numbers.get((a, b))
+
+    def direction_name(self, direction: int) -> str:
+        """`a>b` for a direction number."""
+        a, b, _ = self.directions[int(direction)]
+        return f"{a}>{b}"
+
+    def host_number(self, station: str) -> int | None:
+        """What stands for a station's host in `counters`, or None if the trace names neither its node nor itself."""
+        names = (host_node(station), station)
+        return next((number for number, name in enumerate(self.hosts) if name in names), None)
+
+    @cached_property
+    def reorders(self) -> bool:
+        """Whether packets may overtake each other on some link by itself: one that jitters, or keeps no order."""
+        events = self.timeline["event"]
+        if bool((events == "jitter").any()):
+            return True
+        # Null (no row of that kind) is not False, so `not` would not do.
+        return "in_order" in self.timeline and bool((self.timeline["in_order"] == False).any())  # noqa: E712
+
+    def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:
+        """Directed links of a path between two stations, source first.
+
+        A path of an access link names its satellite, which is no node of the network: then they are those that the
+        routing tables lead over, from the source's router to the destination's.
+        """
+        if path is None:
+            return []
+        named = list(itertools.pairwise(path))
+        if not self._next_hops or all(link in self._numbers for link in named):
+            return named
+        node, target = host_node(path[0]), host_node(path[-1])
+        nodes = [node]
+        # Entries are those at the timeline's end. The path of an access link goes over the same nodes all the time:
+        # only the satellite in its name changes.
+        # Bounded by the number of entries, for a table of somebody's own that goes round in circles.
+        while node != target and len(nodes) <= len(self._next_hops):
+            node = self._next_hops.get((node, target), target)
+            nodes.append(node)
+        return list(itertools.pairwise(nodes[1:-1]))
+
+    @cached_property
+    def _next_hops(self) -> Mapping[tuple[str, str], str]:
+        """(node, destination host) to the next node, as the timeline leaves it; empty: it has no routing tables."""
+        if "next_hop" not in self.timeline:
+            return {}
+        nodes, destinations, afters = rows_of_event(self.timeline, "route", "node", "destination", "next_hop")
+        names = zip(nodes, destinations, afters, strict=True)
+        return {(node, destination): after for node, destination, after in names if isinstance(after, str)}
+
+    @cached_property
+    def _selected(self) -> dict[tuple[str, int], pd.DataFrame]:
+        return {}
+
+    @cached_property
+    def _rows(self) -> dict[str, dict[Any, np.ndarray]]:
+        """Of tables with a column `flow`: places of the rows of each flow, in the table's order."""
+        return {}
+
+    @cached_property
+    def rows_of_pairs(self) -> dict[tuple[str, str], np.ndarray]:
+        """Places in `routes` of the updates of each ordered pair of stations, in the table's order."""
+        ends = [self.routes[name].to_numpy(dtype=object) for name in ("source", "destination")]
+        numbers, names = pd.factorize(np.concatenate(ends))
+        sources, destinations = np.split(numbers, 2)
+        codes = sources * len(names) + destinations
+        return {(names[code // len(names)], names[code % len(names)]): at for code, at in rows_by(codes).items()}
+
+    @cached_property
+    def routes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
+        """What `changes.pair_routes` made so far: every flow of a pair asks for it several times."""
+        return {}
+
+    @cached_property
+    def changes_of_pairs(self) -> dict[tuple[str, str], list[Any]]:
+        """What `changes.path_changes` made so far (`PathChange`): every flow of a pair asks for it several times."""
+        return {}
+
+    @cached_property
+    def entries_ns(self) -> dict[str, np.ndarray]:
+        """When nodes had new entries for each host, ns, sorted; by the name of the host's node.
+
+        An entry that is withdrawn is none of them: it belongs to a link that goes down, not to a path that comes.
+        """
+        # A timeline without any route has not these columns, if it was made by hand.
+        rows = self.timeline.reindex(columns=["t_ns", "event", "destination", "next_hop"])
+        rows = rows[(rows["event"] == "route") & rows["next_hop"].notna()]
+        by_host = rows.groupby("destination", observed=True)["t_ns"]
+        return {str(host): np.sort(integers(t_ns)) for host, t_ns in by_host}
+
+    @cached_property
+    def delays_of_flows(self) -> dict[tuple[int, int], Any]:
+        """What `delays.delays` made (`Delays`), by flow and quantity: conservation and the summary ask for the same."""
+        return {}
+
+    @cached_property
+    def lives_of_flows(self) -> dict[Any, Any]:
+        """Results of `goodput.life` (`Life`): the check of a run, its shares and its summary ask for the same."""
+        return {}
+
+    @cached_property
+    def link_overheads_bytes(self) -> dict[frozenset[str], float]:
+        """Bytes a packet on top of its IP length, of each link that the timeline makes; nan: it does not say.
+
+        Empty of a timeline without the column.
+        """
+        if "overhead_bytes" not in self.timeline:
+            return {}
+        a, b, values = rows_of_event(self.timeline, "link", "a", "b", "overhead_bytes")
+        return {frozenset(ends): value for *ends, value in zip(a, b, floats(values), strict=True)}
+
+    @cached_property
+    def last_counters(self) -> dict[int, dict[str, float]]:
+        """What each counter stood at when it was last read, by its name, of each host, by its number."""
+        names = self.counters["counter"].to_numpy(dtype=object)
+        values = self.counters["value"].to_numpy()
+        # In order of time: the last of a name is what stood there at the end.
+        return {
+            host: dict(zip(names[at].tolist(), values[at].tolist(), strict=True))
+            for host, at in rows_by(self.counters["host"].to_numpy()).items()
+        }
+
+    @cached_property
+    def _numbers(self) -> Mapping[tuple[str, str], int]:
+        return {(a, b): number for number, (a, b, _) in enumerate(self.directions)}
+
+
+def read_tables(run_dir: str | Path) -> Tables:
+    """All tables of a run directory.
+
+    Parameters
+    ----------
+    run_dir : path
+        A run directory; what else it holds is not looked at. One without routes or timeline has empty ones.
+
+    Raises
+    ------
+    TraceError
+        If the directory is not a run, or a table is damaged or lacks a column that the metrics need.
+    """
+    run_dir = Path(run_dir)
+    recorded.refuse_strange(run_dir)
+    if not (run_dir / layout.TRACE).is_dir():
+        raise TraceError(
+            f"cannot read {run_dir} as a run: it has no {layout.TRACE} folder",
+            hint=f"make one: leowarp run SCENARIO.toml --out {run_dir}",
+        )
+    paths = {name: run_dir / layout.TRACE / f"{name}.parquet" for name in TABLES}
+    paths |= {"routes": run_dir / layout.ROUTES, "timeline": run_dir / layout.TIMELINE}
+    tables = {name: parquetfiles.read_table(path) for name, path in paths.items() if path.exists()}
+    return tables_of(tables, routes=tables.pop("routes", None), timeline=tables.pop("timeline", None), where=run_dir)
+
+
+def tables_of(
+    trace: Mapping[str, pa.Table], *, routes: pa.Table | None = None, timeline: pa.Table | None = None,
+    where: str | Path = "the trace",
+) -> Tables:  # fmt: skip
+    """Tables in memory as metrics read them.
+
+    Parameters
+    ----------
+    trace : mapping of str to pyarrow.Table
+        Trace tables by name, as `leowarp.trace.read_output` gives them; one that is left out was not recorded.
+    routes, timeline : pyarrow.Table, optional
+        As in `10-routes.parquet` and `20-timeline.parquet`.
+    where : str or path
+        What errors call the source.
+
+    Raises
+    ------
+    TraceError
+        If a table lacks a column that the metrics need.
+    """
+    frames: dict[str, pd.DataFrame] = {}
+    names: dict[str, Any] = {}
+    for name in NEEDED:
+        table = trace.get(name)
+        if table is None:
+            frames[name] = _empty(name)
+            continue
+        # Columns and types before anything is computed: a file of somebody else's gives one sentence, no traceback.
+        _check_columns(table, NEEDED[name], f"{where}, table {name}", TABLES[name].arrow())
+        frames[name] = data_frame(table, units=False)
+        for key in ("directions", "hosts", "virtual_ns", "programs", "connections"):
+            if names.get(key) is None:
+                names[key] = decode_metadata(table.schema, key)
+    channels = Channels()
+    for name, given, columns in (("routes", routes, ROUTE_COLUMNS), ("timeline", timeline, TIMELINE_COLUMNS)):
+        if given is None:
+            frames[name] = pd.DataFrame({column: pd.Series(dtype=object) for column in columns})
+            continue
+        # Runs of versions that did not store the numbers of changes get them when they are read; in all others the
+        # numbers are the routes' own, by which the guest names a change too.
+        if name == "routes":
+            given = with_change_ids(given)
+        _check_columns(given, columns, f"{where}, table {name}", PLANNED[name])
+        if name == "timeline":
+            given, channels = split_timeline(given)
+        frame = data_frame(given, units=False)
+        # What was planned for after the end did not happen.
+        over_ns = names.get("virtual_ns")
+        # A run that ends with its flows ends early, and its timeline was made for the whole duration.
+        happened = np.full(len(frame), True) if over_ns is None else frame["t_ns"].to_numpy() < over_ns
+        frames[name] = frame if happened.all() else frame[happened]
+    directions = names.get("directions")
+    if directions is None and len(frames["links"]):
+        raise TraceError(f"cannot read {where}: no table names the `directions`, so link numbers mean nothing")
+    given_names = {*trace, *(name for name, table in (("routes", routes), ("timeline", timeline)) if table is not None)}
+    return Tables(
+        **frames,
+        directions=tuple((a, b, kind) for a, b, kind in directions or ()),
+        hosts=tuple(names.get("hosts") or ()),
+        missing=frozenset({*TABLES, "routes", "timeline"} - given_names),
+        virtual_ns=names.get("virtual_ns"),
+        programs=tuple(names.get("programs") or ()),
+        connections=tuple(names.get("connections") or ()),
+        channels=channels,
+    )
+
+
+def rows_of_event(timeline: pd.DataFrame, event: str, *columns: str) -> list[pd.api.extensions.ExtensionArray]:
+    """Columns of a timeline's events of one kind, in its order.
+
+    Not the rows of the whole table, which has thirty columns.
+    """
+    mine = np.flatnonzero((timeline["event"] == event).to_numpy(dtype=bool))
+    return [timeline[column].array.take(mine) for column in columns]
+
+
+def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
+    """Places of each key in an array of shape (rows,), ascending; a missing one (nan) is no key that can be asked for.
+
+    One sort, not one pass over the array a key.
+    """
+    order = np.argsort(keys, kind="stable")
+    values, starts = np.unique(keys[order], return_index=True)
+    return dict(zip(values.tolist(), np.split(order, starts[1:]), strict=True)) if len(keys) else {}
+
+
+def plan_document(run_dir: str | Path) -> dict[str, Any]:
+    """`00-plan.toml` of a run as plain text values, units and all (for printing, not for computing).
+
+    Raises
+    ------
+    TraceError
+        If there is none, or it cannot be read or is no TOML.
+    """
+    path = Path(run_dir) / layout.PLAN
+    try:
+        return tomltext.loads(plainfiles.read(path, plainfiles.MOST_TOML_BYTES).decode("utf-8"))
+    except FileNotFoundError:
+        raise TraceError(f"cannot read {path}: a run directory begins with its plan, and there is none") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise TraceError(f"cannot read {path}: {error}", hint="no leowarp wrote it so; make the run again") from error
+
+
+def integers(series: pd.Series) -> np.ndarray:
+    """A column without missing values as an int64 array of shape (rows,).
+
+    Raises
+    ------
+    TraceError
+        If a value is missing: the caller's rule is that none can be.
+    """
+    if series.isna().any():
+        raise TraceError(f"column {series.name} misses {int(series.isna().sum())} values where none may be missing")
+    return series.to_numpy(dtype="int64")
+
+
+def floats(series: pd.Series) -> np.ndarray:
+    """A column as a float64 array of shape (rows,), missing values as nan.
+
+    Instants survive: a float64 holds whole ns up to 2^53, 104 days.
+    """
+    return series.to_numpy(dtype="float64", na_value=np.nan)
+
+
+def truths(series: pd.Series) -> np.ndarray:
+    """A column of truth values as a bool array of shape (rows,), missing ones as False.
+
+    `is_late` is missing of a packet that never arrived, `is_spurious` of a first transmission: neither counts as one.
+    """
+    return series.fillna(False).to_numpy(dtype=bool)
+
+
+def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
+    """Rows as a frame with the types that `columns` gives; missing text is None, missing numbers are pandas' NA.
+
+    Parameters
+    ----------
+    rows : list of dict
+        By column; what a row lacks is missing, what is no column is left out.
+    columns : mapping of str to (type, unit, meaning)
+        "Int64" and "Float64" may miss values, "int64" and "float64" of pandas may not.
+
+    Returns
+    -------
+    DataFrame with exactly these columns, rows in their order.
+    """
+    if not rows:
+        return _typed_empty(tuple((name, kind) for name, (kind, _, _) in columns.items())).copy()
+    frame = pd.DataFrame(rows, columns=list(columns)).astype({name: kind for name, (kind, _, _) in columns.items()})
+    for name, (kind, _, _) in columns.items():
+        if kind == "object":
+            frame[name] = frame[name].where(frame[name].notna(), None)
+    return frame
+
+
+@functools.cache
+def _typed_empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
+    """A frame without rows; made once, as a study of thousands of small runs asks for the same ones in each of them."""
+    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns})
+
+
+@functools.cache
+def _empty(name: str) -> pd.DataFrame:
+    """A table without rows; shared, as nothing here writes into a table."""
+    return data_frame(TABLES[name].arrow().empty_table(), units=False)
+
+
+def _check_columns(table: pa.Table, columns: tuple[str, ...], where: str, schema: pa.Schema) -> None:
+    """Raises TraceError if a column is lacking, or one that is there has not the type of the schema."""
+    names = table.column_names
+    lacking = [column for column in columns if column not in names]
+    if lacking:
+        raise TraceError(
+            f"cannot read {where}: it has no column {', '.join(lacking)}; it has {', '.join(names)}",
+            hint="another version of leowarp wrote it; make the run again",
+        )
+    check_types(table, schema, where)

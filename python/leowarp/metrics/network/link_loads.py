@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How busy each direction of a link was over time, what waited there, and what was dropped.
+
+A trace counts what a link carried over the whole run alone (`linktotals`). Over time it is what the flows sent: every
+packet is counted in the bin in which it left (`bins`), on every link of the path in force then, but for the links
+behind the one that dropped it (`drops`). It is thus early by what the packet took to the link, a tenth of a second or
+so, and what waits at a full link is counted before it is sent: a step may have more than the rate carries. Over a run
+the sums are those of `linktotals`, but for packets that are sent around a route change or answer no flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.inputs.changes import pair_routes
+from leowarp.metrics.inputs.channels import Pair
+from leowarp.metrics.inputs.link_values import LinkValues
+from leowarp.metrics.inputs.series import step_at
+from leowarp.metrics.inputs.tables import DATA, Tables, floats
+
+# Ethernet 14, IPv4 20, TCP 20 and its timestamps 12; of UDP and ICMP echo 8. `sent_bytes` is payload.
+_HEADERS_BYTES = {"tcp": 66}
+_OTHER_HEADERS_BYTES = 42
+
+
+def link_loads(tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: int, step_ns: int) -> pd.DataFrame:
+    """Load, longest queue and drops of each direction of a link in each step in which there was any of them.
+
+    Parameters
+    ----------
+    tables : Tables
+    flows : sequence
+        The flows as the trace numbers them (`Run.observed_plan.flows`).
+    links : LinkValues
+        Of the tables' timeline.
+    end_ns : int
+        End of the run.
+    step_ns : int
+        Length of a step, a whole multiple of the 50 ms of `bins`.
+
+    Returns
+    -------
+    DataFrame, ordered by direction and step
+        `direction`, `step` (int64); `busy_ratio`: bits of the packets that left onto a path over it, by what its rate
+        carries in a step (nan: unshaped, or the run recorded no bins; above 1: more than that was sent);
+        `queue_max_pkts`: most that waited at once (nan: the run sampled no queues); `dropped_pkts` by the link itself.
+    """
+    steps = -(-end_ns // step_ns)
+    bits = _carried_bits(tables, flows, step_ns, steps)
+    queues = _longest_queues(tables, step_ns, steps)
+    dropped = _dropped(tables, step_ns, steps)
+    counted = tables.has("bins") and "sent_bytes" in tables.bins
+    sampled = tables.has("links")
+    edges_ns = np.minimum(np.arange(steps + 1) * step_ns, end_ns)
+    pieces = []
+    nothing = np.zeros(steps)
+    for direction in sorted({*bits, *queues, *dropped}):
+        carried = bits.get(direction, nothing)
+        queue, drops = queues.get(direction, nothing), dropped.get(direction, nothing)
+        place = np.flatnonzero((carried > 0) | (queue > 0) | (drops > 0))
+        capacity = _capacity_bits(links, tables.directions[direction][:2], edges_ns)
+        pieces.append(pd.DataFrame({
+            "direction": direction, "step": place,
+            "busy_ratio": carried[place] / capacity[place] if counted else np.nan,
+            "queue_max_pkts": queue[place] if sampled else np.nan,
+            "dropped_pkts": drops[place].astype("int64"),
+        }))  # fmt: skip
+    return pd.concat([_EMPTY, *pieces], ignore_index=True) if pieces else _EMPTY.copy()
+
+
+def _carried_bits(tables: Tables, flows: Sequence[Any], step_ns: int, steps: int) -> dict[int, np.ndarray]:
+    """Bits that were sent over each direction in each step, by when they left, without what was dropped before it."""
+    sent = tables.bins
+    if len(sent) == 0 or "sent_bytes" not in sent:
+        return {}
+    headers = np.array([_HEADERS_BYTES.get(flow.kind, _OTHER_HEADERS_BYTES) for flow in flows], dtype="int64")
+    pairs = _Pairs(flows)
+    number = sent["flow"].to_numpy(dtype="int64")
+    frame = pd.DataFrame({
+        "pair": pairs.of(number, sent["direction"].to_numpy()),
+        "t_ns": sent["t_ns"].to_numpy(dtype="int64"),
+        "bits": 8 * (floats(sent["sent_bytes"]) + floats(sent["sent_pkts"]) * headers[number]),
+    })  # fmt: skip
+    lost = tables.drops
+    # Those of no flow (neighbour discovery, resets of an unknown port) are in no bin either.
+    lost = lost[lost["flow"].notna().to_numpy() & lost["direction"].notna().to_numpy()]
+    flow = lost["flow"].to_numpy(dtype="int64")
+    length = floats(lost["len_bytes"]) if "len_bytes" in lost else np.zeros(len(lost))
+    gone = pd.DataFrame({
+        "pair": pairs.of(flow, floats(lost["flow_direction"])),
+        "t_ns": lost["t_ns"].to_numpy(dtype="int64"),
+        "direction": lost["direction"].to_numpy(dtype="int64"),
+        "bits": 8 * (length + headers[flow]),
+    })  # fmt: skip
+    found: dict[int, np.ndarray] = {}
+    for pair in np.unique(frame["pair"]):
+        ways = _Ways(tables, pairs.names[pair])
+        ways.add(found, frame[frame["pair"] == pair], step_ns, steps)
+        ways.take(found, gone[gone["pair"] == pair], step_ns, steps)
+    for bits in found.values():
+        for step in range(steps - 1, 0, -1):
+            # It was dropped in the step after the one in which it left.
+            if bits[step] < 0:
+                bits[step - 1 : step + 1] += (bits[step], -bits[step])
+    return found
+
+
+class _Pairs:
+    """Numbers of ordered pairs of stations, by flow and direction of its packets."""
+
+    def __init__(self, flows: Sequence[Any]) -> None:
+        there = [(flow.source, flow.destination) for flow in flows]
+        self.names: list[Pair] = list(dict.fromkeys([*there, *((b, a) for a, b in there)]))
+        number = {pair: place for place, pair in enumerate(self.names)}
+        self._there = np.array([number[pair] for pair in there], dtype="int64")
+        self._back = np.array([number[b, a] for a, b in there], dtype="int64")
+
+    def of(self, flow: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        return np.where(direction == DATA, self._there[flow], self._back[flow])
+
+
+class _Ways:
+    """The paths of one pair over time, as numbers of directions."""
+
+    def __init__(self, tables: Tables, pair: Pair) -> None:
+        routes = pair_routes(tables, pair)
+        self._t_ns = routes["t_ns"].to_numpy(dtype="int64")
+        self._links = [[tables.direction_of(*link) for link in tables.links_of(path)] for path in routes["path"]]
+
+    def _at(self, t_ns: np.ndarray) -> np.ndarray:
+        return np.searchsorted(self._t_ns, t_ns, side="right") - 1
+
+    def add(self, found: dict[int, np.ndarray], sent: pd.DataFrame, step_ns: int, steps: int) -> None:
+        """Adds what was sent to every link of the path in force."""
+        row = self._at(sent["t_ns"].to_numpy())
+        step = sent["t_ns"].to_numpy() // step_ns
+        for place in np.unique(row[row >= 0]):
+            mine = row == place
+            each = np.bincount(step[mine], weights=sent["bits"].to_numpy()[mine], minlength=steps)[:steps]
+            for direction in self._links[place]:
+                if direction is not None:
+                    found.setdefault(direction, np.zeros(steps))[:] += each
+
+    def take(self, found: dict[int, np.ndarray], gone: pd.DataFrame, step_ns: int, steps: int) -> None:
+        """Takes away what was dropped, from the link that dropped it on."""
+        if len(gone) == 0:
+            return
+        rows = gone.assign(row=self._at(gone["t_ns"].to_numpy()), step=gone["t_ns"].to_numpy() // step_ns)
+        sums = rows.groupby(["row", "direction", "step"])["bits"].sum()
+        for (row, direction, step), bits in sums.items():  # type: ignore[misc]
+            # The path in force when it was dropped, or the newest before it that has the link.
+            for place in range(int(row), -1, -1):
+                if direction in self._links[place]:
+                    for behind in self._links[place][self._links[place].index(direction) :]:
+                        # Nothing is in a bin of what was sent when the run was over.
+                        if behind in found and step < steps:
+                            found[behind][int(step)] -= bits
+                    break
+
+
+def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
+    """Most packets that waited at once at each direction in each step."""
+    found = {}
+    edges_ns = np.arange(steps) * step_ns
+    number = tables.links["direction"].to_numpy(dtype="int64")
+    for direction in np.unique(number):
+        rows = tables.links[number == direction]
+        t_ns = rows["t_ns"].to_numpy(dtype="int64")
+        waiting = floats(rows["queue_pkts"])
+        # A row is there only where something changed: until then the value before it stands.
+        most = step_at(t_ns, waiting, edges_ns, 0.0)
+        peak = floats(rows["queue_max_pkts"])
+        # Of the time since the sample before it, so it is of the step that ends with the sample too.
+        place = np.maximum(t_ns - 1, 0) // step_ns
+        inside = place < steps
+        np.maximum.at(most, place[inside], np.where(np.isnan(peak), waiting, peak)[inside])
+        found[int(direction)] = most
+    return found
+
+
+def _dropped(tables: Tables, step_ns: int, steps: int) -> dict[int, np.ndarray]:
+    """Packets that each direction dropped in each step, whatever the cause."""
+    drops = tables.drops[tables.drops["direction"].notna().to_numpy()]
+    direction = drops["direction"].to_numpy(dtype="int64")
+    step = drops["t_ns"].to_numpy(dtype="int64") // step_ns
+    return {int(each): np.bincount(step[direction == each], minlength=steps)[:steps] for each in np.unique(direction)}
+
+
+def _capacity_bits(links: LinkValues, link: Pair, edges_ns: np.ndarray) -> np.ndarray:
+    """Bits that a direction can carry in each step; nan: it was unshaped all the time until its end."""
+    whole = links.capacity_bits(*link, edges_ns)
+    # A link that is built within a step has no rate before: as if it had its rate from the step's begin.
+    late = links.rate_bps(*link, edges_ns[1:] - 1) * np.diff(edges_ns) / 1e9
+    return np.where(np.isnan(whole), late, whole)
+
+
+_EMPTY = pd.DataFrame({
+    "direction": pd.Series(dtype="int64"), "step": pd.Series(dtype="int64"), "busy_ratio": pd.Series(dtype="float64"),
+    "queue_max_pkts": pd.Series(dtype="float64"), "dropped_pkts": pd.Series(dtype="int64"),
+})  # fmt: skip

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queues, use and drops of links.
+
+A direction is one way of a link, with a queue, a rate and a delay of its own; its number is that of the trace. What
+waits is counted without the packet that is being sent and without those in flight (design/leolink.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.inputs.changes import pair_routes
+from leowarp.metrics.inputs.channels import Pair
+from leowarp.metrics.inputs.link_values import LinkValues, link_values
+from leowarp.metrics.inputs.series import holding_ns, step_at, weighted_quantile
+from leowarp.metrics.inputs.tables import ACK, CAUSES, DATA, Tables, floats, integers, truths, typed_frame
+
+DROP_STEMS = ("queue", "loss", "down")
+"""Causes that a link itself counts (`linktotals.dropped_*`)."""
+
+
+def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
+    """Queue of one direction as a step function: `t_ns, queue_pkts, queue_bytes, queue_max_pkts`, from 0 to `end_ns`.
+
+    The trace has a row only where something changed, so each value holds until the next; the queue is empty at 0.
+
+    Parameters
+    ----------
+    direction : int
+        Its number (`tables.direction_of(a, b)`).
+    end_ns : int
+        End of the run.
+
+    Raises
+    ------
+    TraceError
+        If a row has no time.
+    """
+    mine = tables.links[tables.links["direction"] == direction]
+    frame = pd.DataFrame({
+        "t_ns": integers(mine["t_ns"]),
+        "queue_pkts": floats(mine["queue_pkts"]),
+        "queue_bytes": floats(mine["queue_bytes"]),
+        "queue_max_pkts": floats(mine["queue_max_pkts"]),
+    })  # fmt: skip
+    # The table has a row where something changed alone, and a queue is empty until something waits in it.
+    if len(frame) == 0 or frame["t_ns"].iloc[0] > 0:
+        start = pd.DataFrame({"t_ns": [0], "queue_pkts": [0.0], "queue_bytes": [0.0], "queue_max_pkts": [0.0]})
+        frame = pd.concat([start, frame], ignore_index=True) if len(frame) else start
+    return frame[frame["t_ns"] <= end_ns].reset_index(drop=True)
+
+
+def path_queues(
+    tables: Tables, pair: Pair, end_ns: int, grid_ns: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Each link of each path that a pair of stations used, with what waited there.
+
+    Parameters
+    ----------
+    pair : (str, str)
+        Source and destination station.
+    end_ns : int
+        End of the run.
+    grid_ns : int64 array
+        Instants at which queues are looked at, ascending.
+
+    Yields
+    ------
+    in_force : bool array of the grid's shape
+        Where the path with this link was in force.
+    waiting_pkts : float array of the grid's shape
+        Packets waiting at this link, over the whole grid.
+    """
+    routes = pair_routes(tables, pair)
+    # Paths share links and come back: each queue is read on the grid once.
+    known: dict[int, np.ndarray] = {}
+    for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
+        until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns
+        in_force = (grid_ns >= t_ns) & (grid_ns < until_ns)
+        for link in tables.links_of(path):
+            direction = tables.direction_of(*link)
+            if direction is None:
+                continue
+            if direction not in known:
+                series = queue_series(tables, direction, end_ns)
+                known[direction] = step_at(series["t_ns"].to_numpy(), series["queue_pkts"].to_numpy(), grid_ns, 0.0)
+            yield in_force, known[direction]
+
+
+def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
+    """One row per direction of a link that was offered a packet; columns as in `LINK_COLUMNS`.
+
+    `utilisation_ratio` is delivered bits over what the rate in force would have carried while the link was up, and
+    `use_on_path_ratio` over what it would have carried while a path of the flows led over the direction, both in the
+    bytes that the kernel counts; null for unshaped links. The two differ for a link that stays up once its path is
+    gone; the second is above 1 by what such a link still delivers of its queue.
+
+    Returns
+    -------
+    DataFrame, ordered by the number of the direction.
+    """
+    links = link_values(tables)
+    up = _up_spans(tables, end_ns)
+    on_path = on_path_spans(tables, end_ns)
+    queues = _queues(tables)
+    # An older version counted packets alone, and those too that wait while the links drain after the run's end.
+    maxima = {name: f"run_{name}" for name in _MAXIMA if f"run_{name}" in tables.linktotals}
+    rows = []
+    for row in tables.linktotals.sort_values("direction").itertuples(index=False):
+        # netem does not tell what it was offered.
+        if row.offered_pkts == 0 or (pd.isna(row.offered_pkts) and row.delivered_pkts == 0):
+            continue
+        direction = int(row.direction)
+        a, b, kind = tables.directions[direction]
+        # A link without a `link` event was up all the time.
+        up_spans = up.get(frozenset((a, b)), [(0, end_ns)])
+        path_spans = on_path.get((a, b), [])
+        capacity_bits = _capacity_bits(links, (a, b), up_spans)
+        path_bits = _capacity_bits(links, (a, b), path_spans)
+        queue = queue_series(tables, direction, end_ns)
+        # A run that sampled no queues has none that are empty either.
+        weights = holding_ns(queue["t_ns"].to_numpy(), end_ns) * tables.has("links")
+        # A direction without a `queue` event has a FIFO with the link's limits.
+        discipline, ecn = queues.get((a, b), ("fifo", False))
+        rows.append({
+            "direction": direction, "a": a, "b": b, "kind": kind, "queue": discipline, "ecn": ecn,
+            "offered_pkts": row.offered_pkts, "delivered_pkts": row.delivered_pkts,
+            "delivered_bytes": row.delivered_bytes, "held_pkts": row.held_pkts,
+            **{f"dropped_{stem}_pkts": getattr(row, f"dropped_{stem}_pkts") for stem in DROP_STEMS},
+            "utilisation_ratio": row.delivered_bytes * 8 / capacity_bits if capacity_bits else None,
+            "up_ns": length_ns(up_spans), "on_path_ns": length_ns(path_spans) if on_path else None,
+            "use_on_path_ratio": row.delivered_bytes * 8 / path_bits if path_bits else None,
+            "queue_max_pkts": row.queue_max_pkts,
+            **{name: getattr(row, recorded) for name, recorded in maxima.items()},
+            # Without samples all weights are 0, and the two are unknown.
+            "queue_mean_pkts": float(np.average(queue["queue_pkts"], weights=weights)) if weights.sum() else None,
+            "queue_p99_pkts": weighted_quantile(queue["queue_pkts"].to_numpy(), weights, 0.99),
+        })  # fmt: skip
+    return typed_frame(rows, LINK_COLUMNS)
+
+
+def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | None = None) -> dict[str, int]:
+    """Dropped packets by cause, of all or of one flow (and of its data or its ACKs); causes without a drop too.
+
+    Parameters
+    ----------
+    flow : int, optional
+        Flow number; None: every packet, those of no flow (resets, neighbour discovery) too.
+    direction : int, optional
+        `DATA` or `ACK`.
+
+    Returns
+    -------
+    dict of the words of `CAUSES` to packets
+    """
+    # `cause` through float64: a column that may miss values is not an integer array.
+    drops = tables.drops if flow is None else tables.of_flow("drops", flow)
+    causes = floats(drops["cause"])
+    if direction is not None:
+        causes = causes[floats(drops["flow_direction"]) == direction]
+    return {name: int((causes == number).sum()) for number, name in CAUSES.items()}
+
+
+def flow_drops(tables: Tables, flow: int) -> tuple[int, int]:
+    """(data, ACK) packets of a flow that were dropped; of each its retransmissions too."""
+    directions = floats(tables.of_flow("drops", flow)["flow_direction"])
+    return int((directions == DATA).sum()), int((directions == ACK).sum())
+
+
+def _queues(tables: Tables) -> dict[Pair, tuple[str, bool]]:
+    """Queueing discipline of each direction that has one of its own, and whether it marks."""
+    timeline = tables.timeline
+    if "queue" not in timeline.columns:
+        return {}
+    made = timeline[(timeline["event"] == "queue").to_numpy(dtype=bool)]
+    marks = truths(made["ecn"]) if "ecn" in made else np.zeros(len(made), dtype=bool)
+    return {
+        (a, b): (kind, bool(ecn)) for a, b, kind, ecn in zip(made["a"], made["b"], made["queue"], marks, strict=True)
+    }
+
+
+def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[int, int]]]:
+    """When each link was up, from the timeline's `link` events: (from, until) in ns, by time; of both ways at once."""
+    spans: dict[frozenset[str], list[tuple[int, int]]] = {}
+    timeline = tables.timeline
+    if "up" not in timeline.columns:
+        return spans
+    since: dict[frozenset[str], int] = {}
+    for t_ns, a, b, up in timeline.loc[timeline["event"] == "link", ["t_ns", "a", "b", "up"]].itertuples(index=False):
+        link = frozenset((a, b))
+        # A link that is told up twice goes on; what is up at the end is up until then.
+        if up and link not in since:
+            since[link] = int(t_ns)
+        elif not up and link in since:
+            spans.setdefault(link, []).append((since.pop(link), int(t_ns)))
+    for link, start_ns in since.items():
+        spans.setdefault(link, []).append((start_ns, end_ns))
+    return spans
+
+
+def on_path_spans(tables: Tables, end_ns: int) -> dict[Pair, list[tuple[int, int]]]:
+    """When a path of any pair of stations led over each direction; empty without routes."""
+    found: dict[Pair, list[tuple[int, int]]] = {}
+    pairs = dict.fromkeys(zip(tables.routes["source"], tables.routes["destination"], strict=True))
+    for pair in pairs:
+        routes = pair_routes(tables, pair)
+        for t_ns, until_ns, path in zip(routes["t_ns"], [*routes["t_ns"][1:], end_ns], routes["path"], strict=True):
+            for link in tables.links_of(path):
+                found.setdefault(link, []).append((int(t_ns), int(until_ns)))
+    return {link: joined(spans) for link, spans in found.items()}
+
+
+def joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The union of spans, in order of time, without two that touch."""
+    union: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if union and start <= union[-1][1]:
+            union[-1] = (union[-1][0], max(union[-1][1], end))
+        elif end > start:
+            union.append((start, end))
+    return union
+
+
+def length_ns(spans: list[tuple[int, int]]) -> int:
+    return sum(end - start for start, end in spans)
+
+
+def _capacity_bits(links: LinkValues, link: tuple[str, str], spans: list[tuple[int, int]]) -> float | None:
+    """Bits that the direction could have carried: the integral of its rate over the spans; None if ever unshaped."""
+    total = sum(float(links.capacity_bits(*link, np.array(span))[0]) for span in spans)
+    return None if np.isnan(total) else total or None
+
+
+_MAXIMA = ("queue_max_pkts", "queue_max_pkts_at_ns", "queue_max_bytes", "queue_max_bytes_at_ns")
+
+LINK_COLUMNS: dict[str, tuple[str, str | None, str]] = {
+    "direction": ("int64", None, "number of the direction"),
+    "a": ("object", None, "node that sends"),
+    "b": ("object", None, "node that receives"),
+    "kind": ("object", None, "isl, gsl or wire"),
+    "queue": ("object", None, "what waits there: fifo, codel, fq_codel, pie, fq_pie, cake, red"),
+    "ecn": ("bool", None, "whether it marks packets"),
+    "offered_pkts": ("Int64", "pkts", "packets handed to the link; null: netem does not tell"),
+    "delivered_pkts": ("Int64", "pkts", "packets that came out of it"),
+    "delivered_bytes": ("Int64", "bytes", "likewise, as the kernel counts them"),
+    "held_pkts": ("Int64", "pkts", "waiting or flying at the end"),
+    "dropped_queue_pkts": ("Int64", "pkts", "dropped because the queue was full"),
+    "dropped_loss_pkts": ("Int64", "pkts", "dropped by the link's loss ratio"),
+    "dropped_down_pkts": ("Int64", "pkts", "lost as the link went down"),
+    "utilisation_ratio": ("Float64", None, "delivered bits over rate x time up; null = unshaped"),
+    "up_ns": ("Int64", "ns", "how long the link was up"),
+    "on_path_ns": ("Int64", "ns", "how long a path of the flows led over the direction; null = the run has no routes"),
+    "use_on_path_ratio": (
+        "Float64",
+        None,
+        "delivered bits over rate x time on a path; above 1 by what a link still delivers after its path has gone; "
+        "null = unshaped, or never on a path",
+    ),
+    "queue_max_pkts": ("Int64", "pkts", "most packets that waited at once in the run; exact; null = netem"),
+    "queue_max_pkts_at_ns": ("Int64", "ns", "when so many first waited; null = none ever did, netem, an older run"),
+    "queue_max_bytes": ("Int64", "bytes", "most bytes that waited at once, likewise, the link's overhead included"),
+    "queue_max_bytes_at_ns": ("Int64", "ns", "when so many first waited; null as for packets"),
+    "queue_mean_pkts": ("Float64", "pkts", "mean over time of the waiting packets, by samples"),
+    "queue_p99_pkts": ("Float64", "pkts", "99th percentile over time, by samples"),
+}
+"""Columns of the link table: type, unit, meaning."""

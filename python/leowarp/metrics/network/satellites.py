@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Use, drops and longest queues of each satellite: what its links that send carried, together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import pandas as pd
+
+from leowarp.metrics.inputs.tables import Tables, typed_frame
+from leowarp.metrics.network.queues import DROP_STEMS, joined, length_ns, on_path_spans
+
+
+def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[str], end_ns: int) -> pd.DataFrame:
+    """One row a satellite that was offered a packet, by name; columns as in `SATELLITE_COLUMNS`.
+
+    Parameters
+    ----------
+    tables : Tables
+    links : DataFrame
+        As `link_use` gives it.
+    satellites : collection of str
+        Nodes that are satellites.
+    end_ns : int
+        When the run was over.
+    """
+    spans = on_path_spans(tables, end_ns)
+    rows = []
+    for name, mine in links[links["a"].isin(set(satellites))].groupby("a", sort=True):
+        # Joined, not added: two of its links may be on a path at the same time, and time on a path is counted once.
+        mine_spans = joined([span for (a, _), of_link in spans.items() if a == name for span in of_link])
+        rows.append({
+            "satellite": name, "directions": len(mine),
+            "offered_pkts": _sum(mine["offered_pkts"]), "delivered_pkts": _sum(mine["delivered_pkts"]),
+            "delivered_bytes": _sum(mine["delivered_bytes"]),
+            **{f"dropped_{stem}_pkts": _sum(mine[f"dropped_{stem}_pkts"]) for stem in DROP_STEMS},
+            "on_path_ns": length_ns(mine_spans) if spans else None,
+            **_longest(mine, "pkts"), **_longest(mine, "bytes"),
+        })  # fmt: skip
+    return typed_frame(rows, SATELLITE_COLUMNS)
+
+
+def _sum(column: pd.Series) -> int | None:
+    """None if one of them is unknown."""
+    # A sum over the known ones would look like the whole.
+    return None if column.isna().any() else int(column.sum())
+
+
+def _longest(links: pd.DataFrame, unit: str) -> dict[str, Any]:
+    """The longest queue of all directions, its instant, and where it stood; of equal ones the first in time."""
+    stem = f"queue_max_{unit}"
+    known = links[links[stem].notna()].sort_values([stem, f"{stem}_at_ns"], ascending=[False, True])
+    if len(known) == 0:
+        return {}
+    row = known.iloc[0]
+    return {stem: row[stem], f"{stem}_at_ns": row[f"{stem}_at_ns"], f"{stem}_to": row["b"] if row[stem] else None}
+
+
+SATELLITE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
+    "satellite": ("object", None, "node that sends"),
+    "directions": ("int64", None, "its links that were offered a packet"),
+    "offered_pkts": ("Int64", "pkts", "packets handed to these links; null: netem does not tell"),
+    "delivered_pkts": ("Int64", "pkts", "packets that came out of them"),
+    "delivered_bytes": ("Int64", "bytes", "likewise, as the kernel counts them"),
+    "dropped_queue_pkts": ("Int64", "pkts", "dropped because a queue was full"),
+    "dropped_loss_pkts": ("Int64", "pkts", "dropped by the links' loss ratio"),
+    "dropped_down_pkts": ("Int64", "pkts", "lost as a link went down"),
+    "on_path_ns": ("Int64", "ns", "how long a path of the flows led over it; null = the run has no routes"),
+    "queue_max_pkts": ("Int64", "pkts", "most packets that waited at once at one of its links; exact"),
+    "queue_max_pkts_at_ns": ("Int64", "ns", "when so many first waited; null = none ever did, netem, an older run"),
+    "queue_max_pkts_to": ("object", None, "node that this link leads to"),
+    "queue_max_bytes": ("Int64", "bytes", "most bytes that waited at once at one of its links; exact"),
+    "queue_max_bytes_at_ns": ("Int64", "ns", "when so many first waited; null as for packets"),
+    "queue_max_bytes_to": ("object", None, "node that this link leads to"),
+}
+"""Columns of the table of satellites: type, unit, meaning."""

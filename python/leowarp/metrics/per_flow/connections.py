@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flows that nobody planned: the connections of programs, which are flows behind those of the plan."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from leowarp.metrics.inputs.tables import ACK, DATA
+from leowarp.metrics.per_flow.goodput import Life, arrived
+
+if TYPE_CHECKING:
+    from leowarp.metrics.inputs.tables import Tables
+    from leowarp.scenario import Plan
+
+
+def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
+    """The plan with a flow for each connection of its programs, numbered as in the trace.
+
+    Parameters
+    ----------
+    plan : Plan
+        As planned, or with these connections already.
+    connections : sequence of dict
+        Of `Tables`, which says which there were.
+
+    Returns
+    -------
+    Plan
+        For whoever reads the trace; nobody runs it. The plan itself if no program had any connection.
+    """
+    if not connections:
+        return plan
+    planned = plan.flows[: connections[0]["flow"]]
+    flows = tuple(_flow(planned[connection["program"]], connection) for connection in connections)
+    return dataclasses.replace(plan, flows=(*planned, *flows))
+
+
+def _flow(program: Any, connection: dict[str, Any]) -> Any:
+    """A connection as a flow: between the hosts of its program, from its first packet to its last."""
+    blank: dict[str, Any] = {field.name: None for field in dataclasses.fields(program)}
+    known = {
+        "kind": connection["kind"],
+        "source": program.source,
+        "destination": program.destination,
+        "congestion_control": connection["congestion_control"],
+        "start_ns": connection["start_ns"],
+        "stop_ns": connection["stop_ns"],
+    }
+    return dataclasses.replace(program, **(blank | known))
+
+
+def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]:
+    """What the UDP connection of a program carried.
+
+    Parameters
+    ----------
+    number : int
+        The flow.
+    lived : Life
+        `life(...)` of the flow: from its first packet to its last.
+
+    Returns
+    -------
+    dict
+        The scalars of `scalars.of_flows.DATAGRAMS`; all None of a flow that is no program's.
+    """
+    program = next((each["program"] for each in tables.connections if each["flow"] == number), None)
+    found: dict[str, Any] = {"program": program, "payload_mean_bps": None, "payload_back_mean_bps": None}
+    for direction, name in ((DATA, "payload_mean_bps"), (ACK, "payload_back_mean_bps")):
+        came = arrived(tables, number, direction, lived)
+        if program is not None and came is not None:
+            found[name] = lived.rate_bps(came.payload_bytes)
+    return found
+
+
+def program_scalars(tables: Tables, number: int) -> dict[str, Any]:
+    """How the programs of a flow ended, and what their connections carried, each byte once.
+
+    Returns
+    -------
+    dict
+        The scalars of `scalars.of_flows.PROGRAMS`; None where it is not known, or there was no such program.
+    """
+    ends = {end["role"]: end for end in tables.programs if end["flow"] == number}
+    mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]
+    rows = tables.flows[tables.flows["flow"].isin(mine)]
+    followed = tables.has("packets")
+    return {
+        "connections": len(mine) if followed else None,
+        "connections_bytes": int(rows["bytes"].fillna(0).sum()) if followed else None,
+        "client_exit_code": ends.get("client", {}).get("exit_code"),
+        "client_end_ns": ends.get("client", {}).get("end_ns"),
+        "server_exit_code": ends.get("server", {}).get("exit_code"),
+        "server_end_ns": ends.get("server", {}).get("end_ns"),
+    }

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Delays of all packets of a flow, whatever is stored of them: one-way delays there and back, and round trips.
+
+The guest counts each packet in a narrow bin as it passes (table `delays`) and keeps the smallest, the largest and the
+sum of all (one way in `bins`, round trips in `flows`): number, mean, smallest and largest are exact. A quantile is the
+smallest delay that a share of the packets does not exceed. Its bin is known, and its rank there: it is put where it
+would be if the delays of the bin were evenly spread. It is off by less than the bin's width, so by less than 1/128 of
+the delay and less than 8.192 us; `error_ns` says by how much at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leowarp.metrics.inputs.tables import Tables, floats, rows_by
+
+ROUND_TRIP = 2
+"""`quantity` of a round trip in the table `delays`; those of one-way delays are DATA (0) and ACK (1)."""
+
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
+"""Quantiles of delays in the summary, by the word in their names."""
+
+DELAY_SCALARS = ("min_ns", "mean_ns", *(f"{name}_ns" for name in QUANTILES), "max_ns", "error_ns")
+"""Names of what `Delays.scalars` gives, without the prefix."""
+
+
+@dataclass(frozen=True)
+class Delays:
+    """Delays of one quantity of one flow.
+
+    Attributes
+    ----------
+    lower_ns, upper_ns, pkts : int64 arrays of shape (bins,)
+        Smallest delay of each bin, end of it (not part of it), packets whose delay fell into it; ascending.
+    min_ns, max_ns, sum_ns : int
+        The smallest delay, the largest, the sum of all; 0 of no packets.
+    unanswered_pkts : int
+        Data packets that arrived and have no round trip: no packet back that left later arrived.
+    """
+
+    lower_ns: np.ndarray
+    upper_ns: np.ndarray
+    pkts: np.ndarray
+    min_ns: int
+    max_ns: int
+    sum_ns: int
+    unanswered_pkts: int = 0
+
+    @property
+    def total_pkts(self) -> int:
+        """Packets whose delay is known."""
+        return int(self.pkts.sum())
+
+    def quantile_ns(self, q: float) -> int | None:
+        """Smallest delay that a share `q` (0 to 1) of the packets does not exceed, ns; None of no packets."""
+        return None if len(self.pkts) == 0 else self._place(q)[0]
+
+    def error_ns(self, q: float) -> int | None:
+        """How far `quantile_ns(q)` is at most from that of the packets themselves, ns; None of no packets."""
+        return None if len(self.pkts) == 0 else self._place(q)[1]
+
+    def scalars(self, prefix: str) -> dict[str, int | None]:
+        """`<prefix>_<name>` for each name of `DELAY_SCALARS`, whole ns; all None of no packets.
+
+        Parameters
+        ----------
+        prefix : {"rtt", "owd"}
+
+        Examples
+        --------
+        >>> lower = np.array([1000, 2000])
+        >>> two = Delays(lower, lower + 10, np.array([1, 1]), min_ns=1003, max_ns=2004, sum_ns=3007)
+        >>> two.scalars("rtt")["rtt_mean_ns"], two.quantile_ns(0.5), two.error_ns(0.99)
+        (1504, 1003, 0)
+        """
+        if len(self.pkts) == 0:
+            return dict.fromkeys(f"{prefix}_{name}" for name in DELAY_SCALARS)
+        quantiles = {name: self._place(q) for name, q in QUANTILES.items()}
+        row = {
+            "min_ns": self.min_ns,
+            "mean_ns": round(self.sum_ns / self.total_pkts),
+            **{f"{name}_ns": value for name, (value, _) in quantiles.items()},
+            "max_ns": self.max_ns,
+            # One error for all quantiles: the largest, so that nobody has to look which it was.
+            "error_ns": max(error for _, error in quantiles.values()),
+        }
+        return {f"{prefix}_{name}": row[name] for name in DELAY_SCALARS}
+
+    def _place(self, q: float) -> tuple[int, int]:
+        """A quantile and how far it may be off, both in ns, by the rule at the top of the file."""
+        below = np.cumsum(self.pkts)
+        # Rounding must not push the rank past the packet that truly reaches q.
+        rank = max(int(np.ceil(q * int(below[-1]) * (1 - 1e-12))), 1)
+        # The smallest and the largest are known exactly, whatever their bins.
+        if rank in (1, int(below[-1])):
+            return (self.min_ns if rank == 1 else self.max_ns), 0
+        place = int(np.searchsorted(below, rank, side="left"))
+        # The outermost bins reach no further than what was met.
+        low, high = max(int(self.lower_ns[place]), self.min_ns), min(int(self.upper_ns[place]) - 1, self.max_ns)
+        count = int(self.pkts[place])
+        number = rank - 1 - (int(below[place]) - count)
+        # In integers, so that the same trace gives the same number everywhere.
+        # The middle of its share of the bin: of n packets the k-th (from 0) stands at (2 k + 1) / 2 n.
+        value = low + (high - low) * (2 * number + 1) // (2 * count)
+        return value, max(value - low, high - value)
+
+
+def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
+    """Delays of all packets of a flow; None: the run did not count them (no packet truth, or an older version).
+
+    Parameters
+    ----------
+    flow : int
+        Flow number.
+    quantity : int
+        `DATA`, `ACK`: one-way delays of that direction; `ROUND_TRIP`: of TCP flows, as
+        `metrics/per_flow/round_trips.py` has it.
+
+    Returns
+    -------
+    Delays or None
+        Without a bin if nothing arrived, or a flow has no round trip (pings and UDP).
+    """
+    if not tables.has("delays"):
+        return None
+    if not tables.delays_of_flows:
+        tables.delays_of_flows.update(_of_all_flows(tables))
+    nothing = np.empty(0, dtype="int64")
+    known: Delays = tables.delays_of_flows.get((flow, quantity), Delays(nothing, nothing, nothing, 0, 0, 0))
+    return known
+
+
+def _of_all_flows(tables: Tables) -> dict[tuple[int, int], Delays]:
+    """Delays by flow and quantity, of all flows at once: a thousand selections of few rows each cost seconds."""
+    # A row without edges counts what has no delay; it is one of round trips alone.
+    rows = tables.delays.sort_values("lower_ns")
+    lower, upper, pkts = (floats(rows[name]) for name in ("lower_ns", "upper_ns", "pkts"))
+    has_edges = ~np.isnan(lower)
+    extremes = _of_one_way(tables) | {(flow, ROUND_TRIP): three for flow, three in _of_round_trips(tables).items()}
+    # One number for flow and quantity, which are 0 to 2; `divmod` takes it apart.
+    keys = 3 * rows["flow"].to_numpy(dtype="int64") + rows["quantity"].to_numpy(dtype="int64")
+    found = {}
+    for key, at in rows_by(keys).items():
+        quantity = divmod(key, 3)
+        bins = [each[at[has_edges[at]]].astype("int64") for each in (lower, upper, pkts)]
+        least, most, total = extremes.get(quantity, (0, 0, 0))
+        unanswered = int(pkts[at[~has_edges[at]]].sum())
+        found[quantity] = Delays(bins[0], bins[1], bins[2], least, most, total, unanswered)
+    return found
+
+
+def _of_round_trips(tables: Tables) -> dict[int, tuple[int, int, int]]:
+    """(smallest, largest, sum) of the round trips of flows that have any, ns, as the guest stored them in `flows`."""
+    if not tables.has("flows"):
+        return {}
+    answered = tables.flows[tables.flows["rtt_sum_ns"].notna()]
+    columns = (answered[f"rtt_{name}_ns"].to_numpy(dtype="int64").tolist() for name in ("min", "max", "sum"))
+    return dict(zip(answered["flow"].to_numpy(dtype="int64").tolist(), zip(*columns, strict=True), strict=True))
+
+
+def _of_one_way(tables: Tables) -> dict[tuple[int, int], tuple[int, int, int]]:
+    """(smallest, largest, sum) of the one-way delays by flow and direction, ns, over the bins of `bins`."""
+    bins = tables.bins[floats(tables.bins["delivered_pkts"]) > 0]
+    keys = 2 * bins["flow"].to_numpy(dtype="int64") + bins["direction"].to_numpy(dtype="int64")
+    least, most, total = (bins[f"owd_{name}_ns"].to_numpy(dtype="int64") for name in ("min", "max", "sum"))
+    return {
+        divmod(key, 2): (int(least[at].min()), int(most[at].max()), int(total[at].sum()))
+        for key, at in rows_by(keys).items()
+    }

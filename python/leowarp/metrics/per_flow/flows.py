@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one flow did: round-trip times, packets, and its scalars.
+
+Smoothed RTT comes from samples of the sender's and the receiver's socket (`tcp_info`,
+include/uapi/linux/tcp.h), packets from the capture at both hosts, ECN marks, recoveries and undos from the kernel's
+counters of a host.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.inputs.series import holding_ns, optional, weighted_quantile
+from leowarp.metrics.inputs.tables import ACK, DATA, Tables, floats, truths
+from leowarp.metrics.network.queues import flow_drops
+from leowarp.metrics.per_flow.goodput import GOODPUT_SERIES, Life, payload_bytes
+
+_ACK_GAP_NS = 1_000_000_000
+"""Stored ACKs further apart than this belong to two windows; no RTT is read across the gap."""
+
+
+def srtt(tables: Tables, flow: int, end_ns: int) -> pd.DataFrame:
+    """Smoothed RTT at the socket samples: `t_ns, srtt_us, held_ns` (how long the sample holds, its weight).
+
+    It is the sender's own filter (`tcpi_rtt`, RFC 6298, section 2, with Linux's changes), which lags behind the path
+    and holds the receiver's delay of ACKs; `round_trips` has what packets met.
+    """
+    samples = tables.of_flow("sockets", flow)
+    when, value = samples["t_ns"].to_numpy(dtype="int64"), floats(samples["srtt_us"])
+    # 0: the sender has no sample of an RTT yet.
+    known = ~np.isnan(value) & (value > 0)
+    when, value = when[known], value[known]
+    return pd.DataFrame({"t_ns": when, "srtt_us": value, "held_ns": holding_ns(when, end_ns)})
+
+
+def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
+    """RTT of each stored data packet: `sent_ns, rtt_ns`, to the arrival of the first ACK that covers it.
+
+    Left out are retransmissions that arrived, and originals with the same first byte as one of them (Karn's algorithm,
+    RFC 6298, section 3), and packets whose ACK was not stored. An original of which a retransmission repeats a part
+    from another byte on, or whose retransmission was lost, is not left out.
+    """
+    packets = tables.of_flow("packets", flow)
+    back = packets[(packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()]
+    data = packets[(packets["direction"] == DATA) & packets["received_ns"].notna() & (packets["len_bytes"] > 0)]
+    # Of bytes that were sent twice nobody can tell which copy an ACK answers.
+    again = truths(data["is_retransmission"])
+    data = data[~again & ~data["seq"].isin(data.loc[again, "seq"])]
+    empty = pd.DataFrame({"sent_ns": pd.Series(dtype="int64"), "rtt_ns": pd.Series(dtype="int64")})
+    if len(back) == 0 or len(data) == 0:
+        return empty
+    back = back.sort_values("received_ns", kind="stable")
+    arrived = floats(back["received_ns"])
+    # ACKs may arrive out of order; what was covered once stays covered.
+    covered = np.maximum.accumulate(floats(back["ack"]))
+    first = np.searchsorted(covered, floats(data["seq"]) + floats(data["len_bytes"]), side="left")
+    is_answered = (first > 0) & (first < len(arrived))
+    index = np.clip(first, 1, len(arrived) - 1)
+    sent = data["sent_ns"].to_numpy(dtype="int64")
+    # The ACK before must have been stored too, or "the first that covers it" may be one of the next window.
+    is_answered &= (arrived[index] - arrived[index - 1] <= _ACK_GAP_NS) & (arrived[index] > sent)
+    sent, arrived = sent[is_answered], arrived[index][is_answered]
+    return pd.DataFrame({"sent_ns": sent, "rtt_ns": (arrived - sent).astype("int64")})
+
+
+def identity(number: int, flow: Any) -> dict[str, Any]:
+    """The scalars of `scalars.of_flows.IDENTITY`, which the plan says."""
+    return {
+        "flow": number,
+        "name": flow.name,
+        "kind": flow.kind,
+        "source": flow.source,
+        "destination": flow.destination,
+        "congestion_control": flow.congestion_control if flow.kind == "tcp" else None,
+    }
+
+
+def flow_summary(
+    tables: Tables,
+    number: int,
+    flow: Any,
+    lived: Life,
+    end_ns: int,
+    *,
+    is_only_sender: bool = True,
+    is_only_receiver: bool = True,
+) -> dict[str, Any]:
+    """Scalars of one flow under stable names; what the run did not record is None.
+
+    Parameters
+    ----------
+    number : int
+        Flow number, as in the tables.
+    flow : plan.flows[number]
+    lived : Life
+        `life(...)` of the flow.
+    end_ns : int
+        End of the run.
+    is_only_sender : bool
+        Whether no other TCP flow starts at its source: what a host counts is then this flow's.
+    is_only_receiver : bool
+        Whether no other TCP flow ends at its destination.
+
+    Returns
+    -------
+    dict of scalar to value
+        Names, units and definitions: `scalars/of_flows.py`. Values are plain Python numbers or text.
+    """
+    row = identity(number, flow)
+    ending = tables.of_flow("flows", number)
+    ends: dict[str, int | None] = {}
+    for name in ("bytes", "completion_ns", "connect_ns", "error"):
+        value = optional(floats(ending[name])[0]) if len(ending) else None
+        ends[name] = None if value is None else int(value)
+    # Packets of every kind; then what only a socket or only a probe has.
+    row |= _packet_scalars(tables, number)
+    row |= _tcp_scalars(tables, number, lived, end_ns) if flow.kind == "tcp" else _echo_scalars(tables, number)
+    row |= {"start_ns": lived.start_ns, "stop_ns": lived.stop_ns} | ends
+    if flow.kind == "tcp":
+        # The kernel counts by network namespace, so by host: with several flows these are nobody's.
+        row |= host_scalars(tables, flow.source) if is_only_sender else dict.fromkeys(_HOST_COUNTS)
+        marked = host_counters(tables, flow.destination).get("IpExt.InCEPkts") if is_only_receiver else None
+        row["received_ce_pkts"] = None if marked is None else int(marked)
+    return row
+
+
+_SENDER_COUNTS = {
+    "dsacks_pkts": "dsack_pkts",
+    "sender_retransmissions_pkts": "retrans_pkts",
+    "sender_timeouts": "rto_pkts",
+    "sender_reordering_events": "reord_seen",
+    "sender_reordering_pkts": "reordering_pkts",
+    "delivered_ce_pkts": "delivered_ce_pkts",
+}
+"""What the sender's socket counts from its start on: known also of a run whose packets were not followed."""
+
+
+_HOST_COUNTS = {
+    "sender_recoveries": ("TCPSackRecovery", "TCPRenoRecovery"),
+    "sender_undos": ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo"),
+    "sender_tail_loss_probes": ("TCPLossProbes",),
+}
+"""What the kernel counts by host: how often the sender took packets for lost, took the reduction back, and asked by a
+probe whether its last packets arrived (tcp_send_loss_probe, net/ipv4/tcp_output.c; RFC 8985, section 7).
+
+With SACK and without it a recovery has a counter of its own (tcp_enter_recovery, net/ipv4/tcp_input.c), and so has each
+way to find out that it was for nothing (tcp_try_undo_recovery and its like, the same file)."""
+
+
+def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
+    """What the host of a flow's sender counted until the end; None if it was not recorded.
+
+    Parameters
+    ----------
+    source : str
+        Station from which the flow's data come.
+
+    Returns
+    -------
+    dict with the keys of `_HOST_COUNTS`, each the sum of its counters.
+    """
+    last = host_counters(tables, source)
+    row: dict[str, int | None] = {}
+    for name, counters in _HOST_COUNTS.items():
+        values = [last.get(f"TcpExt.{counter}") for counter in counters]
+        row[name] = None if None in values else sum(int(value) for value in values if value is not None)
+    return row
+
+
+def received_ce_pkts(tables: Tables) -> int | None:
+    """Packets that arrived at any host with a mark of congestion; None if no host told."""
+    told = [host_counters(tables, host).get("IpExt.InCEPkts") for host in tables.hosts]
+    known = [int(value) for value in told if value is not None]
+    # 0 where a host counted and saw none; null where nobody counted.
+    return sum(known) if known else None
+
+
+def host_counters(tables: Tables, station: str) -> dict[str, float]:
+    """What each counter of a station's host stood at when it was last read, by name (`TcpExt.TCPTimeouts`).
+
+    Names are those of /proc/net/netstat and /proc/net/snmp; no entries: the trace does not know the host, or no
+    counters were read.
+    """
+    host = tables.host_number(station)
+    return {} if host is None else tables.last_counters.get(host, {})
+
+
+def _tcp_scalars(tables: Tables, number: int, lived: Life, end_ns: int) -> dict[str, Any]:
+    """Goodput of a TCP flow, and scalars from the samples of its sockets; what was not sampled is None."""
+    samples = tables.of_flow("sockets", number)
+    row: dict[str, Any] = {}
+    for series in GOODPUT_SERIES:
+        row[f"goodput_{series}_mean_bps"] = lived.rate_bps(payload_bytes(tables, number, lived, series))
+    # The plain name is the in-order reading: what an application at the receiver gets.
+    row["goodput_mean_bps"] = row["goodput_in_order_mean_bps"]
+    rtt = srtt(tables, number, end_ns)
+    for name, q in (("p50", 0.5), ("p99", 0.99)):
+        row[f"srtt_{name}_us"] = weighted_quantile(rtt["srtt_us"].to_numpy(), rtt["held_ns"].to_numpy(), q)
+    for name, column in _SENDER_COUNTS.items():
+        counts = floats(samples[column]) if column in samples else np.zeros(0)
+        # The largest, not the last: of `reordering_pkts` too, which the sender takes back after a timeout
+        # (tcp_enter_loss, net/ipv4/tcp_input.c); the others only grow.
+        row[name] = int(np.nanmax(counts)) if np.isfinite(counts).any() else None
+    cwnd = floats(samples["cwnd_pkts"])
+    # Weighted by time: samples are not evenly spaced where a flow starts, ends or is cut off.
+    weights = holding_ns(samples["t_ns"].to_numpy(dtype="int64"), end_ns) if len(samples) else np.zeros(0)
+    row["cwnd_p50_pkts"] = weighted_quantile(cwnd, weights, 0.5)
+    for name in ("rttvar", "rto"):
+        row[f"{name}_p50_us"] = weighted_quantile(floats(samples[f"{name}_us"]), weights, 0.5)
+    return row
+
+
+def _packet_scalars(tables: Tables, number: int) -> dict[str, Any]:
+    """Packets by what became of them, from the counts of `bins`, which are complete, and from `drops`.
+
+    All None without packet truth.
+    """
+    names = {"sent_pkts": "sent_pkts", "delivered_pkts": "delivered_pkts", "lost_pkts": "lost_pkts",
+             "retransmissions_pkts": "retrans_pkts", "spurious_retransmissions_pkts": "spurious_pkts",
+             "late_pkts": "late_pkts"}  # fmt: skip
+    # Null is not 0: a run whose packets nobody followed has not lost none.
+    row: dict[str, Any] = dict.fromkeys(
+        [*names, "acks_late_pkts", "acks_lost_pkts", "data_drops_pkts", "ack_drops_pkts"]
+    )
+    if tables.has("bins"):
+        mine = tables.of_flow("bins", number)
+        is_data = mine["direction"].to_numpy() == DATA
+        for name, column in names.items():
+            row[name] = int(floats(mine[column])[is_data].sum())
+        for name, column in (("acks_late_pkts", "late_pkts"), ("acks_lost_pkts", "lost_pkts")):
+            row[name] = int(floats(mine[column])[~is_data].sum())
+    if tables.knows_drops:
+        row["data_drops_pkts"], row["ack_drops_pkts"] = flow_drops(tables, number)
+    return row
+
+
+def _echo_scalars(tables: Tables, number: int) -> dict[str, Any]:
+    """Probes of a ping or UDP flow, and their one-way delays there, ns; replies are `probes.probe_scalars`."""
+    echoes = tables.of_flow("echoes", number)
+    there = floats(echoes["received_ns"]) - floats(echoes["sent_ns"])
+    known = tables.has("echoes")
+    row: dict[str, Any] = {
+        "probes_pkts": len(echoes) if known else None,
+        "probes_lost_pkts": int(np.isnan(there).sum()) if known else None,
+    }
+    # Here a probe that is under way at the end counts as lost, as is documented; `probes.probes` leaves those out.
+    given = there[~np.isnan(there)]
+    row["owd_min_ns"] = int(given.min()) if len(given) else None
+    for name, q in (("owd_p50_ns", 0.5), ("owd_p99_ns", 0.99)):
+        row[name] = optional(weighted_quantile(given, np.ones(len(given)), q))
+    row["owd_max_ns"] = int(given.max()) if len(given) else None
+    return row

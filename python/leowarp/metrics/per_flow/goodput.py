@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Goodput: payload over time, over the life of a flow and in bins. Every goodput of a run is computed here.
+
+A flow lives from its start, its first SYN or datagram, to its completion, its stop or the end of the run, whichever
+comes first. The last payload byte completes a flow that has a size. A connection of a program stops with its last
+packet. Over any other time a mean misleads: a short flow counted from the first sample of its socket on may seem faster
+than its link.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.inputs.series import bin_edges, rate_in_bins
+from leowarp.metrics.inputs.tables import Tables, floats
+from leowarp.metrics.per_flow.round_trips import BIN_NS
+
+GOODPUT_SERIES = {
+    "in_order": "bytes that the receiver got in order (a hole stops it, its filling is a burst)",
+    "acked": "bytes cumulatively acknowledged at the sender",
+    "sacked": "bytes acknowledged cumulatively or selectively at the sender (SACK-aware: a hole does not stop it)",
+}
+"""The three readings of goodput: they differ around a route change, so every number says which it is."""
+
+_COUNTER = {"in_order": "bytes_received", "acked": "bytes_acked"}
+_SYN_BYTES = {"in_order": 0, "acked": 1, "sacked": 1}
+"""The kernel counts an acknowledged SYN as a byte (tcp_snd_una_update, net/ipv4/tcp_input.c)."""
+
+
+def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndarray]:
+    """Cumulative bytes of a flow at its socket samples, by one of `GOODPUT_SERIES`.
+
+    Returns
+    -------
+    t_ns : int64 array of shape (n,)
+        Samples at which the counter is known.
+    delivered : float64 array of shape (n,), bytes
+        Of "sacked" it may fall: a segment that is not full counts as a full one until it is acknowledged.
+    """
+    samples = tables.of_flow("sockets", flow)
+    if series == "sacked":
+        # The kernel counts SACKed data in segments (tcpi_sacked), so it is taken as full ones.
+        delivered = floats(samples["bytes_acked"]) + floats(samples["sacked_pkts"]) * floats(samples["snd_mss_bytes"])
+    else:
+        delivered = floats(samples[_COUNTER[series]])
+    known = ~np.isnan(delivered)
+    return samples["t_ns"].to_numpy(dtype="int64")[known], delivered[known]
+
+
+def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | None = None) -> pd.DataFrame:
+    """Goodput of a flow in bins: `t_ns` (start of the bin), `goodput_bps`; no rows of fewer than two samples.
+
+    Parameters
+    ----------
+    flow : int
+        Flow number.
+    series : {"in_order", "acked", "sacked"}
+        Which bytes count, see `GOODPUT_SERIES`.
+    bin_ns : int, optional
+        Length of a bin; default: the interval of the socket samples, which needs no interpolation at all.
+
+    Returns
+    -------
+    DataFrame with `t_ns` (int64) and `goodput_bps` (float64), ascending; bins that the samples do not cover are not in
+    it.
+
+    Raises
+    ------
+    TraceError
+        If a bin is not longer than 0.
+    """
+    t_ns, delivered = counter(tables, flow, series)
+    if len(t_ns) < 2:
+        return pd.DataFrame({"t_ns": pd.Series(dtype="int64"), "goodput_bps": pd.Series(dtype="float64")})
+    if bin_ns is None:
+        edges = t_ns
+    else:
+        # Bins sit on whole multiples of their length on the run's clock, so that flows and runs can be compared.
+        first = -(-int(t_ns[0]) // bin_ns) * bin_ns
+        edges = bin_edges(first, int(t_ns[-1]), bin_ns)
+    return pd.DataFrame({"t_ns": edges[:-1], "goodput_bps": rate_in_bins(t_ns, delivered, edges)})
+
+
+@dataclass(frozen=True)
+class Life:
+    """When a flow lived, on the run's clock.
+
+    Attributes
+    ----------
+    start_ns, stop_ns : int
+        It lives before `stop_ns`; both are equal of a flow that had not begun when the run was over.
+    payload_bytes : int or None
+        All that it carried, if all arrived in its life: it was complete, or it is a connection that ended before the
+        run. None: it was cut off, and only counters know what it had carried by then.
+    """
+
+    start_ns: int
+    stop_ns: int
+    payload_bytes: int | None = None
+
+    def rate_bps(self, payload_bytes: float | None) -> float | None:
+        """Goodput of a flow that carried this in its life; None if that is unknown, or it did not live."""
+        length_ns = self.stop_ns - self.start_ns
+        return None if payload_bytes is None or length_ns <= 0 else payload_bytes * 8e9 / length_ns
+
+
+def life(tables: Tables, number: int, flow: Any, end_ns: int) -> Life:
+    """When a flow lived.
+
+    Parameters
+    ----------
+    number : int
+        Flow number, as in the tables.
+    flow : plan.flows[number]
+        Its `start_ns`, `stop_ns` and `size_bytes` are used.
+    end_ns : int
+        End of the run.
+    """
+    key = (number, flow.start_ns, flow.stop_ns, flow.size_bytes, end_ns)
+    if key not in tables.lives_of_flows:
+        tables.lives_of_flows[key] = _life(tables, *key)
+    found: Life = tables.lives_of_flows[key]
+    return found
+
+
+def _life(tables: Tables, number: int, start_ns: int, planned_ns: int, size_bytes: int | None, end_ns: int) -> Life:
+    start_ns, stop_ns = int(start_ns), min(int(planned_ns), end_ns)
+    ending = tables.of_flow("flows", number)
+    took_ns, carried = (floats(ending[name])[0] if len(ending) else np.nan for name in ("completion_ns", "bytes"))
+    complete_ns = start_ns + took_ns
+    if np.isnan(took_ns) and size_bytes is not None and not tables.has("bins"):
+        complete_ns, carried = _seen_complete_ns(tables, number, size_bytes), float(size_bytes)
+    all_bytes = None if np.isnan(carried) else int(carried)
+    if complete_ns <= stop_ns:
+        return Life(start_ns, int(complete_ns), all_bytes)
+    # A connection's stop is its last packet, and nothing of it arrives later.
+    is_closed = bool(tables.connections) and number >= tables.connections[0]["flow"] and stop_ns < end_ns
+    return Life(start_ns, max(start_ns, stop_ns), all_bytes if is_closed else None)
+
+
+def _seen_complete_ns(tables: Tables, number: int, size_bytes: int) -> float:
+    """First sample at which all of a flow had arrived, nan if there is none.
+
+    Without the capture nothing records the instant itself. The sample is later, so the goodput is never too high.
+    """
+    t_ns, received = counter(tables, number, "in_order")
+    done = np.flatnonzero(received >= size_bytes)
+    return float(t_ns[done[0]]) if len(done) else np.nan
+
+
+def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_order") -> float | None:
+    """Payload of a TCP flow by the end of its life; None: its sockets were not sampled.
+
+    It is exact, and the same in every reading, if all of it arrived in the life. If the flow was cut off, it is the
+    counter at the last sample of the life, which is taken as the flow stops.
+
+    Parameters
+    ----------
+    lived : Life
+        `life(...)` of the flow.
+    series : {"in_order", "acked", "sacked"}
+        Which bytes count, see `GOODPUT_SERIES`.
+    """
+    if lived.payload_bytes is not None:
+        return float(lived.payload_bytes)
+    t_ns, counted = counter(tables, number, series)
+    samples = int(np.searchsorted(t_ns, lived.stop_ns, side="right"))
+    return max(float(counted[samples - 1]) - _SYN_BYTES[series], 0.0) if samples else None
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """Packets of one direction of a flow that arrived in its life, retransmissions included."""
+
+    payload_bytes: float
+    pkts: float
+
+
+def arrived(tables: Tables, number: int, direction: int, lived: Life) -> Arrived | None:
+    """Packets of a flow that arrived in its life; None: packets were not followed.
+
+    Packets are counted in bins of 50 ms of sending time. If the flow was cut off, bins of which a packet may have
+    arrived later are left out.
+
+    Parameters
+    ----------
+    direction : {DATA, ACK}
+    lived : Life
+        `life(...)` of the flow.
+    """
+    bins = tables.of_flow("bins", number)
+    if not tables.has("bins") or "delivered_bytes" not in bins:
+        return None
+    mine = bins[bins["direction"].to_numpy() == direction]
+    latest_ns = mine["t_ns"].to_numpy(dtype="int64") + BIN_NS + floats(mine["owd_max_ns"])
+    inside = (latest_ns <= lived.stop_ns) | (lived.payload_bytes is not None)
+    return Arrived(*(float(np.nansum(floats(mine[name])[inside])) for name in ("delivered_bytes", "delivered_pkts")))

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What iperf3 says of its own test, as scalars of its flow, and in whose sums of the trace it should be found again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from leowarp import scalars
+from leowarp.metrics.inputs.tables import Tables
+from leowarp.scalars.of_flows import IPERF3
+from leowarp.scalars.overview import total_goodput_bps
+from leowarp.trace.iperf3 import KIND
+
+
+def said(tables: Tables, number: int) -> dict[str, Any] | None:
+    """What iperf3 said as the client of a flow of programs (`trace.iperf3.line_of`); None: it was not iperf3 -J."""
+    if not tables.has("measures"):
+        return None
+    mine = tables.of_flow("measures", number)
+    rows = mine[mine["kind"] == KIND]
+    return None if rows.empty else json.loads(rows["other"].iloc[0])
+
+
+def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
+    """What iperf3 said as the client of a flow of programs.
+
+    Returns
+    -------
+    dict
+        The scalars of `scalars.of_flows.IPERF3`; None where iperf3 does not say it, or it was not iperf3 -J.
+    """
+    row: dict[str, Any] = dict.fromkeys(scalars.names(IPERF3))
+    given = said(tables, number)
+    if given is None:
+        return row
+    jitter_ms = given.get("jitter_ms")
+    return row | {
+        "iperf3_sent_bytes": given.get("sent_bytes"),
+        "iperf3_received_bytes": given.get("received_bytes"),
+        "iperf3_sent_bps": given.get("sent_bps"),
+        "iperf3_received_bps": given.get("received_bps"),
+        "iperf3_retransmissions_pkts": given.get("retransmits"),
+        "iperf3_jitter_ns": None if jitter_ms is None else jitter_ms * 1e6,
+        "iperf3_datagrams_pkts": given.get("packets"),
+        "iperf3_lost_pkts": given.get("lost_packets"),
+    }
+
+
+def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """The same quantities from the packets: sums over the test's own connections, from source to destination.
+
+    Parameters
+    ----------
+    flows : list
+        Of `summary.json`.
+
+    Returns
+    -------
+    dict
+        By the names of `IPERF3`; what the trace does not have is missing. Of TCP the first connection is left out,
+        over which client and server agree on the test.
+    """
+    mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]
+    udp = [flows[flow] for flow in mine if flows[flow]["kind"] == "udp"]
+    if udp:
+        return {
+            "iperf3_received_bytes": _sum(udp, "bytes"),
+            "iperf3_received_bps": total_goodput_bps(udp, "payload_mean_bps"),
+            "iperf3_datagrams_pkts": _sum(udp, "probes_pkts"),
+            "iperf3_lost_pkts": _sum(udp, "probes_lost_pkts"),
+        }
+    tcp = [flows[flow] for flow in mine[1:] if flows[flow]["kind"] == "tcp"]
+    return {
+        "iperf3_received_bytes": _sum(tcp, "bytes"),
+        "iperf3_received_bps": total_goodput_bps(tcp),
+        "iperf3_retransmissions_pkts": _sum(tcp, "retransmissions_pkts"),
+    }
+
+
+def _sum(flows: list[Mapping[str, Any]], name: str) -> Any:
+    """None if one of them is not known, or there is none."""
+    values = [flow[name] for flow in flows]
+    return None if not values or None in values else sum(values)

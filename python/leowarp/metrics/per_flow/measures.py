@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What programs measured, as scalars of their flow: transactions, page loads, segmented video, paced frames.
+
+Times are each from `start_ns` on. A kind of which a program wrote no line has null scalars: nobody looked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp import scalars
+from leowarp.metrics.inputs.series import weighted_quantile
+from leowarp.metrics.inputs.tables import Tables, floats
+from leowarp.scalars.of_flows import MEASURES
+
+FREEZE_WINDOW_FRAMES = 30
+"""Intervals between rendered frames, this one included, over whose mean a freeze is told (W3C webrtc-stats,
+`freezeCount`; libwebrtc, video/video_quality_observer2.cc, kAvgInterframeDelaysWindowSizeFrames)."""
+FREEZE_LEAST_FRAMES = 5
+"""So many intervals it takes at least (kMinFrameSamplesToDetectFreeze)."""
+FREEZE_INCREASE_NS = 150_000_000
+"""Above the mean, and no less than three times it (kMinIncreaseForFreezeMs)."""
+
+
+def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
+    """What the programs of a flow measured.
+
+    Parameters
+    ----------
+    number : int
+        Flow of kind program.
+    end_ns : int
+        End of the run: what was not over then (a stall) is counted up to it.
+
+    Returns
+    -------
+    dict
+        The scalars of `scalars.of_flows.MEASURES`; None where the program measured nothing of that kind.
+    """
+    row: dict[str, Any] = dict.fromkeys(scalars.names(MEASURES))
+    if not tables.has("measures"):
+        return row
+    mine = tables.of_flow("measures", number)
+    of_kind = {str(kind): rows for kind, rows in mine.groupby("kind", observed=True)}
+    if "transaction" in of_kind:
+        row |= _transactions(of_kind["transaction"])
+    if "page" in of_kind:
+        row |= _pages(of_kind["page"], of_kind.get("object"))
+    if {"startup", "segment", "stall"} & of_kind.keys():
+        row |= _video(of_kind, end_ns)
+    if "frame" in of_kind:
+        row |= _frames(of_kind["frame"])
+    return row
+
+
+def freezes(rendered_ns: np.ndarray) -> np.ndarray:
+    """Lengths of the freezes of a video, ns, in order.
+
+    A freeze is an interval between two rendered frames of at least three times the mean interval, and of at least that
+    mean plus 150 ms; the mean is over the last 30 intervals, this one included, and there must be 5 of them.
+
+    Parameters
+    ----------
+    rendered_ns : int array of shape (n,)
+        When frames were rendered, increasing.
+
+    References
+    ----------
+    W3C, Identifiers for WebRTC's Statistics API, `freezeCount` and `totalFreezesDuration`; which intervals the mean is
+    over is libwebrtc's, video/video_quality_observer2.cc.
+    """
+    intervals = np.diff(np.asarray(rendered_ns, dtype="int64"))
+    sums = np.concatenate(([0], np.cumsum(intervals)))
+    last = np.arange(1, len(intervals) + 1)
+    first = np.maximum(last - FREEZE_WINDOW_FRAMES, 0)
+    mean = (sums[last] - sums[first]) / (last - first)
+    long = (intervals >= 3 * mean) & (intervals >= mean + FREEZE_INCREASE_NS) & (last >= FREEZE_LEAST_FRAMES)
+    return intervals[long]
+
+
+def rendered_ns(frames: pd.DataFrame) -> np.ndarray:
+    """When the frames of a video were rendered, ns, increasing: each as soon as it was complete, but for those of which
+    a later one had been rendered."""
+    whole = frames[frames["end_ns"].notna()].sort_values(["end_ns", "number"], kind="stable")
+    numbers = floats(whole["number"])
+    in_order = numbers > np.concatenate(([-1.0], np.maximum.accumulate(numbers)[:-1]))
+    return whole["end_ns"].to_numpy(dtype="int64")[in_order]
+
+
+def _transactions(rows: pd.DataFrame) -> dict[str, Any]:
+    took_ns = _took_ns(rows, "end_ns")
+    return {
+        "transactions": int((~np.isnan(took_ns)).sum()),
+        "transactions_failed": int(np.isnan(took_ns).sum()),
+        "transaction_p50_ns": _quantile(took_ns, 0.5),
+        "transaction_p99_ns": _quantile(took_ns, 0.99),
+        "transaction_max_ns": _quantile(took_ns, 1.0),
+        "first_byte_p50_ns": _quantile(_took_ns(rows, "first_byte_ns"), 0.5),
+    }
+
+
+def _pages(rows: pd.DataFrame, objects: pd.DataFrame | None) -> dict[str, Any]:
+    took_ns = _took_ns(rows, "end_ns")
+    return {
+        "pages": int((~np.isnan(took_ns)).sum()),
+        "pages_failed": int(np.isnan(took_ns).sum()),
+        "page_objects": None if objects is None else len(objects),
+        "page_load_p50_ns": _quantile(took_ns, 0.5),
+        "page_load_max_ns": _quantile(took_ns, 1.0),
+        "page_first_byte_p50_ns": _quantile(_took_ns(rows, "first_byte_ns"), 0.5),
+    }
+
+
+def _video(of_kind: dict[str, pd.DataFrame], end_ns: int) -> dict[str, Any]:
+    """Of a player: how soon, how well, with what stalls and how far behind."""
+    found: dict[str, Any] = {}
+    if "startup" in of_kind:
+        found["startup_ns"] = _quantile(_took_ns(of_kind["startup"][:1], "end_ns"), 1.0)
+    stalls = of_kind.get("stall")
+    found["stalls"] = 0 if stalls is None else len(stalls)
+    # One that never ended lasted as long as anybody looked.
+    stalled_ns = 0 if stalls is None else int((stalls["end_ns"].fillna(end_ns) - stalls["start_ns"]).sum())
+    found["stalled_ns"] = stalled_ns
+    if "segment" not in of_kind:
+        return found
+    segments = of_kind["segment"].sort_values("end_ns", kind="stable")
+    bitrates_bps, media_ns = floats(segments["bitrate_bps"]), floats(segments["media_ns"])
+    found["segments"] = len(segments)
+    found["bitrate_mean_bps"] = float(np.average(bitrates_bps, weights=media_ns)) if media_ns.sum() else None
+    found["bitrate_switches"] = int((np.diff(bitrates_bps) != 0).sum())
+    found["stalled_ratio"] = stalled_ns / (stalled_ns + media_ns.sum()) if stalled_ns + media_ns.sum() else None
+    latency_ns = floats(segments["latency_ns"])
+    found["live_latency_p50_ns"] = _quantile(latency_ns, 0.5)
+    found["live_latency_max_ns"] = _quantile(latency_ns, 1.0)
+    return found
+
+
+def _frames(rows: pd.DataFrame) -> dict[str, Any]:
+    took_ns = _took_ns(rows, "end_ns")
+    frozen_ns = freezes(rendered_ns(rows))
+    return {
+        "frames": len(rows),
+        "frames_lost": int(np.isnan(took_ns).sum()),
+        "frame_delay_p50_ns": _quantile(took_ns, 0.5),
+        "frame_delay_p95_ns": _quantile(took_ns, 0.95),
+        "frame_delay_p99_ns": _quantile(took_ns, 0.99),
+        "freezes": len(frozen_ns),
+        "frozen_ns": int(frozen_ns.sum()),
+    }
+
+
+def _took_ns(rows: pd.DataFrame, until: str) -> np.ndarray:
+    return floats(rows[until]) - floats(rows["start_ns"])
+
+
+def _quantile(values_ns: np.ndarray, q: float) -> int | None:
+    """A value that was measured, so a whole number; None if there is none."""
+    value = weighted_quantile(values_ns, np.ones(len(values_ns)), q)
+    return None if value is None else int(value)

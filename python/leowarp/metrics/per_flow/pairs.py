@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The TCP flows of a run by where they come from and where they go: one row an ordered pair of stations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+import pandas as pd
+
+from leowarp.metrics.inputs.tables import typed_frame
+from leowarp.scalars.overview import total_goodput_bps
+
+
+def pairs(flows: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """One row an ordered pair of stations between which TCP flows go, in the order of the first flow of each.
+
+    Parameters
+    ----------
+    flows : sequence of dict
+        As `flows` of a run's summary has them.
+
+    Returns
+    -------
+    DataFrame with the columns of `PAIR_COLUMNS`. A sum is null if one of its values is unknown.
+    """
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for flow in flows:
+        if flow["kind"] == "tcp":
+            groups.setdefault((flow["source"], flow["destination"]), []).append(flow)
+    rows = []
+    for (source, destination), mine in groups.items():
+        sent, lost = _sum(mine, "sent_pkts"), _sum(mine, "lost_pkts")
+        trips = [flow["rtt_p50_ns"] for flow in mine if flow["rtt_p50_ns"] is not None]
+        rows.append({
+            "source": source, "destination": destination, "flows": len(mine),
+            "goodput_mean_bps": total_goodput_bps(mine),
+            "rtt_p50_ns": median(trips) if len(trips) == len(mine) else None,
+            "sent_pkts": sent, "lost_pkts": lost,
+            "lost_ratio": lost / sent if sent and lost is not None else None,
+            "retransmissions_pkts": _sum(mine, "retransmissions_pkts"),
+        })  # fmt: skip
+    return typed_frame(rows, PAIR_COLUMNS)
+
+
+def _sum(flows: Sequence[dict[str, Any]], name: str) -> Any:
+    values = [flow[name] for flow in flows]
+    return None if None in values else sum(values)
+
+
+PAIR_COLUMNS: dict[str, tuple[str, str | None, str]] = {
+    "source": ("object", None, "station that sends"),
+    "destination": ("object", None, "station that receives"),
+    "flows": ("int64", None, "TCP flows from the one to the other"),
+    "goodput_mean_bps": ("Float64", "bit/s", "payload of the flows over the time in which at least one lived"),
+    "rtt_p50_ns": ("Float64", "ns", "median over the flows of their `rtt_p50_ns`; null: not measured"),
+    "sent_pkts": ("Int64", "pkts", "data packets sent, retransmissions included; null: packets were not counted"),
+    "lost_pkts": ("Int64", "pkts", "of these, lost"),
+    "lost_ratio": ("Float64", "", "lost over sent"),
+    "retransmissions_pkts": ("Int64", "pkts", "retransmissions"),
+}
+"""Columns of the table of pairs: type, unit, meaning."""

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What probes met: round-trip times, how they step from reply to reply, losses and how they bunch, slots of a path.
+
+A probe counts as lost if no reply came (of a flow without replies: if it did not arrive). Probes that were still under
+way when the run was over, sent later than the longest round trip before the end, are neither.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.inputs.tables import Tables, floats
+from leowarp.scalars import names
+from leowarp.scalars.of_flows import REPLIES
+
+NEAR_NS = 1_000_000_000
+"""This long before and after a route change counts as near it (`huston2024`'s losses lie at the handovers)."""
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Probes of one flow in order of sending.
+
+    Attributes
+    ----------
+    sent_ns : int64 array of shape (n,), ascending
+        On the run's clock.
+    delay_ns : float64 array of shape (n,)
+        Round-trip time, or one-way delay of a flow without replies; nan = lost.
+    """
+
+    sent_ns: np.ndarray
+    delay_ns: np.ndarray
+
+    @property
+    def is_lost(self) -> np.ndarray:
+        """Which of them were lost: bool array of shape (n,)."""
+        return np.isnan(self.delay_ns)
+
+    def between(self, start_ns: int, end_ns: int) -> Probes:
+        """Those sent from `start_ns` on and before `end_ns` (views of these arrays, no copies)."""
+        low, high = np.searchsorted(self.sent_ns, [start_ns, end_ns], side="left")
+        return Probes(self.sent_ns[low:high], self.delay_ns[low:high])
+
+    def without(self, instants_ns: np.ndarray, within_ns: int) -> Probes:
+        """Those that were not sent within `within_ns` before or after any of the instants (ns, sorted)."""
+        keep = ~near(self.sent_ns, instants_ns, within_ns)
+        return Probes(self.sent_ns[keep], self.delay_ns[keep])
+
+
+def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> Probes:
+    """Probes of a ping or udp flow; what was under way at the end is left out.
+
+    Parameters
+    ----------
+    flow : int
+        Flow number.
+    end_ns : int
+        End of the run.
+    one_way : bool
+        The way there alone: for flows without replies.
+
+    Returns
+    -------
+    Probes
+        Empty if nothing was sent, or the table `echoes` was not recorded.
+    """
+    echoes = tables.of_flow("echoes", flow)
+    sent = echoes["sent_ns"].to_numpy(dtype="int64")
+    delay = floats(echoes["received_ns" if one_way else "reply_ns"]) - sent
+    order = np.argsort(sent, kind="stable")
+    # The agent writes a UDP probe when its fate is known (crates/agent/src/packets/ledger.rs, `echo`), so one that came
+    # late stands out of the order of sending.
+    sent, delay = sent[order], delay[order]
+    arrived = delay[~np.isnan(delay)]
+    longest_ns = float(arrived.max()) if len(arrived) else 0.0
+    # Sent later than the longest round trip before the end, its reply may have been under way still.
+    known = ~np.isnan(delay) | (sent <= end_ns - longest_ns)
+    return Probes(sent[known], delay[known])
+
+
+def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) -> np.ndarray:
+    """Which times lie within `within_ns` before or after any of the instants (sorted): bool array of `t_ns`' shape.
+
+    Examples
+    --------
+    >>> near(np.array([0, 5, 9]), np.array([4]), within_ns=2).tolist()
+    [False, True, False]
+    """
+    t_ns, instants_ns = np.asarray(t_ns), np.asarray(instants_ns)
+    if len(instants_ns) == 0:
+        return np.zeros(len(t_ns), dtype=bool)
+    after = np.searchsorted(instants_ns, t_ns, side="left")
+    # Of a sorted list only the neighbours on both sides can be near; at its ends the two are the same.
+    ahead = np.abs(instants_ns[np.minimum(after, len(instants_ns) - 1)] - t_ns)
+    behind = np.abs(t_ns - instants_ns[np.maximum(after - 1, 0)])
+    return np.minimum(ahead, behind) <= within_ns
+
+
+def quantile(values: np.ndarray, q: float) -> float | None:
+    """Smallest of the values that a share `q` of them does not exceed; None of no values. No interpolation.
+
+    Parameters
+    ----------
+    values : float64 array of shape (n,)
+        Without nan; infinite ones count as largest.
+    q : float, 0 to 1
+
+    Examples
+    --------
+    >>> quantile(np.array([3.0, 1.0, 2.0]), 0.5)
+    2.0
+    """
+    if len(values) == 0:
+        return None
+    # 0.1 * 30 is 3.0000000000000004: without the factor ceil would take the next value.
+    place = max(int(np.ceil(q * len(values) * (1 - 1e-12))) - 1, 0)
+    return float(np.partition(values, place)[place])
+
+
+def loss_runs(is_lost: np.ndarray) -> np.ndarray:
+    """Lengths of the runs of lost probes, in order.
+
+    Examples
+    --------
+    >>> loss_runs(np.array([True, False, True, True])).tolist()
+    [1, 2]
+    """
+    edges = np.diff(np.concatenate([[0], np.asarray(is_lost, dtype="int8"), [0]]))
+    return np.flatnonzero(edges == -1) - np.flatnonzero(edges == 1)
+
+
+def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: bool = True) -> dict[str, Any]:
+    """Scalars of a flow's probes (`scalars.of_flows.REPLIES`); what there is nothing to count of is None.
+
+    Parameters
+    ----------
+    probed : Probes, optional
+        None: not recorded.
+    changes_ns : int64 array, sorted
+        Route changes there or back.
+    replies : bool
+        Whether the probes are answered; else there are only runs of losses.
+
+    Returns
+    -------
+    dict of scalar to int, float or None
+        Times are whole ns; `rtt_step_mean_ns` is the mean of |RTT - RTT of the reply before|.
+    """
+    row: dict[str, Any] = dict.fromkeys(names(REPLIES))
+    if probed is None:
+        return row
+    runs = loss_runs(probed.is_lost)
+    row |= {
+        "loss_runs": len(runs),
+        "loss_run_mean_pkts": float(runs.mean()) if len(runs) else None,
+        "loss_run_max_pkts": int(runs.max()) if len(runs) else None,
+    }
+    if not replies:
+        return row
+    delay = probed.delay_ns[~probed.is_lost]
+    # From reply to reply, losses in between left out: the jitter that an application sees.
+    steps = np.abs(np.diff(delay))
+    return row | {
+        "replies_pkts": len(delay),
+        "replies_lost_pkts": int(probed.is_lost.sum()),
+        "replies_lost_near_changes_pkts": int(near(probed.sent_ns[probed.is_lost], changes_ns).sum()),
+        "rtt_min_ns": _whole(delay.min() if len(delay) else None),
+        "rtt_mean_ns": _whole(delay.mean() if len(delay) else None),
+        "rtt_p50_ns": _whole(quantile(delay, 0.5)),
+        "rtt_p99_ns": _whole(quantile(delay, 0.99)),
+        "rtt_p999_ns": _whole(quantile(delay, 0.999)),
+        "rtt_max_ns": _whole(delay.max() if len(delay) else None),
+        "rtt_step_mean_ns": _whole(steps.mean() if len(steps) else None),
+    }
+
+
+def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> pd.DataFrame:
+    """What the probes met between two route changes; columns as in `SLOT_COLUMNS`.
+
+    Parameters
+    ----------
+    probed : Probes
+        With replies.
+    changes_ns : int64 array, sorted
+        Instants of the changes; before the first and after the last is a slot too.
+    end_ns : int
+        End of the run.
+    guard_ns : int
+        So much after the change that begins a slot and before the one that ends it is left out of all but the counts.
+
+    Returns
+    -------
+    DataFrame, a row a slot in which something was sent, by time; round-trip times are nan if nothing inside was
+    answered.
+    """
+    borders = np.unique(np.concatenate([[0], np.asarray(changes_ns, dtype="int64"), [end_ns]]))
+    rows: list[dict[str, Any]] = []
+    for t_ns, until_ns in itertools.pairwise(borders.tolist()):
+        # A slot is known by what was sent in it: a reply that comes after the change met the old path on its way there.
+        whole = probed.between(t_ns, until_ns)
+        if len(whole.sent_ns) == 0:
+            continue
+        # The run's own start and end are no changes, and need no guard.
+        # What a handover adds to the delay must not be in the minimum and deviation of the slot that it begins.
+        inner = whole.between(t_ns + guard_ns * (t_ns > 0), until_ns - guard_ns * (until_ns < end_ns))
+        delay = inner.delay_ns[~inner.is_lost]
+        steps = np.abs(np.diff(delay))
+        rows.append({
+            "t_ns": t_ns, "until_ns": until_ns, "probes_pkts": len(whole.sent_ns),
+            "lost_pkts": int(whole.is_lost.sum()),
+            "rtt_min_ns": delay.min() if len(delay) else np.nan,
+            "rtt_p50_ns": quantile(delay, 0.5) if len(delay) else np.nan,
+            "rtt_deviation_ns": delay.std() if len(delay) else np.nan,
+            "rtt_step_mean_ns": steps.mean() if len(steps) else np.nan,
+        })  # fmt: skip
+    return pd.DataFrame(rows, columns=list(SLOT_COLUMNS))
+
+
+def _whole(value: Any) -> int | None:
+    """The nearest whole number; None stays None."""
+    return None if value is None else round(float(value))
+
+
+SLOT_COLUMNS: dict[str, tuple[str, str | None, str]] = {
+    "t_ns": ("int64", "ns", "change that begins the slot, or the run's start"),
+    "until_ns": ("int64", "ns", "change that ends it, or the run's end"),
+    "probes_pkts": ("int64", "pkts", "probes sent in it"),
+    "lost_pkts": ("int64", "pkts", "of those, lost"),
+    "rtt_min_ns": ("float64", "ns", "smallest round-trip time away from the changes"),
+    "rtt_p50_ns": ("float64", "ns", "its median"),
+    "rtt_deviation_ns": ("float64", "ns", "its standard deviation"),
+    "rtt_step_mean_ns": ("float64", "ns", "mean of |RTT - RTT of the reply before|"),
+}
+"""Columns of the table of slots: type, unit, meaning."""

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reordering of a flow's first transmissions, as it was measured where the packets passed: in the whole run, in windows
+of sending time, and around each change of the flow's path.
+
+Each scope is a sequence of its own, from its first packet on, so the counts of windows do not add up to those of the
+run: a packet that is overtaken across the border of two windows is late in neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.base.errors import ScenarioError
+from leowarp.base.spelling import one_of
+from leowarp.metrics.inputs.changes import path_changes
+from leowarp.metrics.inputs.channels import Pair
+from leowarp.metrics.inputs.series import optional
+from leowarp.metrics.inputs.tables import Tables, floats, integers, typed_frame
+from leowarp.trace.schema import reordering as schema
+
+SCOPES = tuple(schema.SCOPES.values())
+"""What a sequence is measured over, by its number in the tables `reordering` and `densities`."""
+
+DENSITIES = tuple(schema.DENSITY_KINDS.values())
+"""Kinds of histogram, by their number in the table `densities`."""
+
+SCALARS = {
+    "reordered_ratio": "reordered_ratio",
+    "reordered3_ratio": "reordered3_ratio",
+    "mean_displacement_pkts": "mean_displacement_pkts",
+    "entropy_nats": "entropy_nats",
+    "buffer_mean_pkts": "buffer_mean_pkts",
+    "reordering_extent_mean_pkts": "extent_mean_pkts",
+    "reordering_extent_max_pkts": "extent_max_pkts",
+    "late_time_mean_ns": "late_time_mean_ns",
+    "late_time_max_ns": "late_time_max_ns",
+    "byte_offset_max_bytes": "byte_offset_max_bytes",
+    "reordering_discontinuities": "discontinuities",
+    "reordering_free_run_mean_pkts": "run_mean_pkts",
+    "density_beyond_pkts": "density_beyond_pkts",
+}
+"""Scalars of a flow in the summary, and the columns of `REORDERING_COLUMNS` that they are, over the whole run."""
+
+
+def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
+    """One row a flow and scope; columns as in `REORDERING_COLUMNS`. No rows: nothing was measured.
+
+    Parameters
+    ----------
+    tables : Tables
+        With `reordering` (as the guest measured it) and routes.
+    pairs : mapping of (source, destination) to flow numbers
+        `flow_pairs(plan.flows)`.
+
+    Returns
+    -------
+    DataFrame in the order of the trace: by flow, then scope (run, windows, changes), then number.
+    """
+    frame = tables.reordering
+    if len(frame) == 0:
+        return typed_frame([], REORDERING_COLUMNS)
+    received = floats(frame["received_pkts"])
+    made = frame.assign(
+        scope=[SCOPES[number] for number in frame["scope"]],
+        change_ns=_change_instants(tables, pairs, frame),
+        # Implements RFC 4737, 4.1.3 (reordered ratio).
+        reordered_ratio=_share(floats(frame["reordered_pkts"]), received),
+        # Implements RFC 4737, 5.3 (degree of n-reordering).
+        reordered3_ratio=_share(floats(frame["reordered3_pkts"]), received),
+    )
+    return _typed(made, REORDERING_COLUMNS)
+
+
+def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
+    """One row a bar of a histogram; columns as in `DENSITY_COLUMNS`. No rows: nothing was measured.
+
+    Only bars with packets have rows; RD and RBD of one scope add up to 1 (RFC 5236, 3.6 and 3.11).
+
+    Parameters
+    ----------
+    pairs : mapping of (source, destination) to flow numbers
+        `flow_pairs(plan.flows)`.
+    """
+    frame = tables.densities
+    if len(frame) == 0:
+        return typed_frame([], DENSITY_COLUMNS)
+    keys = ["flow", "scope", "number"]
+    whole = frame.groupby([*keys, "kind"])["pkts"].transform("sum").to_numpy(dtype="float64")
+    of_scope = tables.reordering.set_index(keys).reindex(pd.MultiIndex.from_frame(frame[keys]))
+    # n-reordering is cumulative (a packet that is 3-reordered is 2-reordered too), so its bars add up to more than all
+    # packets; RFC 4737, 5.3 divides by those received.
+    is_n = frame["kind"].to_numpy() == DENSITIES.index("n_reordering")
+    made = frame.assign(
+        scope=[SCOPES[number] for number in frame["scope"]],
+        kind=[DENSITIES[number] for number in frame["kind"]],
+        t_ns=integers(of_scope["t_ns"]),
+        change_ns=_change_instants(tables, pairs, frame),
+        share_ratio=_share(floats(frame["pkts"]), np.where(is_n, floats(of_scope["received_pkts"]), whole)),
+    )
+    return _typed(made, DENSITY_COLUMNS)
+
+
+def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", number: int = 0) -> pd.DataFrame:
+    """One histogram out of `densities(...)`: `index, pkts, share_ratio`, by index, only where packets are.
+
+    Parameters
+    ----------
+    bars : DataFrame
+        `densities(...)`.
+    flow : int
+        Flow number.
+    kind : {"density", "buffer_density", "n_reordering", "extent"}
+    scope : {"run", "window", "change"}
+    number : int
+        Of the window or of the change, from 0.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such kind or scope.
+    """
+    refuse_unknown(scope, kind)
+    mine = bars[(bars["flow"] == flow) & (bars["kind"] == kind) & (bars["scope"] == scope) & (bars["number"] == number)]
+    return mine[["index", "pkts", "share_ratio"]].reset_index(drop=True)
+
+
+def refuse_unknown(scope: str | None = None, kind: str | None = None) -> None:
+    """Raise if there is no such scope or kind of histogram: no row has it, which would look as if none was measured.
+
+    Raises
+    ------
+    ScenarioError
+        With the names that there are.
+    """
+    for name, given, known in (("density", kind, DENSITIES), ("scope of reordering", scope, SCOPES)):
+        if given is not None and given not in known:
+            raise ScenarioError(f"there is no {name} {given!r:.60}", hint=one_of(given, known))
+
+
+def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
+    """The summary's scalars of one flow over the whole run (`SCALARS`); all None if reordering was not measured.
+
+    Returns
+    -------
+    dict of scalar to int, float or None
+        Units are in the names; the three `*_ratio` of `REORDERING_COLUMNS` are 0 to 1.
+    """
+    mine = tables.of_flow("reordering", flow)
+    mine = mine[mine["scope"].to_numpy() == SCOPES.index("run")]
+    if len(mine) == 0:
+        return dict.fromkeys(SCALARS)
+    row: dict[str, Any] = {name: optional(value) for name, value in mine.iloc[:1].to_dict("records")[0].items()}
+    # Implements RFC 4737, 4.1.3 (reordered ratio).
+    # Implements RFC 4737, 5.3 (degree of n-reordering).
+    for name in ("reordered", "reordered3"):
+        row[f"{name}_ratio"] = row[f"{name}_pkts"] / row["received_pkts"] if row["received_pkts"] else None
+    scalars = {name: row.get(column) for name, column in SCALARS.items()}
+    # A column that may miss values is float64 in pandas: counts become whole again before they are written as JSON.
+    return {
+        name: int(value) if value is not None and REORDERING_COLUMNS[SCALARS[name]][0] == "Int64" else value
+        for name, value in scalars.items()
+    }
+
+
+def _change_instants(
+    tables: Tables, pairs: Mapping[Pair, Sequence[int]], frame: pd.DataFrame
+) -> pd.arrays.IntegerArray:
+    """Instant of the change that each row is around; missing for other scopes."""
+    instants = {
+        (flow, change.number): change.t_ns
+        for pair, flows in pairs.items()
+        for change in path_changes(tables, pair)
+        for flow in flows
+    }
+    # The guest names a change by its number alone; its instant is that of the routes table.
+    is_change = frame["scope"].to_numpy() == SCOPES.index("change")
+    values = [
+        instants.get((flow, number)) if of_change else None
+        for flow, number, of_change in zip(frame["flow"], frame["number"], is_change, strict=True)
+    ]
+    return pd.array(values, dtype="Int64")
+
+
+def _typed(frame: pd.DataFrame, columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
+    """The declared columns of a frame, in their order and with their types."""
+    return frame[list(columns)].astype({name: kind for name, (kind, _, _) in columns.items()}).reset_index(drop=True)
+
+
+def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """part / whole, nan where the whole is 0: a share of nothing is not known, and not 0."""
+    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+
+
+_SCOPE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
+    "flow": ("int64", None, "flow number"),
+    "scope": ("object", None, "what the sequence is: run, window (of sending time), change (around one of the path)"),
+    "number": ("int64", None, "of the window or the change, from 0; 0 for the run"),
+}
+
+REORDERING_COLUMNS: dict[str, tuple[str, str | None, str]] = {
+    **_SCOPE_COLUMNS,
+    "t_ns": ("int64", "ns", "first sending time of the sequence"),
+    "end_ns": ("int64", "ns", "its end, which is not part of it"),
+    "change_ns": ("Int64", "ns", "instant of the change that it is around; null: of a run or window"),
+    "sent_pkts": ("Int64", "pkts", "first transmissions sent"),
+    "received_pkts": ("Int64", "pkts", "of those, arrived, each counted once"),
+    "lost_pkts": ("Int64", "pkts", "of those, never arrived"),
+    "reordered_pkts": ("Int64", "pkts", "arrived after one sent later (RFC 4737, 3.3)"),
+    "reordered_ratio": ("Float64", None, "share of the received packets that were reordered (RFC 4737, 4.1)"),
+    "extent_mean_pkts": ("Float64", "pkts", "mean reordering extent (RFC 4737, 4.2); null: none reordered"),
+    "extent_max_pkts": ("Int64", "pkts", "largest reordering extent; null: none reordered"),
+    "late_time_mean_ns": ("Float64", "ns", "mean late time (RFC 4737, 4.3); null: none reordered"),
+    "late_time_max_ns": ("Int64", "ns", "largest late time; null: none reordered"),
+    "byte_offset_mean_bytes": ("Float64", "bytes", "mean byte offset (RFC 4737, 4.4); null: none reordered"),
+    "byte_offset_max_bytes": ("Int64", "bytes", "largest byte offset; null: none reordered"),
+    "discontinuities": ("Int64", None, "reordering discontinuities (RFC 4737, 4.5)"),
+    "gap_mean_pkts": ("Float64", "pkts", "mean gap between discontinuities (RFC 4737, 4.5); null: fewer than two"),
+    "gap_mean_ns": ("Float64", "ns", "the same in time of arrival; null: fewer than two"),
+    "runs": ("Int64", None, "reordering-free runs (RFC 4737, 4.6)"),
+    "run_mean_pkts": ("Float64", "pkts", "mean length of such a run; null: none"),
+    "run_variability_ratio": ("Float64", None, "variability of their lengths, (q/a)/(a/x); null: none"),
+    "reordered3_pkts": ("Int64", "pkts", "3-reordered: came right after three sent later (RFC 4737, 5.3)"),
+    "reordered3_ratio": ("Float64", None, "share of the received packets that were 3-reordered"),
+    "density_pkts": ("Int64", "pkts", "packets that the reorder density counts (N' of RFC 5236)"),
+    "density_beyond_pkts": ("Int64", "pkts", "arrivals that its threshold turned into losses"),
+    "mean_displacement_pkts": ("Float64", "pkts", "mean of abs(displacement) over the density; null: nothing counted"),
+    "entropy_nats": ("Float64", "nat", "entropy of the reorder density, -sum RD ln RD; null: nothing counted"),
+    "buffer_mean_pkts": ("Float64", "pkts", "mean buffer occupancy (RFC 5236, 5); null: nothing counted"),
+}
+"""Columns of the reordering table: type, unit, meaning."""
+
+DENSITY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
+    **_SCOPE_COLUMNS,
+    "t_ns": REORDERING_COLUMNS["t_ns"],
+    "change_ns": REORDERING_COLUMNS["change_ns"],
+    "kind": ("object", None, "density (RD), buffer_density (RBD), n_reordering, or extent"),
+    "index": ("int64", None, "displacement (late positive), packets in the buffer, n, or extent in packets"),
+    "pkts": ("int64", "pkts", "packets of that index; of n_reordering all that are n-reordered, so cumulative"),
+    "share_ratio": ("Float64", None, "of the packets that the density counts; n_reordering: of the received packets; "
+                    "extent: of the reordered packets"),
+}  # fmt: skip
+"""Columns of the histograms: type, unit, meaning."""

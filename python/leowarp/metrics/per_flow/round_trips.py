@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Round-trip times that the packets of a flow met, from packet truth: not what the sender's filter made of them.
+
+The round trip of a data packet that arrived (retransmissions too) is its one-way delay plus that of the first packet
+back that left once it had arrived, and arrived itself. So it is what links and queues took, without what the receiver
+waited before it acknowledged and without what a hole in the sequence held up.
+
+The guest counts it for every packet (`metrics/per_flow/delays.py`). A run of an older version has stored packets alone:
+there it is exact for each packet that is stored together with its answer. Packets of which only counts by 50 ms of
+sending time are known take part with the mean delay of their bin, and that of the bin in which their answer left: what
+is smoothed is the variation within 50 ms, and `rtt_error_ns` is null.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leowarp.metrics.inputs.tables import ACK, DATA, Tables, floats
+from leowarp.metrics.per_flow.delays import QUANTILES, ROUND_TRIP, delays
+from leowarp.scalars import names
+from leowarp.scalars.of_flows import ROUND_TRIPS
+
+BIN_NS = 50_000_000
+"""Length of a bin of the table `bins`."""
+
+
+def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
+    """Scalars of a flow's round trips (`scalars.of_flows.ROUND_TRIPS`), whole ns; all None without packet truth."""
+    row: dict[str, Any] = dict.fromkeys(names(ROUND_TRIPS))
+    counted = delays(tables, flow, ROUND_TRIP)
+    if counted is not None:
+        return row | counted.scalars("rtt")
+    rtt_ns, weight, exact = round_trips(tables, flow)
+    if len(rtt_ns) == 0:
+        return row
+    order = np.argsort(rtt_ns, kind="stable")
+    rtt_ns, weight, exact = rtt_ns[order], weight[order], exact[order]
+    below = np.cumsum(weight)
+    for name, q in QUANTILES.items():
+        # A value that was met: the first that this share of the packets does not exceed.
+        place = int(np.searchsorted(below, q * below[-1] * (1 - 1e-12), side="left"))
+        row[f"rtt_{name}_ns"] = round(float(rtt_ns[place]))
+    row["rtt_min_ns"], row["rtt_max_ns"] = round(float(rtt_ns[0])), round(float(rtt_ns[-1]))
+    row["rtt_mean_ns"] = round(float(np.average(rtt_ns, weights=weight)))
+    row["rtt_error_ns"] = 0 if exact.all() else None
+    return row
+
+
+def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Round trips of a flow's data packets as far as they are stored, and of the others means of 50 ms.
+
+    Parameters
+    ----------
+    flow : int
+        Flow number.
+
+    Returns
+    -------
+    rtt_ns, weight, exact : arrays of shape (n,), float64, float64, bool
+        Round trips in ns, packets that each stands for, whether it is exact. Not sorted. Empty without packet truth, or
+        if nothing came through one way or the other.
+    """
+    nothing = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
+    if not tables.has("bins"):
+        return nothing
+    data, back = _Way(tables, flow, DATA), _Way(tables, flow, ACK)
+    if len(data.mean_ns) == 0 or len(back.mean_ns) == 0:
+        return nothing
+    # Of bins of which only some packets are stored (late, lost, sent again) these would stand twice: they are in the
+    # bin's mean as well.
+    whole = data.is_whole(data.stored_sent)
+    arrived = data.stored_sent[whole] + data.stored_delay[whole]
+    answer, exact = back.answer_ns(arrived)
+    rest = ~data.is_bin_whole
+    # Packets of a bin are taken to have left in its middle.
+    middle = data.bin_ns[rest] + BIN_NS // 2
+    of_bins = data.mean_ns[rest] + back.mean_at(middle + data.mean_ns[rest])
+    return (
+        np.concatenate([data.stored_delay[whole] + answer, of_bins]),
+        np.concatenate([np.ones(len(answer)), data.delivered[rest]]),
+        np.concatenate([exact, np.zeros(len(of_bins), dtype=bool)]),
+    )
+
+
+class _Way:
+    """What is known of the delays of one direction of a flow: means of bins, and of some bins each packet."""
+
+    def __init__(self, tables: Tables, flow: int, direction: int) -> None:
+        bins = tables.of_flow("bins", flow)
+        bins = bins[bins["direction"].to_numpy() == direction]
+        sent, delivered = floats(bins["sent_pkts"]), floats(bins["delivered_pkts"])
+        starts = bins["t_ns"].to_numpy(dtype="int64")
+        packets = tables.of_flow("packets", flow)
+        mine = packets["direction"].to_numpy() == direction
+        stored = packets["sent_ns"].to_numpy(dtype="int64")[mine]
+        received = floats(packets["received_ns"])[mine]
+        # A bin is whole if as many packets of it are stored as were sent: nothing else says so.
+        kept = np.bincount(np.searchsorted(starts, stored, side="right"), minlength=len(starts) + 1)[1:]
+        # Of bins nothing of which arrived there is no delay; what was stored of them was lost, or is under way.
+        some = delivered > 0
+        self.bin_ns, self.delivered = starts[some], delivered[some]
+        self.mean_ns = floats(bins["owd_sum_ns"])[some] / delivered[some]
+        self.is_bin_whole = kept[some] == sent[some]
+        arrived = ~np.isnan(received)
+        order = np.argsort(stored[arrived], kind="stable")
+        self.stored_sent = stored[arrived][order]
+        self.stored_delay = received[arrived][order] - self.stored_sent
+        # How many bins before each are not stored whole, those from which nothing arrived among them.
+        self._starts, self._gaps = starts, np.append(0, np.cumsum(kept != sent))
+
+    def is_whole(self, sent_ns: np.ndarray) -> np.ndarray:
+        """Whether each packet of the bin that holds an instant is stored."""
+        place = np.searchsorted(self.bin_ns, sent_ns, side="right") - 1
+        return (place >= 0) & self.is_bin_whole[np.maximum(place, 0)]
+
+    def mean_at(self, t_ns: np.ndarray) -> np.ndarray:
+        """Mean delay in the first bin with arrivals that ends after an instant; of the last one after that."""
+        place = np.searchsorted(self.bin_ns + BIN_NS, t_ns, side="right")
+        return self.mean_ns[np.minimum(place, len(self.mean_ns) - 1)]
+
+    def answer_ns(self, t_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(delay of the first packet sent from an instant on, whether it is that packet's own and not a mean)."""
+        if len(self.stored_sent) == 0:
+            return self.mean_at(t_ns), np.zeros(len(t_ns), dtype=bool)
+        first = np.searchsorted(self.stored_sent, t_ns, side="left")
+        is_stored = first < len(self.stored_sent)
+        first = np.minimum(first, len(self.stored_sent) - 1)
+        # Another may have left in between, unless all bins from here to there are stored whole.
+        here = np.maximum(np.searchsorted(self._starts, t_ns, side="right") - 1, 0)
+        there = np.searchsorted(self._starts, self.stored_sent[first], side="right")
+        exact = is_stored & (self._gaps[np.maximum(there, here)] == self._gaps[here])
+        return np.where(exact, self.stored_delay[first], self.mean_at(t_ns)), exact

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each route change did to each flow: how deep its goodput fell, how long it took to come back.
+
+Of all that is counted here only the time is the change's: what falls into its window may have other causes. What a
+change did for certain, packet by packet, is in `metrics/route_changes/causes.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.inputs.series import bin_edges, rate_in_bins, step_at
+from leowarp.metrics.inputs.tables import CAUSES, DATA, Tables, floats, truths, typed_frame
+from leowarp.metrics.per_flow.probes import NEAR_NS
+from leowarp.metrics.per_flow.round_trips import BIN_NS
+from leowarp.trace.schema.hosts import CA_LOSS, CA_RECOVERY
+
+_QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
+
+RECOVERY_STATES = (CA_RECOVERY, CA_LOSS)
+"""`ca_state` of a sender that repairs losses."""
+
+
+@dataclass(frozen=True)
+class RecoveryRule:
+    """What counts as recovered. The words of every number in the recovery table.
+
+    Bins of 50 ms are the sampling of `frederiksen2024` (20 Hz), whose figures show transients of some hundred
+    milliseconds to a couple of seconds. `within_ns` was 10 s until a first look at 200 s of CUBIC, whose overflowing
+    queues fell into it.
+
+    Attributes
+    ----------
+    before_ns : int
+        The mean before the change is taken over this span up to it.
+    share_ratio : float
+        Recovered = back at this share of that mean ...
+    bins : int
+        ... for this many bins in a row.
+    bin_ns : int
+        Length of a bin.
+    within_ns : int
+        A fall that begins later than this after the change is not its doing (but, say, that of a queue that overflows).
+    window_ns : int
+        Looked at no longer than this after the change, and not past the next one.
+    """
+
+    before_ns: int = 1_000_000_000
+    share_ratio: float = 0.9
+    bins: int = 3
+    bin_ns: int = 50_000_000
+    within_ns: int = 2_000_000_000
+    window_ns: int = 5_000_000_000
+
+
+def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) -> tuple[int | None, int | None]:
+    """First bin below the threshold, and the first bin after it from which `bins` bins in a row are at or above it.
+
+    Parameters
+    ----------
+    rate_bps : array of shape (n,)
+        Rate in bins from the change on.
+    before_bps : float
+        Mean rate before the change.
+    share_ratio : float
+        The threshold is this share of it.
+    bins : int
+        How many bins in a row count as recovered.
+
+    Returns
+    -------
+    (fell, recovered) : bin numbers; (None, None) if the rate never fell, (k, None) if it did not come back.
+
+    Examples
+    --------
+    >>> dip(np.array([10., 2., 9., 9., 9.]), 10., 0.9, 3)
+    (1, 2)
+    """
+    # Several bins in a row: a hole that fills gives one bin a burst of all that had waited behind it.
+    good = np.asarray(rate_bps) >= share_ratio * before_bps
+    below = np.flatnonzero(~good)
+    if len(below) == 0:
+        return None, None
+    fell = int(below[0])
+    run = 0
+    for index in range(fell + 1, len(good)):
+        run = run + 1 if good[index] else 0
+        if run == bins:
+            return fell, index - bins + 1
+    return fell, None
+
+
+def recoveries(
+    tables: Tables, changes: pd.DataFrame, flows: dict[tuple[str, str], list[int]], rule: RecoveryRule, end_ns: int
+) -> pd.DataFrame:
+    """One row per route change and flow that it concerns; columns as in `RECOVERY_COLUMNS`.
+
+    Changes without a full `before_ns` of samples before them, or outside the flow's life, have null where a number
+    would need those samples.
+
+    Parameters
+    ----------
+    changes : DataFrame
+        `route_changes(...)`: `t_ns, source, destination` are used.
+    flows : dict of (source, destination) to list of int
+        `flow_pairs(plan.flows)`; flows without samples of a socket (pings, UDP) have no rows.
+    rule : RecoveryRule
+        What counts as recovered.
+    end_ns : int
+        End of the run.
+
+    Returns
+    -------
+    DataFrame, ordered by time, then flow.
+    """
+    rows = []
+    for pair, numbers in flows.items():
+        mine = changes[(changes["source"] == pair[0]) & (changes["destination"] == pair[1])]
+        instants = [int(t) for t in mine["t_ns"]]
+        # Most flows of a large network meet no change, and their arrays would be made for nothing.
+        if not instants:
+            continue
+        for flow in numbers:
+            if len(tables.of_flow("sockets", flow)) == 0:
+                continue
+            life = _Life(tables, flow)
+            # The next change ends the window: what comes after it is that one's doing.
+            for index, t_ns in enumerate(instants):
+                until_ns = min([t_ns + rule.window_ns, end_ns, *instants[index + 1 : index + 2]])
+                rows.append({"t_ns": t_ns, "flow": flow, "until_ns": until_ns} | life.dip(t_ns, until_ns, rule)
+                            | life.sender(t_ns, until_ns) | life.resent(t_ns, until_ns)
+                            | life.lost(t_ns, until_ns) | life.delay(t_ns, until_ns, rule))  # fmt: skip
+    # By time over all pairs: the report and the long form show the changes of a run in the order in which they came.
+    rows.sort(key=lambda row: (row["t_ns"], row["flow"]))
+    return typed_frame(rows, RECOVERY_COLUMNS)
+
+
+class _Life:
+    """What is known of one flow, as arrays by time: a run has a hundred changes, each with a window into them."""
+
+    def __init__(self, tables: Tables, flow: int) -> None:
+        samples = tables.of_flow("sockets", flow)
+        self._t_ns = samples["t_ns"].to_numpy(dtype="int64")
+        self._samples = {name: floats(samples[name]) for name in ("cwnd_pkts", "srtt_us")}
+        self._in_recovery = samples["ca_state"].isin(RECOVERY_STATES).to_numpy(dtype=bool)
+        # Missing where the receiver's socket was gone at the sample: its counter is read at the other host.
+        received = floats(samples["bytes_received"])
+        known = ~np.isnan(received)
+        self._when, self._received = self._t_ns[known], received[known]
+        packets = tables.of_flow("packets", flow)
+        again = packets[(packets["direction"].to_numpy() == DATA) & truths(packets["is_retransmission"])]
+        again = again.sort_values("sent_ns", kind="stable")
+        self._again, self._spurious = again["sent_ns"].to_numpy(dtype="int64"), truths(again["is_spurious"])
+        drops = tables.of_flow("drops", flow)
+        drops = drops[floats(drops["flow_direction"]) == DATA].sort_values("t_ns", kind="stable")
+        self._lost, self._of_queue = drops["t_ns"].to_numpy(dtype="int64"), floats(drops["cause"]) == _QUEUE
+        bins = tables.of_flow("bins", flow)
+        bins = bins[(bins["direction"].to_numpy() == DATA) & (floats(bins["delivered_pkts"]) > 0)]
+        self._bin_ns = bins["t_ns"].to_numpy(dtype="int64")
+        self._arrived, self._owd_sum = floats(bins["delivered_pkts"]), floats(bins["owd_sum_ns"])
+        self._owd_max = floats(bins["owd_max_ns"])
+        self._has_packets, self._knows_drops = tables.has("packets"), tables.knows_drops
+
+    def dip(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
+        """How deep goodput fell, and when it was back.
+
+        Parameters
+        ----------
+        t_ns, until_ns : int
+            The change, and the end of its window.
+
+        Returns
+        -------
+        dict of columns of `RECOVERY_COLUMNS`; all None without samples a `before_ns` before the change and a bin after.
+        """
+        names = ("goodput_before_bps", "goodput_min_bps", "depth_ratio", "fell_after_ns", "duration_ns", "recovered")
+        nothing: dict[str, Any] = dict.fromkeys(names)
+        when, received = self._when, self._received
+        if len(when) < 2 or when[0] > t_ns - rule.before_ns or when[-1] < t_ns + rule.bin_ns:
+            return nothing
+        # The samples of the window, and one on either side to read between.
+        low = max(int(np.searchsorted(when, t_ns - rule.before_ns, side="right")) - 1, 0)
+        high = int(np.searchsorted(when, until_ns, side="left")) + 1
+        last_ns = min(until_ns, int(when[-1]))
+        when, received = when[low:high], received[low:high]
+        before_bps = float(rate_in_bins(when, received, np.array([t_ns - rule.before_ns, t_ns]))[0])
+        rate = rate_in_bins(when, received, bin_edges(t_ns, last_ns, rule.bin_ns))
+        if before_bps <= 0 or len(rate) == 0:
+            return nothing | {"goodput_before_bps": before_bps}
+        fell, back = dip(rate, before_bps, rule.share_ratio, rule.bins)
+        # Depth and fall are looked for in these bins alone; whether it came back, in all of the window.
+        soon = rate[: max(rule.within_ns // rule.bin_ns, 1)]
+        if fell is not None and fell >= len(soon):
+            fell = back = None
+        return {
+            "goodput_before_bps": before_bps,
+            "goodput_min_bps": float(soon.min()),
+            "depth_ratio": max(0.0, 1.0 - float(soon.min()) / before_bps),
+            "fell_after_ns": None if fell is None else fell * rule.bin_ns,
+            # Nothing fell: recovered at once. Fell and not back within the window: unknown, not the window's length.
+            "duration_ns": 0 if fell is None else (None if back is None else back * rule.bin_ns),
+            "recovered": fell is None or back is not None,
+        }
+
+    def sender(self, t_ns: int, until_ns: int) -> dict[str, Any]:
+        """What the sender's window, smoothed RTT and state did, by the samples after `t_ns` and up to `until_ns`."""
+        inside = slice(*np.searchsorted(self._t_ns, [t_ns, until_ns], side="right"))
+        row: dict[str, Any] = {}
+        for column, name, unit in (("cwnd_pkts", "cwnd", "pkts"), ("srtt_us", "srtt", "us")):
+            values = self._samples[column][inside]
+            row[f"{name}_before_{unit}"] = _number(step_at(self._t_ns, self._samples[column], t_ns, np.nan))
+            row[f"{name}_min_{unit}"] = _number(np.nanmin(values)) if np.isfinite(values).any() else None
+            row[f"{name}_max_{unit}"] = _number(np.nanmax(values)) if np.isfinite(values).any() else None
+            row[f"{name}_after_{unit}"] = _number(values[-1]) if len(values) else None
+        before, after, when = row["cwnd_before_pkts"], self._samples["cwnd_pkts"][inside], self._t_ns[inside]
+        # 10 %: well under the 30 % by which CUBIC reduces its window (RFC 9438, 4.6).
+        cut = np.flatnonzero(after < 0.9 * before) if before else np.zeros(0, dtype=int)
+        row["cwnd_fell_after_ns"] = int(when[cut[0]]) - t_ns if len(cut) else None
+        # Each sample's state is taken to hold until the next sample; what the last one before the change found is not
+        # taken to hold on after it.
+        row["recovery_state_ns"] = int(np.diff(np.append(when, until_ns))[self._in_recovery[inside]].sum())
+        return row
+
+    def resent(self, t_ns: int, until_ns: int) -> dict[str, Any]:
+        """Retransmissions sent within the window, and when the first and the last of them left; None: not recorded."""
+        if not self._has_packets:
+            return dict.fromkeys(("retransmissions_pkts", "spurious_retransmissions_pkts", "spurious_ratio",
+                                  "first_retransmission_after_ns", "last_retransmission_after_ns"))  # fmt: skip
+        inside = slice(*np.searchsorted(self._again, [t_ns, until_ns], side="left"))
+        again, spurious = self._again[inside], int(self._spurious[inside].sum())
+        return {
+            "retransmissions_pkts": len(again),
+            "spurious_retransmissions_pkts": spurious,
+            # Of no retransmission there is no share, which is another thing than a share of 0.
+            "spurious_ratio": spurious / len(again) if len(again) else None,
+            "first_retransmission_after_ns": int(again[0]) - t_ns if len(again) else None,
+            "last_retransmission_after_ns": int(again[-1]) - t_ns if len(again) else None,
+        }
+
+    def lost(self, t_ns: int, until_ns: int) -> dict[str, Any]:
+        """Data packets lost within the window, and near the change, by when they were dropped; None: not recorded."""
+        if not self._knows_drops:
+            return dict.fromkeys(("lost_pkts", "lost_near_pkts", "lost_near_queue_pkts"))
+        inside = np.searchsorted(self._lost, [t_ns, until_ns], side="left")
+        close = slice(*np.searchsorted(self._lost, [t_ns - NEAR_NS, t_ns + NEAR_NS + 1], side="left"))
+        of_queue = self._of_queue[close]
+        return {"lost_pkts": int(inside[1] - inside[0]), "lost_near_pkts": len(of_queue),
+                "lost_near_queue_pkts": int(of_queue.sum())}  # fmt: skip
+
+    def delay(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
+        """One-way delay of the data before the change, and the largest of what was sent in the second after it, ns.
+
+        From the 50 ms bins of packet truth, by sending time: the mean is over the packets of whole bins that ended
+        before the change.
+        """
+        # The bin in which the change falls is part of what came after.
+        first_ns = t_ns - BIN_NS + 1
+        before = slice(*np.searchsorted(self._bin_ns, [t_ns - rule.before_ns, first_ns], side="left"))
+        after = slice(*np.searchsorted(self._bin_ns, [first_ns, min(t_ns + NEAR_NS, until_ns)]))
+        arrived = float(self._arrived[before].sum())
+        mean_ns = float(self._owd_sum[before].sum()) / arrived if arrived else None
+        highest_ns = float(self._owd_max[after].max()) if len(self._owd_max[after]) else None
+        known = mean_ns is not None and highest_ns is not None
+        return {
+            "delay_mean_before_ns": None if mean_ns is None else round(mean_ns),
+            "delay_max_after_ns": None if highest_ns is None else round(highest_ns),
+            "spike_ns": round(highest_ns - mean_ns) if known else None,  # type: ignore[operator]
+        }
+
+
+def _number(value: Any) -> int | None:
+    """The nearest whole number; None of nan."""
+    return None if np.isnan(value) else round(float(value))
+
+
+RECOVERY_COLUMNS: dict[str, tuple[str, str | None, str]] = {
+    "t_ns": ("int64", "ns", "instant of the route change"),
+    "flow": ("int64", None, "flow number"),
+    "until_ns": ("int64", "ns", "end of the window looked at: the next change, at most 5 s on"),
+    "goodput_before_bps": ("Float64", "bit/s", "mean in-order goodput of the second before the change"),
+    "goodput_min_bps": ("Float64", "bit/s", "lowest 50 ms bin of in-order goodput in the 2 s after it"),
+    "depth_ratio": ("Float64", None, "1 - lowest / mean before; 0 = no dip, 1 = nothing arrived in order in some bin"),
+    "fell_after_ns": ("Int64", "ns", "start of the first bin under 90 % of the mean before; null = none within 2 s"),
+    "duration_ns": ("Int64", "ns", "from the change to the first of 3 bins in a row at 90 % again; null = never"),
+    "recovered": ("boolean", None, "came back within the window, or never fell"),
+    "cwnd_before_pkts": ("Int64", "pkts", "congestion window at the last sample before the change"),
+    "cwnd_min_pkts": ("Int64", "pkts", "lowest sample within the window"),
+    "cwnd_max_pkts": ("Int64", "pkts", "highest sample within the window"),
+    "cwnd_after_pkts": ("Int64", "pkts", "at the end of the window"),
+    "cwnd_fell_after_ns": ("Int64", "ns", "first sample under 90 % of the window before; null = none"),
+    "srtt_before_us": ("Int64", "us", "smoothed RTT at the last sample before the change"),
+    "srtt_min_us": ("Int64", "us", "lowest sample within the window"),
+    "srtt_max_us": ("Int64", "us", "highest sample within the window"),
+    "srtt_after_us": ("Int64", "us", "at the end of the window"),
+    "recovery_state_ns": (
+        "Int64",
+        "ns",
+        "time in TCP_CA_Recovery or TCP_CA_Loss, from the first sample after the change",
+    ),
+    "retransmissions_pkts": ("Int64", "pkts", "retransmissions sent within the window"),
+    "spurious_retransmissions_pkts": ("Int64", "pkts", "those whose original arrived too"),
+    "spurious_ratio": ("Float64", None, "share of retransmissions that were spurious; null = there were none"),
+    "first_retransmission_after_ns": ("Int64", "ns", "first retransmission, after the change"),
+    "last_retransmission_after_ns": ("Int64", "ns", "last retransmission within the window, after the change"),
+    "lost_pkts": ("Int64", "pkts", "data packets lost within the window, by when they were dropped"),
+    "lost_near_pkts": ("Int64", "pkts", "data packets lost within 1 s before or after the change"),
+    "lost_near_queue_pkts": ("Int64", "pkts", "of those, at a full queue"),
+    "delay_mean_before_ns": ("Int64", "ns", "mean one-way delay of the data sent in the second before the change"),
+    "delay_max_after_ns": ("Int64", "ns", "largest one-way delay of the data sent in the second after it"),
+    "spike_ns": ("Int64", "ns", "largest after it less mean before it: steps of the path and queues are in it too"),
+}
+"""Columns of the recovery table: type, unit, meaning. Numbers in the texts are those of the default `RecoveryRule`."""

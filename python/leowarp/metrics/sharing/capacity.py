@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the path of a pair of stations could carry over time: rates and tables of capacity alike.
+
+Capacity is that of the narrowest link alone: delay, loss and other flows take nothing away from it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leowarp.metrics.inputs.changes import pair_routes
+from leowarp.metrics.inputs.channels import Pair
+from leowarp.metrics.inputs.link_values import LinkValues, link_values
+from leowarp.metrics.inputs.series import bin_edges
+from leowarp.metrics.inputs.tables import Tables, floats
+from leowarp.metrics.per_flow.goodput import Life, counter
+
+IP_BYTES = 1500
+"""Length of a full packet, IP header included: Ethernet's payload, and the largest `network.mtu`."""
+
+ETHERNET_BYTES = 14
+"""The Ethernet header, which the kernel's queueing disciplines count (docs/concepts/links.md)."""
+
+BELOW_RATIO = 0.9
+"""Of the capacity; the same share at which goodput counts as recovered from a change (`recovery.RecoveryRule`)."""
+
+BELOW_BIN_NS = 1_000_000_000
+"""Shorter than a few round trips, a hole in the sequence and its filling would count as a dip and a burst."""
+
+
+def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
+    """Mean rate of the narrowest link of the path in force, in bins; nan where none is shaped or there is no path.
+
+    A bin belongs to the path at its start. The narrowest link is that of the smallest mean over the bin.
+
+    Parameters
+    ----------
+    pair : (str, str)
+        Source and destination station.
+    edges_ns : int64 array of shape (n + 1,), strictly increasing
+        Borders of the bins.
+    links : LinkValues, optional
+        Of the tables' timeline, if the caller has them already.
+
+    Returns
+    -------
+    capacity_bps : float64 array of shape (n,), of what the link counts: IP packet and overhead
+    """
+    links = links or link_values(tables)
+    edges_ns = np.asarray(edges_ns, dtype="int64")
+    routes = pair_routes(tables, pair)
+    place = np.searchsorted(routes["t_ns"].to_numpy(dtype="int64"), edges_ns[:-1], side="right") - 1
+    capacity_bps = np.full(max(len(edges_ns) - 1, 0), np.nan)
+    taken = [tuple(tables.links_of(path)) for path in routes["path"]]
+    rates: dict[Pair, np.ndarray] = {}
+    for path in dict.fromkeys(taken):
+        here = np.array([number >= 0 and taken[number] == path for number in place], dtype=bool)
+        for link in path:
+            if link not in rates:
+                rates[link] = links.capacity_bits(*link, edges_ns) * 1e9 / np.diff(edges_ns)
+            # fmin leaves nan out: a link without a rate narrows nothing.
+            capacity_bps[here] = np.fmin(capacity_bps[here], rates[link][here])
+    return capacity_bps
+
+
+def mean_path_capacity(
+    tables: Tables, pair: Pair, start_ns: int, end_ns: int, links: LinkValues | None = None
+) -> float | None:
+    """Mean rate of the narrowest link over a time, bit/s, weighted by time; 0 counts while there is no path.
+
+    Between two changes of the route the narrowest link is that of the smallest mean.
+
+    Returns
+    -------
+    float or None
+        None: no time, no routes, or for some of the time no link of the path is shaped.
+    """
+    if end_ns <= start_ns or len(pair_routes(tables, pair)) == 0:
+        return None
+    mean = float(_mean_in_bins(tables, pair, np.array([start_ns, end_ns]), links)[0])
+    return None if np.isnan(mean) else mean
+
+
+def _mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
+    """Mean rate of the narrowest link in each bin, cut where the route changes; nan where no link is shaped."""
+    routes = pair_routes(tables, pair)
+    t_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])
+    # Cut where the route changes, as `path_capacity` takes the path at the start of a bin for all of it.
+    cuts_ns = np.unique(np.concatenate([edges_ns, t_ns[(t_ns > edges_ns[0]) & (t_ns < edges_ns[-1])]]))
+    rate_bps = path_capacity(tables, pair, cuts_ns, links)
+    place = np.searchsorted(t_ns, cuts_ns[:-1], side="right") - 1
+    # Before the first route, and while there is none, nothing could be carried: 0, where nan is "not shaped".
+    rate_bps[np.array([number < 0 or paths[number] is None for number in place], dtype=bool)] = 0.0
+    first = np.searchsorted(cuts_ns, edges_ns[:-1])
+    return np.add.reduceat(rate_bps * np.diff(cuts_ns), first) / np.diff(edges_ns)
+
+
+def below_capacity_ratio(
+    tables: Tables, number: int, pair: Pair, lived: Life, links: LinkValues, ip_bytes: int = IP_BYTES
+) -> float | None:
+    """Share of a flow's life in which its goodput was below `BELOW_RATIO` of what its path could carry.
+
+    Judged by whole seconds of the run's clock that lie within its life and its samples. The capacity of a second is
+    the mean of the narrowest link of the path in force, cut where the path changes, so that a second with two paths
+    has both in proportion; a second in which nothing could be carried is left out. None: no link is shaped, or no
+    whole second was sampled.
+    """
+    t_ns, received = counter(tables, number, "in_order")
+    start_ns = lived.start_ns
+    later = t_ns > start_ns
+    # One look at a socket, at its end, tells of its whole life alone.
+    if later.sum() < 2 or len(pair_routes(tables, pair)) == 0:
+        return None
+    # At its start a flow has received nothing; without that point its first second would be lost to the first sample.
+    t_ns, received = np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
+    edges_ns = bin_edges(-(-start_ns // BELOW_BIN_NS) * BELOW_BIN_NS, min(lived.stop_ns, int(t_ns[-1])), BELOW_BIN_NS)
+    if len(edges_ns) < 2:
+        return None
+    goodput_bps = np.diff(np.interp(edges_ns, t_ns, received)) * 8e9 / BELOW_BIN_NS
+    share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes)
+    carries_bps = _mean_in_bins(tables, pair, edges_ns, links) * share
+    known = carries_bps > 0
+    return float((goodput_bps[known] < BELOW_RATIO * carries_bps[known]).mean()) if known.any() else None
+
+
+def capacity_scalars(
+    tables: Tables,
+    number: int,
+    pair: Pair,
+    lived: Life,
+    goodput_bps: float | None,
+    links: LinkValues,
+    ip_bytes: int = IP_BYTES,
+) -> dict[str, float | None]:
+    """What the path could have carried of a flow's payload in full segments while it lived, and how much of it the
+    flow got: goodput over it. Flows that share the path share the capacity.
+
+    Parameters
+    ----------
+    number : int
+        Flow number.
+    pair : (str, str)
+        Its source and destination.
+    lived : Life
+        `life(...)` of the flow.
+    goodput_bps : float or None
+        Its mean over that time, in order at the receiver.
+    ip_bytes : int
+        Length of its full packets, `network.mtu`.
+
+    Returns
+    -------
+    dict
+        `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; None what is not known.
+    """
+    mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns, links)
+    # Goodput is payload, a rate is what links count: the ratio of the two would be 0.956 of a full link otherwise.
+    share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes)
+    carries = mean_bps * share if mean_bps is not None else None
+    used = goodput_bps / carries if carries and goodput_bps is not None else None
+    return {
+        "path_capacity_mean_bps": carries,
+        "capacity_used_ratio": used,
+        "below_capacity_ratio": below_capacity_ratio(tables, number, pair, lived, links, ip_bytes),
+    }
+
+
+def payload_ratio(tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int = IP_BYTES) -> float:
+    """Payload of a full segment over what a link counts of it: 1448 of 1514 bytes with timestamps, overhead 14.
+
+    The segment is the largest that the sender's socket ever sampled (`snd_mss_bytes`, the kernel's `tcpi_snd_mss`).
+
+    Parameters
+    ----------
+    overhead_bytes : int
+        What a link counts on top of an IP packet.
+    ip_bytes : int
+        Length of a full IP packet.
+    """
+    segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])
+    known = segments[~np.isnan(segments)]
+    # Of a flow that never sampled its segments: IP (20), TCP (20) and timestamps (12, RFC 7323, appendix A), in bytes.
+    segment_bytes = float(known.max()) if len(known) else ip_bytes - 52.0
+    # A program may ask for smaller segments (TCP_MAXSEG). Whether these have timestamps is not known: without them no
+    # share of the capacity is too high.
+    packet_bytes = ip_bytes if ip_bytes - segment_bytes <= 52 else segment_bytes + 40
+    return segment_bytes / (packet_bytes + overhead_bytes)
+
+
+def overhead_bytes(tables: Tables, pair: Pair) -> int:
+    """Bytes a packet on top of its IP length, of the links of a pair's first path; 14 if the timeline does not say.
+
+    Of links that differ it is the largest: the answer then is too low a share of payload and never one too high.
+    """
+    told = tables.link_overheads_bytes
+    # One path stands for all: the links of a medium have the same overhead, whichever of them a path takes.
+    first = next((path for path in pair_routes(tables, pair)["path"] if path is not None), None)
+    values = [told[frozenset(link)] for link in tables.links_of(first) if frozenset(link) in told]
+    known = [value for value in values if not np.isnan(value)]
+    return int(max(known)) if known else ETHERNET_BYTES

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which TCP flows compete, and when.
+
+Two flows compete while both live and their data take the same direction of a link with a rate, by the paths in force.
+Flows of one ordered pair of stations always take the same path. Flows of opposite directions do not compete: a link has
+a queue and a rate for each direction.
+
+Two flows are competitors if they compete for `LEAST_NS`, and for `LEAST_RATIO` of the longer of their lives. Over less
+time a share shows how bursts alternate, or describes a long flow by a short moment.
+
+A connection of a program that carries next to nothing (`CONTROL_RATIO`) competes with none, and neither does the first
+of iperf3, over which client and server agree on the test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.inputs.changes import pair_routes
+from leowarp.metrics.inputs.channels import Pair
+from leowarp.metrics.inputs.link_values import LinkValues
+from leowarp.metrics.inputs.tables import ACK, Tables, floats, rows_by
+from leowarp.metrics.per_flow.goodput import Life, life
+from leowarp.metrics.per_flow.iperf3 import said
+
+LEAST_NS = 1_000_000_000
+"""Several round trips of any path over LEO satellites."""
+
+LEAST_RATIO = 0.1
+"""The least part of the longer of two lives."""
+
+CONTROL_RATIO = 0.01
+"""A control connection has less than this part of the payload of its program's largest, in either direction."""
+
+Spans = np.ndarray
+"""Times from (included) and until (not included): int64 array of shape (n, 2), ns, disjoint, ascending."""
+
+ALWAYS: Spans = np.array([[0, np.iinfo(np.int64).max]])
+
+
+@dataclass(frozen=True)
+class Competition:
+    """The TCP flows of a run that may compete, and with whom they do.
+
+    Attributes
+    ----------
+    lives : dict of flow number to Life
+        Of all TCP flows.
+    controls : frozenset of int
+        Those that are control connections, which compete with nobody.
+    rivals : dict of flow number to tuple of int
+        Competitors of each TCP flow, ascending.
+    together : dict of flow number to Spans
+        When a flow that has competitors competed with each of them.
+    """
+
+    lives: Mapping[int, Life]
+    controls: frozenset[int]
+    rivals: Mapping[int, tuple[int, ...]]
+    together: Mapping[int, Spans]
+
+    def group(self, flow: int) -> tuple[int, ...]:
+        """A flow and its competitors, ascending."""
+        return tuple(sorted((flow, *self.rivals[flow])))
+
+
+def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues) -> Competition:
+    """The TCP flows of a run that compete.
+
+    Parameters
+    ----------
+    flows : sequence
+        The plan's, with the connections of programs behind them.
+    end_ns : int
+        End of the run.
+    links : LinkValues
+        Of the tables' timeline.
+    """
+    lives = {number: life(tables, number, flow, end_ns) for number, flow in enumerate(flows) if flow.kind == "tcp"}
+    controls = frozenset(_controls(tables) & lives.keys())
+    numbers = np.array([number for number in lives if number not in controls], dtype="int64")
+    starts, stops = (np.array([getattr(lives[number], name) for number in numbers.tolist()], dtype="int64")
+                     for name in ("start_ns", "stop_ns"))  # fmt: skip
+    paths = _Paths(tables, links)
+    pairs = [(flows[number].source, flows[number].destination) for number in numbers.tolist()]
+    of_pair, names = pd.factorize(pd.Series(pairs, dtype=object))
+    rivals: dict[int, tuple[int, ...]] = dict.fromkeys(lives, ())
+    together: dict[int, Spans] = {}
+    for place, number in enumerate(numbers.tolist()):
+        from_ns, until_ns = np.maximum(starts, starts[place]), np.minimum(stops, stops[place])
+        least_ns = np.maximum(LEAST_NS, LEAST_RATIO * np.maximum(stops - starts, stops[place] - starts[place]))
+        # Paths are compared only of flows that live together for long enough.
+        near = until_ns - from_ns >= least_ns
+        near[place] = False
+        spans, found = ALWAYS, list[int]()
+        at = np.flatnonzero(near)
+        for other, mine in rows_by(of_pair[at]).items():
+            common = paths.common(pairs[place], names[other])
+            mine = at[mine]
+            mine = mine[_length_ns(common, from_ns[mine], until_ns[mine]) >= least_ns[mine]]
+            if len(mine):
+                spans = both(spans, common)
+                spans = both(spans, np.array([[from_ns[mine].max(), until_ns[mine].min()]]))
+                found += numbers[mine].tolist()
+        rivals[number] = tuple(sorted(found))
+        if found:
+            together[number] = spans
+    return Competition(lives, controls, rivals, together)
+
+
+def both(one: Spans, other: Spans) -> Spans:
+    """Times that are in both of two sets of spans.
+
+    >>> both(np.array([[0, 10], [20, 30]]), np.array([[5, 25]])).tolist()
+    [[5, 10], [20, 25]]
+    """
+    from_ns = np.maximum(one[:, :1], other[:, 0])
+    until_ns = np.minimum(one[:, 1:], other[:, 1])
+    inside = from_ns < until_ns
+    return np.column_stack([from_ns[inside], until_ns[inside]])
+
+
+def _length_ns(spans: Spans, from_ns: np.ndarray, until_ns: np.ndarray) -> np.ndarray:
+    """How much of each time from one instant to another lies in the spans, ns."""
+    within = np.minimum(until_ns, spans[:, 1:]) - np.maximum(from_ns, spans[:, :1])
+    return np.maximum(within, 0).sum(axis=0)
+
+
+def _controls(tables: Tables) -> set[int]:
+    """Connections of programs that carry next to nothing, and the first of each iperf3."""
+    found = set()
+    by_program: dict[int, list[int]] = {}
+    for connection in tables.connections:
+        by_program.setdefault(connection["program"], []).append(connection["flow"])
+    for program, numbers in by_program.items():
+        there = {number: float(np.nansum(floats(tables.of_flow("flows", number)["bytes"]))) for number in numbers}
+        largest = max(*there.values(), *(_back_bytes(tables, number) for number in numbers))
+        found |= {number for number in numbers if there[number] < CONTROL_RATIO * largest}
+        if said(tables, program) is not None:
+            found.add(numbers[0])
+    return found
+
+
+def _back_bytes(tables: Tables, number: int) -> float:
+    """Payload that came back to the source of a flow."""
+    bins = tables.of_flow("bins", number)
+    if "delivered_bytes" not in bins:
+        return 0.0
+    return float(np.nansum(floats(bins["delivered_bytes"])[bins["direction"].to_numpy() == ACK]))
+
+
+class _Paths:
+    """Directions of links with a rate that the data of pairs of stations take, over time."""
+
+    def __init__(self, tables: Tables, links: LinkValues) -> None:
+        self._tables, self._links = tables, links
+        self._taken: dict[Pair, tuple[np.ndarray, list[frozenset[Pair]]]] = {}
+        self._common: dict[tuple[Pair, Pair], Spans] = {}
+
+    def common(self, one: Pair, other: Pair) -> Spans:
+        """When the paths of two pairs have a direction in common; always if the two pairs are the same."""
+        if one == other:
+            return ALWAYS
+        key = (min(one, other), max(one, other))
+        if key not in self._common:
+            self._common[key] = self._found(*key)
+        return self._common[key]
+
+    def _found(self, one: Pair, other: Pair) -> Spans:
+        (mine_ns, mine), (theirs_ns, theirs) = self._of(one), self._of(other)
+        # Most pairs of a large network never meet.
+        if frozenset().union(*mine).isdisjoint(frozenset().union(*theirs)):
+            return ALWAYS[:0]
+        edges_ns = np.union1d(mine_ns, theirs_ns)
+        places = (np.searchsorted(t_ns, edges_ns, side="right") - 1 for t_ns in (mine_ns, theirs_ns))
+        # Before its first route a pair has no path.
+        shared = np.array(
+            [a >= 0 and b >= 0 and not mine[a].isdisjoint(theirs[b]) for a, b in zip(*places, strict=True)], dtype=bool
+        )
+        steps = np.diff(np.concatenate([[0], shared.astype("int8"), [0]]))
+        after_ns = np.append(edges_ns, ALWAYS[0, 1])
+        return np.column_stack([after_ns[steps == 1], after_ns[steps == -1]]).astype("int64")
+
+    def _of(self, pair: Pair) -> tuple[np.ndarray, list[frozenset[Pair]]]:
+        if pair not in self._taken:
+            routes = pair_routes(self._tables, pair)
+            taken = [
+                frozenset(link for link in self._tables.links_of(path) if self._links.is_shaped(*link))
+                for path in routes["path"]
+            ]
+            self._taken[pair] = (routes["t_ns"].to_numpy(dtype="int64"), taken)
+        return self._taken[pair]

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How flows that compete share their path: each flow's part of what they got, and Jain's index of fairness.
+
+`metrics/sharing/competition.py` defines which flows compete, and when. A share is a flow's goodput in order at the
+receiver, over that of itself and its competitors, while it competes with all of them. Jain's index of n rates x is
+(sum x)^2 / (n sum x^2): 1 if all are equal, 1/n if one flow has everything (Jain, Chiu and Hawe, DEC TR-301, 1984). A
+run has one if its flows compete in one group, each with each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.inputs.link_values import LinkValues, link_values
+from leowarp.metrics.inputs.series import bin_edges
+from leowarp.metrics.inputs.tables import Tables
+from leowarp.metrics.per_flow.goodput import Life, counter, payload_bytes
+from leowarp.metrics.sharing.competition import LEAST_NS, LEAST_RATIO, Competition, Spans, both, competition
+
+SHARE_BIN_NS = 1_000_000_000
+"""Bin of the series. Shorter than a few round trips, a share says how bursts alternate and not how flows share."""
+
+
+def jain_index(rates: Sequence[float] | np.ndarray) -> float | None:
+    """Jain's index; None of no rates, or if all are 0.
+
+    Parameters
+    ----------
+    rates : sequence of float
+        In any unit, not negative.
+
+    Examples
+    --------
+    >>> jain_index([3.0, 3.0]), jain_index([1.0, 0.0, 0.0, 0.0])
+    (1.0, 0.25)
+    """
+    # J = (sum x)^2 / (n sum x^2). Rounding may pass 1 by one unit in the last place: three equal rates do.
+    values = np.asarray(rates, dtype="float64")
+    squares = len(values) * float((values**2).sum())
+    return min(1.0, float(values.sum()) ** 2 / squares) if squares > 0 else None
+
+
+NO_RIVAL = (
+    "no other TCP flow sends the same way over a common link of limited rate for 1 s and a tenth of the longer life"
+)
+CONTROL = "a connection with less than 1 % of the payload of its program's largest, either way, or the first of iperf3"
+NOT_TOGETHER = "its competitors never all ran for 1 s and a tenth of the longest life"
+NOT_SAMPLED = "sockets were not sampled while it competed"
+NOTHING = "neither it nor its competitors got anything"
+SEVERAL = "the TCP flows compete in several groups, or not each with each: see their shares"
+"""Why there is no share, or no index."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How the TCP flows of a run shared their paths.
+
+    Attributes
+    ----------
+    ratio : dict of flow number to float or None
+        Share of each TCP flow, 0 to 1.
+    reason : dict of flow number to str or None
+        Why there is none; None: there is one, or the run has one TCP flow at most.
+    fairness : dict
+        The summary's object `fairness`: `jain_index`, `from_s` and `until_s`, between which its flows competed, and
+        `reason`, each None if there is none.
+    """
+
+    ratio: dict[int, float | None]
+    reason: dict[int, str | None]
+    fairness: dict[str, Any]
+
+
+def shares(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues | None = None) -> Shares:
+    """How the TCP flows of a plan shared their paths.
+
+    Parameters
+    ----------
+    flows : sequence
+        `plan.flows`.
+    end_ns : int
+        End of the run.
+    links : LinkValues, optional
+        Of the tables' timeline, if the caller has them already.
+    """
+    numbers = [number for number, flow in enumerate(flows) if flow.kind == "tcp"]
+    ratio: dict[int, float | None] = dict.fromkeys(numbers)
+    reason: dict[int, str | None] = dict.fromkeys(numbers)
+    fairness: dict[str, Any] = dict.fromkeys(("jain_index", "from_s", "until_s", "reason"))
+    if len(numbers) < 2:
+        return Shares(ratio, reason, fairness)
+    found = competition(tables, flows, end_ns, links or link_values(tables))
+    rates = _Rates(tables, found)
+    for number in numbers:
+        ratio[number], reason[number] = _share(found, rates, number)
+    return Shares(ratio, reason, fairness | _fairness(found, rates))
+
+
+def _share(found: Competition, rates: _Rates, number: int) -> tuple[float | None, str | None]:
+    """Share of a flow, and why there is none."""
+    if number in found.controls:
+        return None, CONTROL
+    if not found.rivals[number]:
+        return None, NO_RIVAL
+    group = found.group(number)
+    if not _is_long(found, group, found.together[number]):
+        return None, NOT_TOGETHER
+    of_group = rates.within(group, found.together[number])
+    if of_group is None:
+        return None, NOT_SAMPLED
+    total = sum(of_group)
+    return (of_group[group.index(number)] / total, None) if total > 0 else (None, NOTHING)
+
+
+def _fairness(found: Competition, rates: _Rates) -> dict[str, Any]:
+    """Jain's index of the only group of flows that compete each with each."""
+    groups = {found.group(number) for number, rivals in found.rivals.items() if rivals}
+    if not groups:
+        return {"reason": NO_RIVAL}
+    # No single index describes several groups, whether they overlap or stand side by side.
+    (group, *others) = groups
+    if others or any(found.group(number) != group for number in group):
+        return {"reason": SEVERAL}
+    spans = found.together[group[0]]
+    for number in group[1:]:
+        spans = both(spans, found.together[number])
+    if not _is_long(found, group, spans):
+        return {"reason": NOT_TOGETHER}
+    of_group = rates.within(group, spans)
+    if of_group is None:
+        return {"reason": NOT_SAMPLED}
+    index = jain_index(of_group)
+    if index is None:
+        return {"reason": NOTHING}
+    return {"jain_index": index, "from_s": float(spans[0, 0]) / 1e9, "until_s": float(spans[-1, 1]) / 1e9}
+
+
+def _is_long(found: Competition, group: Sequence[int], spans: Spans) -> bool:
+    """Whether flows compete for so long that their shares say something."""
+    longest_ns = max(found.lives[number].stop_ns - found.lives[number].start_ns for number in group)
+    return int(np.diff(spans).sum()) >= max(LEAST_NS, LEAST_RATIO * longest_ns)
+
+
+class _Rates:
+    """Goodput of flows in order, over times in which they compete."""
+
+    def __init__(self, tables: Tables, found: Competition) -> None:
+        self._tables, self._lives = tables, found.lives
+        self._known: dict[tuple[int, bytes], float | None] = {}
+        self._curves: dict[int, tuple[np.ndarray, np.ndarray] | None] = {}
+
+    def within(self, group: Sequence[int], spans: Spans) -> list[float] | None:
+        """Goodput of each flow of a group, bit/s; None if that of one of them is not known."""
+        rates = []
+        for number in group:
+            key = (number, spans.tobytes())
+            if key not in self._known:
+                self._known[key] = self._rate(number, spans)
+            rate = self._known[key]
+            if rate is None:
+                # A share of the known ones alone would be another number under the same name.
+                return None
+            rates.append(rate)
+        return rates
+
+    def _rate(self, number: int, spans: Spans) -> float | None:
+        lived = self._lives[number]
+        if number not in self._curves:
+            self._curves[number] = _in_life(self._tables, number, lived)
+        curve = self._curves[number]
+        # One look at a socket, at its end, tells of its whole life alone.
+        if curve is None or (len(curve[0]) == 2 and spans.tolist() != [[lived.start_ns, lived.stop_ns]]):
+            return None
+        # Bytes are taken to have come evenly between two samples.
+        return float(np.diff(np.interp(spans, *curve)).sum()) * 8e9 / float(np.diff(spans).sum())
+
+
+def _in_life(tables: Tables, number: int, lived: Life) -> tuple[np.ndarray, np.ndarray] | None:
+    """Instants and bytes received in order by then, from a flow's start to its end; None: the bytes are not known."""
+    carried = payload_bytes(tables, number, lived)
+    if carried is None:
+        return None
+    t_ns, received = _received(tables, number, lived.start_ns)
+    inside = t_ns < lived.stop_ns
+    return np.append(t_ns[inside], lived.stop_ns), np.append(received[inside], carried)
+
+
+def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int = SHARE_BIN_NS) -> pd.DataFrame:
+    """Goodput and share of each TCP flow in bins: `t_ns, flow, goodput_bps, share_ratio, jain_index`, flow by flow.
+
+    A flow has rows for the bins that lie within its life. Share and index are over the flow and those of its
+    competitors that run through the bin, null if none does.
+
+    Parameters
+    ----------
+    flows : sequence
+        `plan.flows`; those that are no TCP have no rows.
+    end_ns : int
+        End of the run.
+    bin_ns : int
+        Length of a bin.
+    """
+    found = competition(tables, flows, end_ns, link_values(tables))
+    pieces = []
+    for number, lived in found.lives.items():
+        t_ns, received = _received(tables, number, lived.start_ns)
+        # Bins on whole multiples of their length on the run's clock: those of all flows coincide.
+        first = -(-lived.start_ns // bin_ns) * bin_ns
+        edges = bin_edges(first, min(lived.stop_ns, int(t_ns[-1])), bin_ns)
+        # The start that `_received` adds and one sample at the end would be a straight line, no series.
+        if len(t_ns) > 2 and len(edges) > 1:
+            rate = np.diff(np.interp(edges, t_ns, received)) * 8e9 / bin_ns
+            pieces.append(pd.DataFrame({"t_ns": edges[:-1], "flow": number, "goodput_bps": rate}))
+    if not pieces:
+        return pd.DataFrame({"t_ns": pd.Series(dtype="int64"), "flow": pd.Series(dtype="int64")}
+                            | {name: pd.Series(dtype="float64") for name in SERIES_NUMBERS})  # fmt: skip
+    frame = pd.concat(pieces, ignore_index=True)
+    rates = frame.pivot(index="flow", columns="t_ns", values="goodput_bps")
+    # Sums over each flow's group as products of matrices: a run of 90 flows over 1000 s has 90,000 rows.
+    groups = np.eye(len(rates))
+    for row, number in enumerate(rates.index):
+        columns = rates.index.get_indexer(pd.Index(found.rivals[number]))
+        groups[row, columns[columns >= 0]] = 1.0
+    values = rates.to_numpy()
+    running, got = np.isfinite(values), np.nan_to_num(values)
+    count, total, squares = (groups @ each for each in (running.astype("float64"), got, got**2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share, index = got / total, total**2 / (count * squares)
+    known = running & (count > 1) & (total > 0)
+    places = (rates.index.get_indexer(frame["flow"]), rates.columns.get_indexer(frame["t_ns"]))
+    return frame.assign(
+        share_ratio=np.where(known, share, np.nan)[places], jain_index=np.where(known, index, np.nan)[places]
+    )
+
+
+def _received(tables: Tables, number: int, start_ns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Bytes received in order at the samples, and none at the flow's start."""
+    t_ns, received = counter(tables, number, "in_order")
+    later = t_ns > start_ns
+    return np.append(start_ns, t_ns[later]), np.append(0.0, received[later])
+
+
+def least_index(series: pd.DataFrame) -> pd.DataFrame:
+    """`t_ns, jain_index` of each bin of `share_series`: the least of its groups, nan where no flows compete."""
+    return series.groupby("t_ns", as_index=False)["jain_index"].min()
+
+
+LEAST_INDEX = "Jain's index over the TCP flows that compete in the second; of several groups the least"
+
+SERIES_NUMBERS = {
+    "goodput_bps": "in order at the receiver, from t_ns on for 1 s",
+    "share_ratio": "part of the goodput of the flow and its competitors that run through the second",
+    "jain_index": "Jain's index over the flow and its competitors that run through the second",
+}
+"""Numbers of `share_series`, and what they mean."""

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of reordering: reorder density (RD), reorder buffer-occupancy density (RBD), n-reordering.
+
+They take shares by whole numbers, wherever these come from: a capture, a run, a window of it, a study.
+
+>>> drawn = density([Shares([-1, 0, 1], [0.1, 0.8, 0.1])], footer="threshold: 200 packets")
+>>> drawn.savefig("density.pdf")     # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from numpy.typing import ArrayLike
+
+from leowarp.base.errors import TraceError
+from leowarp.report.style import COLUMN_IN, line_style, new_figure, styled
+
+WIDE_ENOUGH_FOR_LOG = 50.0
+"""Where the smallest share is this much smaller than the largest, bars on a linear axis could not be seen: log."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """One density of a figure.
+
+    Attributes
+    ----------
+    index : int array of shape (n,)
+        Displacements in packets (late positive), packets in the buffer, or n of n-reordering; each once.
+    share : float array of shape (n,)
+        Share of the packets at each, 0 to 1.
+    label : str
+        What the legend calls it; "" for none.
+    style : dict
+        Colour and line style of matplotlib; the n-th of the palette if empty.
+    """
+
+    index: ArrayLike
+    share: ArrayLike
+    label: str = ""
+    style: dict[str, Any] = field(default_factory=dict)
+
+    def nonzero(self) -> tuple[np.ndarray, np.ndarray]:
+        """Index and share where the share is not 0, by index."""
+        index, share = np.asarray(self.index, dtype="int64"), np.asarray(self.share, dtype="float64")
+        order = np.argsort(index)
+        index, share = index[order], share[order]
+        return index[share > 0], share[share > 0]
+
+
+def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
+    """RD: share of packets at each displacement from the order of sending (RFC 5236, 3.6).
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    densities : sequence of Shares
+        By displacement. One is drawn as bars, several as outlines.
+    y_scale : {"auto", "linear", "log"}
+        "auto" takes log if the smallest share is less than a fiftieth of the largest.
+    """
+    _draw_bars(axes, densities, y_scale)
+    axes.set_xlabel("displacement, packets (negative: early; positive: late)")
+    axes.set_ylabel("share of packets")
+
+
+def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
+    """RBD: share of arrivals after which a buffer that restores the order holds so many packets (RFC 5236, 3.11).
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    densities : sequence of Shares
+        By packets in the buffer.
+    y_scale : {"auto", "linear", "log"}
+        As for `draw_density`.
+
+    Raises
+    ------
+    TraceError
+        If no density has a packet.
+    """
+    _draw_bars(axes, densities, y_scale)
+    axes.set_xlabel("packets in the buffer that restores the order")
+    axes.set_ylabel("share of arrivals")
+
+
+def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
+    """n-reordering: share of packets that come right after n packets sent later (RFC 4737, 5).
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    densities : sequence of Shares
+        By n. If none has a packet, the panel says so.
+    y_scale : {"auto", "linear", "log"}
+        As for `draw_density`.
+    """
+    smallest, largest = _range(densities)
+    for number, shares in enumerate(densities):
+        index, share = shares.nonzero()
+        style = {**line_style(number), **shares.style}
+        axes.plot(index, share, marker="o", markersize=3, label=shares.label or None, **style)
+    _share_axis(axes, smallest, largest, y_scale)
+    axes.set_xlim(
+        0.5, max((int(np.max(shares.index)) for shares in densities if np.size(shares.index)), default=10) + 0.5
+    )
+    axes.set_xlabel("n, packets")
+    axes.set_ylabel("share of packets n-reordered")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if not largest:
+        _say(axes, "none is n-reordered")
+    _legend(axes, densities)
+
+
+def density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
+    """A figure of `draw_density`.
+
+    Parameters
+    ----------
+    densities : sequence of Shares
+    footer : str
+        The rules that shape the result, thresholds above all.
+    title : str
+        "" for none.
+    y_scale : {"auto", "linear", "log"}
+
+    Raises
+    ------
+    TraceError
+        If no density has a packet.
+    """
+    return _figure(draw_density, densities, footer, title, y_scale)
+
+
+def buffer_density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
+    """A figure of `draw_buffer_density`; parameters and errors are those of `density`."""
+    return _figure(draw_buffer_density, densities, footer, title, y_scale)
+
+
+def n_reordering(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
+    """A figure of `draw_n_reordering`; parameters are those of `density`, and no packet is no error."""
+    return _figure(draw_n_reordering, densities, footer, title, y_scale)
+
+
+def _figure(draw: Callable[..., None], densities: Sequence[Shares], footer: str, title: str, y_scale: str) -> Figure:
+    with styled():
+        figure = new_figure(COLUMN_IN, 2.4, footer)
+        axes = figure.subplots()
+        draw(axes, densities, y_scale=y_scale)
+        if title:
+            axes.set_title(title, loc="left", pad=4)
+        return figure
+
+
+def _draw_bars(axes: Axes, densities: Sequence[Shares], y_scale: str) -> None:
+    smallest, largest = _range(densities)
+    if not largest:
+        raise TraceError("cannot draw a density of no packets")
+    log = _share_axis(axes, smallest, largest, y_scale)
+    floor = axes.get_ylim()[0] if log else 0.0
+    for number, shares in enumerate(densities):
+        index, share = shares.nonzero()
+        if not len(index):
+            continue
+        # A logarithmic axis has no 0, so bars stand on its lower end; an index without packets is then a bar of no
+        # height.
+        heights = np.full(index[-1] - index[0] + 1, floor)
+        heights[index - index[0]] = share
+        edges = np.arange(index[0], index[-1] + 2) - 0.5
+        style = {**line_style(number), **shares.style}
+        if len(densities) == 1:
+            # A narrow edge in the bars' colour: one packet in a wide figure would else be thinner than a pixel.
+            axes.stairs(heights, edges, baseline=floor, fill=True, facecolor=style["color"], linewidth=0)
+            # All edges are one path: `vlines` writes an SVG element each, and a run has a thousand displacements.
+            edge = np.stack([np.full(len(index), floor), share, np.full(len(index), np.nan)], axis=1)
+            axes.plot(np.repeat(index, 3), edge.ravel(), color=style["color"], linewidth=0.5, solid_capstyle="butt")
+        else:
+            axes.stairs(heights, edges, baseline=floor, label=shares.label or None, linewidth=1.0, **style)
+    ends = [shares.nonzero()[0][[0, -1]] for shares in densities if len(shares.nonzero()[0])]
+    lowest, highest = min(first for first, _ in ends), max(last for _, last in ends)
+    margin = max(0.3, 0.02 * (highest - lowest))
+    axes.set_xlim(lowest - 0.5 - margin, highest + 0.5 + margin)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, min_n_ticks=1))
+    _legend(axes, densities)
+
+
+def _range(densities: Sequence[Shares]) -> tuple[float, float]:
+    """Smallest and largest share that is not 0; 0, 0 if there is none."""
+    values = np.concatenate([np.zeros(0), *(shares.nonzero()[1] for shares in densities)])
+    return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+
+
+def _share_axis(axes: Axes, smallest: float, largest: float, y_scale: str) -> bool:
+    """Scales the y axis; returns whether it is logarithmic."""
+    log = largest > 0 and (y_scale == "log" or (y_scale == "auto" and largest > WIDE_ENOUGH_FOR_LOG * smallest))
+    if log:
+        axes.set_yscale("log")
+        # At the lower end the axis begins at half the smallest share or below (10^-0.3), or its bar would have no
+        # height to see; at the upper end a twentieth of the decades shown is left free.
+        axes.set_ylim(
+            10.0 ** np.floor(np.log10(smallest) - 0.3), 10.0 ** (0.05 * np.log10(largest / smallest)) * largest
+        )
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("e-0", "e-")))
+        axes.minorticks_off()
+    else:
+        axes.set_ylim(0, 1.06 * largest if largest else 1.0)
+    return log
+
+
+def _legend(axes: Axes, densities: Sequence[Shares]) -> None:
+    if len(densities) > 1 and any(shares.label for shares in densities):
+        axes.legend(loc="best")
+
+
+def _say(axes: Axes, text: str) -> None:
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color="#555555")

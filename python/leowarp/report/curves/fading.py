@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A power series as a picture: its first seconds with the states, its distribution beside the model's, its fades."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+from numpy.typing import NDArray
+
+from leowarp.base.errors import ScenarioError
+from leowarp.report.style import AFTER, BEFORE, PAGE_IN, format_of, new_figure, save, styled
+from leowarp.timeline.channel import LandMobile, PowerSeries
+from leowarp.timeline.channel.statistics import statistics
+
+FIRST_S = 10.0
+"""Of the series as a line: longer, and single fades could not be told apart."""
+
+LIGHTEST, DARKEST = 0.88, 0.25
+"""Greys of the first state and of the last."""
+
+
+def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str) -> None:
+    """Write `fading_figure` into a file.
+
+    Parameters
+    ----------
+    power : PowerSeries
+    channel : LandMobile, optional
+        What it was made with, for the closed forms.
+    file : path
+        Its ending says the format: .svg, .pdf or .png.
+    footer : str
+        What stands at the foot.
+
+    Raises
+    ------
+    ScenarioError
+        If the file's name says no format that can be drawn, the file cannot be written, or the power never changes.
+    """
+    kind = format_of(file, "--figure")
+    with styled():
+        figure = fading_figure(power, channel, footer)
+    try:
+        save(figure, file.with_suffix(""), [kind])
+    except OSError as error:
+        raise ScenarioError(f"--figure {file}: {error}") from None
+
+
+def fading_figure(
+    power: PowerSeries, channel: LandMobile | None = None, footer: str = "", *, seconds: float = FIRST_S
+) -> Figure:
+    """Power over the first seconds below the states; distribution, correlation, rate and length of fades of it all.
+
+    Parameters
+    ----------
+    power : PowerSeries
+    channel : LandMobile, optional
+        What it was made with, for the closed forms.
+    footer : str
+        What stands at the foot.
+    seconds : float
+        So much of the series is drawn over time.
+
+    Raises
+    ------
+    ScenarioError
+        If the power never changes.
+    """
+    if power.frozen:
+        raise ScenarioError(
+            f"the level is {float(power.level_db[0]):.2f} dB throughout: there is nothing to draw",
+            "a moving terminal (mobile.speed above 0) and fading = true",
+        )
+    table = statistics(power, channel).to_pandas()
+    figure = new_figure(PAGE_IN, 5.2, footer)
+    panels = figure.subplot_mosaic(
+        [["states", "states"], ["power", "power"], ["levels", "rates"], ["correlation", "lengths"]],
+        height_ratios=(0.13, 1.5, 1.35, 1.35),
+    )
+    # One sample more than the seconds hold, so that the line reaches the end of the axis; two at least, or it had no
+    # length.
+    shown = min(len(power.level_db), max(2, math.ceil(seconds * 1e9 / power.spacing_ns) + 1))
+    times_s = np.arange(shown) * power.spacing_ns * 1e-9
+    # As pixels from so many points on: noise of 5,000 points is an SVG of 88 kB (as pixels 108), of 20,000 one of 124
+    # (87).
+    panels["power"].plot(times_s, power.level_db[:shown], color=BEFORE, linewidth=0.5, rasterized=shown > 20_000)
+    until_s = min(seconds, float(times_s[-1]))
+    panels["power"].set(xlabel="time, s", ylabel="power, dB", xlim=(0, until_s))
+    edges_s = np.append(times_s, times_s[-1] + power.spacing_ns * 1e-9)
+    draw_states(panels["states"], edges_s, power.states[:shown], power.state_names)
+    panels["states"].set_xlim(0, until_s)
+    panels["states"].set_title(
+        f"Received power, relative to line of sight: the first {until_s:.4g} s of {power.duration_ns / 1e9:.4g} s",
+        loc="left",
+        pad=3,
+    )
+    _draw_levels(panels["levels"], table[table.statistic == "quantile"])
+    _draw_correlation(panels["correlation"], table[table.statistic == "autocorrelation"])
+    for name, statistic, scale, label, title in (
+        ("rates", "crossing_rate", 1, "fades per second", "How often the power falls below a level"),
+        ("lengths", "fade_duration", 1e3, "mean length, ms", "How long it stays there"),
+    ):
+        # A level that the series never reached is crossed 0 times a second, which a logarithmic axis cannot show.
+        rows = table[(table.statistic == statistic) & (table.value > 0)]
+        panels[name].semilogy(rows["at"], rows.value * scale, color=BEFORE, marker=".", markersize=3)
+        panels[name].set(xlabel="level, dB", ylabel=label)
+        # Rates and lengths of one environment may span less than a decade, in which powers of ten alone leave no tick.
+        panels[name].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        panels[name].yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        panels[name].yaxis.set_minor_locator(NullLocator())
+        panels[name].set_title(title, loc="left", pad=3)
+    return figure
+
+
+def draw_states(axes: Axes, edges_s: NDArray[np.floating], states: NDArray[np.integer], names: Sequence[str]) -> None:
+    """A strip of greys, light for the first state and dark for the last, with its legend above it on the right.
+
+    Parameters
+    ----------
+    edges_s : float64 array of shape (n + 1,)
+        Between which times each of the states holds.
+    states : int array of shape (n,)
+    names : sequence of str
+    """
+    borders = np.concatenate(([0], np.flatnonzero(np.diff(states)) + 1, [len(states)]))
+    stays, begins_s, ends_s = states[borders[:-1]], edges_s[borders[:-1]], edges_s[borders[1:]]
+    greys = [str(grey) for grey in np.linspace(LIGHTEST, DARKEST, max(2, len(names)))]
+    for index in range(len(names)):
+        own = stays == index
+        spans = list(zip(begins_s[own], ends_s[own] - begins_s[own], strict=True))
+        axes.broken_barh(spans, (0, 1), color=greys[index], linewidth=0)
+    axes.set(ylim=(0, 1), yticks=[])
+    axes.tick_params(axis="x", bottom=False, labelbottom=False)
+    axes.grid(visible=False)
+    axes.spines[["left", "bottom"]].set_visible(False)
+    patches = [Patch(facecolor=grey, label=name) for grey, name in zip(greys, names, strict=False)]
+    axes.legend(handles=patches, loc="lower right", bbox_to_anchor=(1, 1), ncols=len(patches), borderaxespad=0.2,
+                handlelength=1.2, columnspacing=1.2)  # fmt: skip
+
+
+def _draw_levels(axes: Axes, quantiles: pd.DataFrame) -> None:
+    if quantiles.closed_form.notna().any():
+        axes.plot(quantiles.closed_form, quantiles["at"], color=AFTER, label="model, closed form")
+    axes.plot(quantiles.value, quantiles["at"], "o", markersize=3, color=BEFORE, label="series")
+    # logit treats both tails alike: a fade that 1 % of the time is below, and a level that 1 % of the time is above.
+    axes.set_yscale("logit")
+    ticks = (0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
+    axes.set_yticks(ticks, [f"{100 * tick:g}" for tick in ticks])
+    axes.set_yticks([], minor=True)
+    axes.set(xlabel="level, dB", ylabel="share of time below, %")
+    axes.set_title("Distribution", loc="left", pad=3)
+    axes.legend(loc="upper left")
+
+
+def _draw_correlation(axes: Axes, lags: pd.DataFrame) -> None:
+    axes.semilogx(lags["at"], lags.value, color=BEFORE, marker=".", markersize=3)
+    axes.axhline(0, color="#888888", linewidth=0.6, linestyle=":")
+    axes.set(xlabel="lag, s", ylabel="correlation")
+    axes.set_title("Autocorrelation of the level in dB", loc="left", pad=3)

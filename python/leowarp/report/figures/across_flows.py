@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many flows at once: by source and destination as a matrix, and each flow as one point of a distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from leowarp.metrics import pairs
+from leowarp.metrics.inputs.tables import floats
+from leowarp.report.style import PAGE_IN, line_style, new_figure
+from leowarp.report.view import MOST_LINES, RunView, footer_of, labels
+
+FEWEST_PAIRS = 4
+"""Pairs of stations from which on a matrix says more than a list."""
+
+MOST_NUMBERS = 12
+"""Stations on an axis up to which a cell has room for its number: beyond it the colour alone is left."""
+
+MOST_ROW_IN = 0.28
+"""Height of a cell, where there are few columns."""
+
+QUANTITIES: tuple[tuple[str, str, float, str, str], ...] = (
+    ("goodput_mean_bps", "goodput, Mbit/s", 1e6, "Blues", "{:.3g}"),
+    ("rtt_p50_ns", "median round trip, ms", 1e6, "Oranges", "{:.0f}"),
+    ("lost_ratio", "lost, %", 0.01, "Reds", "{:.2g}"),
+)
+"""Column of `PAIR_COLUMNS`, what it is called, the size of its unit, colours, and how a cell writes it."""
+
+
+def matrix(runs: Sequence[RunView]) -> Figure:
+    """Goodput, round-trip time and loss of TCP by source (rows) and destination (columns); no flow: no colour.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        The first is shown.
+    """
+    (run, *_) = runs
+    found = pairs(run.summary["flows"])
+    order = [station.name for station in run.plan.stations]
+    sources = [name for name in order if name in set(found["source"])]
+    destinations = [name for name in order if name in set(found["destination"])]
+    longest = max(len(name) for name in (*sources, *destinations))
+    row_in = min(MOST_ROW_IN, (PAGE_IN / 3 - 0.3 - 0.02 * longest) / len(destinations))
+    figure = new_figure(PAGE_IN, 0.8 + 0.055 * longest + row_in * len(sources), footer_of(runs))
+    panels = figure.subplots(1, 3, sharey=True)
+    for axes, (column, name, unit, colours, text) in zip(panels, QUANTITIES, strict=True):
+        values = np.full((len(sources), len(destinations)), np.nan)
+        for row, value in zip(found.itertuples(index=False), floats(found[column]), strict=True):
+            values[sources.index(row.source), destinations.index(row.destination)] = value / unit
+        _cells(axes, values, colours, text)
+        axes.set_title(name, pad=3)
+        axes.set_xticks(range(len(destinations)), destinations, rotation=90)
+        axes.set_yticks(range(len(sources)), sources)
+    panels[0].set_ylabel("from")
+    panels[1].set_xlabel("to")
+    return figure
+
+
+def _cells(axes: Axes, values: np.ndarray, colours: str, text: str) -> None:
+    known = values[np.isfinite(values)]
+    if not len(known):
+        axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", va="center", color="#555555")
+    top = float(known.max()) if len(known) and known.max() > 0 else 1.0
+    shades = colormaps[colours]
+    # The darkest third would hide the number in it, or need a second colour of text to be read.
+    axes.imshow(values, cmap=shades, vmin=0, vmax=1.4 * top, aspect="auto")
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    if max(values.shape) > MOST_NUMBERS:
+        return
+    size = min(6.0, 46 / values.shape[1])
+    for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
+        axes.text(column, row, text.format(values[row, column]), ha="center", va="center", fontsize=size)
+
+
+def distribution(runs: Sequence[RunView]) -> Figure:
+    """Goodput, median round-trip time and loss, each flow a step: share of the flows at or below a value.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Of one run a line for each congestion control, of several a line for each run.
+    """
+    named = _named(runs, [_flows(run) for run in runs])
+    figure = new_figure(PAGE_IN, 2.5, footer_of(runs))
+    panels = figure.subplots(1, 3, sharey=True)
+    for axes, (column, name, unit, _, _) in zip(panels, QUANTITIES, strict=True):
+        for place, (label, mine) in enumerate(named):
+            values = np.sort(mine[column].dropna().to_numpy() / unit)
+            if len(values):
+                share = np.arange(1, len(values) + 1) / len(values)
+                axes.plot(np.insert(values, 0, values[0]), np.insert(share, 0, 0.0), drawstyle="steps-post", marker=".",
+                          markersize=3, label=f"{label}, {len(mine)} flows", **line_style(place))  # fmt: skip
+        axes.set_xlabel(f"{name}, of a flow")
+        axes.set_xlim(left=0)
+    panels[0].set_ylabel("share of the flows at or below")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    return figure
+
+
+def completion(runs: Sequence[RunView]) -> Figure:
+    """Time to completion of each flow against its size, both logarithmic, with medians of flows of like size.
+
+    A flow that was not done at its stop or the run's end is a hollow triangle at the time that it had: it took longer.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Of one run a colour for each congestion control, of several a colour for each run.
+    """
+    named = _named(runs, [_sized(run) for run in runs])
+    figure = new_figure(PAGE_IN, 3.2, footer_of(runs))
+    axes = figure.subplots()
+    for place, (label, mine) in enumerate(named):
+        colour = line_style(place)["color"]
+        done = mine[mine["is_complete"]]
+        axes.plot(done["size_kbytes"], done["took_s"], ".", markersize=3.5, color=colour, alpha=0.6,
+                  label=f"{label}, {len(done)} flows")  # fmt: skip
+        rest = mine[~mine["is_complete"]]
+        if len(rest):
+            axes.plot(rest["size_kbytes"], rest["took_s"], "^", markersize=4, markerfacecolor="none", color=colour,
+                      markeredgewidth=0.7, label=f"{label}, {len(rest)} not done, took longer")  # fmt: skip
+        size_kbytes, median_s = _medians(mine)
+        if len(size_kbytes) > 1:
+            axes.plot(size_kbytes, median_s, linewidth=1.2, label=f"{label}, median", **_line(place))
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_xlabel("size of a flow, kB")
+    axes.set_ylabel("time to completion, s")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=min(4, len(named) * 2))
+    return figure
+
+
+BINS_PER_DECADE = 3
+"""Of sizes, whose flows have one median: a factor of 2.2 each."""
+
+FEWEST_IN_BIN = 5
+"""Flows of like size of which a median is worth drawing."""
+
+
+def _line(place: int) -> dict[str, Any]:
+    return {key: value for key, value in line_style(place).items() if key != "linewidth"}
+
+
+def _medians(flows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Median size and time of the flows of each bin of sizes, where more than half of them were done."""
+    bins = np.floor(np.log10(flows["size_kbytes"]) * BINS_PER_DECADE)
+    size_kbytes, median_s = [], []
+    for _, mine in flows.groupby(bins):
+        # Unfinished flows took longer than what is known of them, and count as infinitely long.
+        took_s = mine["took_s"].where(mine["is_complete"], np.inf).median()
+        if len(mine) >= FEWEST_IN_BIN and np.isfinite(took_s):
+            size_kbytes.append(mine["size_kbytes"].median())
+            median_s.append(took_s)
+    return np.array(size_kbytes), np.array(median_s)
+
+
+def _sized(run: RunView) -> pd.DataFrame:
+    """One row a TCP flow with a size that could begin: `size_kbytes, took_s, is_complete, congestion_control`."""
+    rows = []
+    for number in run.tcp_flows:
+        planned, found = run.plan.flows[number], run.summary["flows"][number]
+        if planned.size_bytes is None:
+            continue
+        end_ns = min(run.plan.run.duration_ns, planned.stop_ns or run.plan.run.duration_ns)
+        took_ns = found["completion_ns"]
+        rows.append({
+            "size_kbytes": planned.size_bytes / 1e3,
+            "took_s": (end_ns - planned.start_ns if took_ns is None else took_ns) / 1e9,
+            "is_complete": took_ns is not None,
+            "congestion_control": found["congestion_control"],
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def has_sizes(run: RunView) -> bool:
+    """Whether so many TCP flows have a size that their times to completion are worth drawing against it."""
+    return sum(run.plan.flows[number].size_bytes is not None for number in run.tcp_flows) > MOST_LINES
+
+
+def _named(runs: Sequence[RunView], frames: Sequence[pd.DataFrame]) -> list[tuple[str, pd.DataFrame]]:
+    """Flows that share a colour, by what the legend calls them: of one run by congestion control, of several by run."""
+    if len(runs) == 1:
+        return [(str(name), mine) for name, mine in frames[0].groupby("congestion_control", sort=False)]
+    return list(zip(labels(runs), frames, strict=True))
+
+
+def _flows(run: RunView) -> pd.DataFrame:
+    """One row a TCP flow, numbers as float64; nan where unknown."""
+    rows = []
+    for flow in run.summary["flows"]:
+        if flow["kind"] == "tcp":
+            sent, lost = flow["sent_pkts"], flow["lost_pkts"]
+            rows.append(flow | {"lost_ratio": lost / sent if sent and lost is not None else None})
+    columns: dict[str, Any] = {name: [row[name] for row in rows] for name, *_ in QUANTITIES}
+    found = pd.DataFrame({name: pd.Series(values, dtype="float64") for name, values in columns.items()})
+    found["congestion_control"] = [row["congestion_control"] for row in rows]
+    return found
+
+
+def has_pairs(run: RunView) -> bool:
+    """Whether TCP flows go between so many pairs of stations that a matrix is worth drawing."""
+    ends = {(run.plan.flows[number].source, run.plan.flows[number].destination) for number in run.tcp_flows}
+    return len(ends) >= FEWEST_PAIRS

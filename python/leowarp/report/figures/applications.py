@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of what programs measured: a player's buffer and bit rate, the objects of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from leowarp.metrics.inputs.tables import floats
+from leowarp.report.style import AFTER, BAD, BEFORE, PAGE_IN, legend_below, mark_changes, new_figure
+from leowarp.report.view import RunView, footer_of
+
+MOST_PANELS = 6
+"""Players or pages of a figure; of more the first are shown."""
+WAITS, ASKS, COMES = "#c8c8c8", BEFORE, AFTER
+"""Parts of an object's bar."""
+
+
+def has_measured(run: RunView, kind: str) -> bool:
+    """Whether some program of a run measured that kind of thing to its end."""
+    return bool(_flows_with(run, kind))
+
+
+def playback(runs: Sequence[RunView]) -> Figure:
+    """The buffer of each player over time with its stalls, and below it bit rate and throughput of its segments.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Runs with segmented video.
+
+    Returns
+    -------
+    figure : Figure
+        Two panels a player, s; a pink line is a route change, a red field a stall.
+    """
+    shown = [(run, flow) for run in runs for flow in _flows_with(run, "segment")][:MOST_PANELS]
+    figure = new_figure(PAGE_IN, 0.6 + 2.3 * len(shown), footer_of(runs))
+    panels = figure.subplots(2 * len(shown), 1, sharex=True, squeeze=False)[:, 0]
+    for (run, flow), above, below in zip(shown, panels[::2], panels[1::2], strict=True):
+        mine = run.tables.of_flow("measures", flow)
+        segments = mine[mine["kind"] == "segment"].sort_values("end_ns", kind="stable")
+        changes_s = run.change_instants_ns(flow) / 1e9
+        for axes in (above, below):
+            mark_changes(axes, changes_s)
+        t_s, buffer_s = buffer_over_time(segments)
+        above.plot(t_s, buffer_s, color=BEFORE, linewidth=1, label="buffer")
+        for number, stall in enumerate(mine[mine["kind"] == "stall"].itertuples()):
+            until_ns = run.metrics.end_ns if np.isnan(stall.end_ns) else stall.end_ns
+            above.axvspan(
+                stall.start_ns / 1e9, until_ns / 1e9, color=BAD, alpha=0.4, linewidth=0,
+                label=None if number else "stall",
+            )  # fmt: skip
+        above.set_ylim(bottom=0)
+        above.set_ylabel("buffer, s")
+        above.set_title(_title(run, flow, runs), loc="left", pad=3)
+        asked_s, came_s = floats(segments["start_ns"]) / 1e9, floats(segments["end_ns"]) / 1e9
+        below.hlines(
+            floats(segments["bitrate_bps"]) / 1e6, asked_s, came_s, color=BEFORE, linewidth=2, label="bit rate"
+        )
+        throughput_bps = floats(segments["bytes"]) * 8 / (came_s - asked_s)
+        below.plot(came_s, throughput_bps / 1e6, ".", color=AFTER, markersize=3, label="throughput of the segment")
+        below.set_ylim(bottom=0)
+        below.set_ylabel("Mbit/s")
+    panels[-1].set_xlabel("time, s (pink: route changes)")
+    # A stall need not be in the first panel.
+    known = {name: handle for axes in panels for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+    legend_below(panels[-1], list(known.values()), list(known), ncols=len(known))
+    return figure
+
+
+def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """What a player had to be played, s, at the corners of the line: `(t_s, buffer_s)`.
+
+    Before each segment came the buffer was shorter by that segment; it had become so by playing, or stood still.
+
+    Parameters
+    ----------
+    segments : DataFrame
+        Of the table `measures`, by `end_ns`.
+    """
+    came_s, after_s = floats(segments["end_ns"]) / 1e9, floats(segments["buffer_ns"]) / 1e9
+    before_s = after_s - floats(segments["media_ns"]) / 1e9
+    t_s, buffer_s = [came_s[0]], [before_s[0]]
+    for number in range(len(came_s)):
+        if number:
+            # Played since, then empty until this one came, or full before the first picture.
+            played_s = max(0.0, after_s[number - 1] - before_s[number])
+            t_s.append(min(came_s[number - 1] + played_s, came_s[number]))
+            buffer_s.append(before_s[number])
+        t_s += [came_s[number], came_s[number]]
+        buffer_s += [before_s[number], after_s[number]]
+    return np.array([*t_s, came_s[-1] + after_s[-1]]), np.array([*buffer_s, 0.0])
+
+
+def waterfall(runs: Sequence[RunView]) -> Figure:
+    """When each object of a page was asked for and came: of each flow the page that took longest.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Runs with page loads.
+
+    Returns
+    -------
+    figure : Figure
+        A panel a flow, ms since the page's start; an object is a bar.
+    """
+    shown = [(run, flow) for run in runs for flow in _flows_with(run, "page")][:MOST_PANELS]
+    figure = new_figure(PAGE_IN, 0.7 + 2.4 * len(shown), footer_of(runs))
+    panels = figure.subplots(len(shown), 1, squeeze=False)[:, 0]
+    for (run, flow), axes in zip(shown, panels, strict=True):
+        mine = run.tables.of_flow("measures", flow)
+        pages = mine[(mine["kind"] == "page") & mine["end_ns"].notna()]
+        page = pages.loc[(pages["end_ns"] - pages["start_ns"]).idxmax()]
+        objects = mine[(mine["kind"] == "object") & (mine["number"] == page["number"])]
+        objects = objects.sort_values(["start_ns", "end_ns"], kind="stable")
+        edges_ms = [(floats(objects[name]) - page["start_ns"]) / 1e6 for name in
+                    ("start_ns", "request_ns", "first_byte_ns", "end_ns")]  # fmt: skip
+        rows = np.arange(len(objects))
+        parts = ((WAITS, "waits for a connection"), (ASKS, "until the first byte"), (COMES, "until the last"))
+        for (colour, label), begin_ms, end_ms in zip(parts, edges_ms[:-1], edges_ms[1:], strict=True):
+            axes.barh(rows, end_ms - begin_ms, left=begin_ms, height=0.8, color=colour, label=label)
+        mark_changes(axes, (run.change_instants_ns(flow) - page["start_ns"]) / 1e6)
+        took_ms = (page["end_ns"] - page["start_ns"]) / 1e6
+        axes.set_xlim(0, took_ms * 1.02)
+        axes.invert_yaxis()
+        axes.set_ylabel("object")
+        axes.set_title(f"{_title(run, flow, runs)}: {len(objects)} objects in {took_ms:.0f} ms", loc="left", pad=3)
+    panels[-1].set_xlabel("time since the page's start, ms")
+    legend_below(panels[-1], ncols=3)
+    return figure
+
+
+def _flows_with(run: RunView, kind: str) -> list[int]:
+    """Flows of programs that measured a kind of thing to its end, in order."""
+    if not run.tables.has("measures"):
+        return []
+    rows = run.tables.measures
+    return sorted(set(rows["flow"][(rows["kind"] == kind) & rows["end_ns"].notna()].tolist()))
+
+
+def _title(run: RunView, flow: int, runs: Sequence[RunView]) -> str:
+    name = run.flow_names[flow]
+    return f"{run.name}: {name}" if len(runs) > 1 else name

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Window and round-trip time around route changes (fig. 7 and 8 of Frederiksen et al., 2024), and which changes these
+are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from leowarp.base.errors import TraceError
+from leowarp.metrics import DATA, packet_rtt, step_at
+from leowarp.metrics.inputs.tables import floats
+from leowarp.report.figures.instants import common_instant, hit_hardest_first, hits, hits_of_run
+from leowarp.report.figures.manyflows import Named, hit_hardest
+from leowarp.report.style import AFTER, BAD, PAGE_IN, highest_of, legend_below, line_style, mark_changes, new_figure
+from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles
+
+# Below (0, 0): a flow whose path changed and that lost nothing is still shown before one whose path did not change.
+_NOT_CHANGED = (-1, -1)
+PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and back"
+
+
+def chosen_changes(run: RunView, count: int) -> list[int]:
+    """The route changes with the most late packets, then with the most lost, by time.
+
+    Parameters
+    ----------
+    run : RunView
+        Of a flow, or of a run with one.
+    count : int
+
+    Returns
+    -------
+    instants_ns : list of int
+        Ascending; fewer than `count` if there are fewer.
+
+    Raises
+    ------
+    TraceError
+        If the flow's path never changed.
+    """
+    order = hit_hardest_first(hits(run))[:count]
+    if not order:
+        raise _never_changed([run])
+    return sorted(order)
+
+
+def _never_changed(group: Sequence[RunView]) -> TraceError:
+    run = group[0]
+    whose = "the route" if len(run.plan.flows) == 1 else f"the route of {run.flow_names[run.main_flow]}"
+    if len(group) > 1:
+        whose = f"the route of none of these {len(group)} flows changed"
+    what = whose if len(group) > 1 else f"{whose} never changed"
+    return TraceError(f"cannot draw this figure of {run.path.name}: {what}", hint="make a longer run")
+
+
+def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunView:
+    """Of several flows of the first run the one with the most late packets at one route change.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Views of flows; those of other runs than the first are left aside.
+    change_s : float, optional
+        Only this change counts, s; a flow whose path did not change then comes last.
+
+    Raises
+    ------
+    TraceError
+        If the path of none ever changed, and no change is asked for.
+    """
+    group = by_run(runs)[0]
+    if change_s is None and not any(len(run.changes) for run in group):
+        raise _never_changed(group)
+
+    def most(run: RunView) -> tuple[int, int]:
+        mine = hits(run)
+        if change_s is not None:
+            return mine.get(round(change_s * 1e9), _NOT_CHANGED)
+        return max(mine.values(), default=_NOT_CHANGED)
+
+    # `max` keeps the first of equals, so that equal runs are drawn alike.
+    return max(group, key=most)
+
+
+class Column(NamedTuple):
+    """One route change: the flows that it is shown of, each with its label and line, and the title above."""
+
+    t_ns: int
+    flows: list[Named]
+    title: str
+    of_several: bool
+    """Whether the run has more flows, so that those drawn are named."""
+
+
+def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = None) -> list[Column]:
+    """What stands in each column of a figure: one change of each of several runs, or several changes of one run.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Runs, or views of their flows.
+    count : int
+        Columns of one run; of several runs each has one.
+    change_s : float, optional
+        The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several runs.
+
+    Returns
+    -------
+    columns : list of Column
+        Run by run, by time. Of one run the changes are those with the most late packets over
+        its flows, then with the most lost; of several runs the instant is the same for all. The flows are those whose
+        path changed then, or, of more than can be told apart, the hardest hit.
+
+    Raises
+    ------
+    TraceError
+        If no flow of a run ever had another path.
+    """
+    at_ns = None if change_s is None else round(change_s * 1e9)
+    groups, looks, of_runs = by_run(runs), list(zip(runs, labels(runs), styles(runs), strict=True)), run_labels(runs)
+    if at_ns is None and len(groups) > 1 and (at_ns := common_instant(runs)) is None:
+        raise _never_changed(groups[0])
+    columns = []
+    for group in groups:
+        mine = [look for look in looks if look[0].run is group[0].run]
+        of_flows = {id(run): hits(run) for run in group}
+        sums = hits_of_run(group)
+        if not sums and at_ns is None:
+            raise _never_changed(group)
+        for t_ns in sorted(hit_hardest_first(sums)[:count]) if at_ns is None else [at_ns]:
+            # A run in which nothing changed at the common instant is shown all the same, under the title "no change
+            # at": beside one whose path changed, that is a result.
+            changed = [look for look in mine if t_ns in of_flows[id(look[0])]] or mine
+            # Late and lost as a pair, by the rule of `hit_hardest_first`, and not as a sum: `hardest_hit` ranks so too.
+            scores = [of_flows[id(look[0])].get(t_ns, _NOT_CHANGED) for look in changed]
+            kept, what = hit_hardest([look[0] for look in changed], scores)
+            flows = [look for look in changed if any(look[0] is run for run in kept)]
+            if len(group) > MOST_LINES:
+                # Colours are those of the column: eight can be told apart, not eight of ninety.
+                flows = [(run, name, line_style(place)) for place, (run, name, _) in enumerate(flows)]
+            label = flows[0][1] if len(group) == 1 else (of_runs[id(group[0].run)] if len(groups) > 1 else "")
+            event = "change at" if t_ns in sums else "no change at"
+            parts = [label, f"{event} {t_ns / 1e9:g} s", what]
+            columns.append(Column(t_ns, flows, ", ".join(part for part in parts if part), len(group) > 1))
+    return columns
+
+
+NEEDED: dict[str, Any] = {"color": BAD, "linewidth": 0, "label": "needed"}
+SPURIOUS: dict[str, Any] = {
+    "facecolor": AFTER, "hatch": "////", "edgecolor": "#7a5200", "linewidth": 0,
+    "label": "spurious (the original arrived)",
+}  # fmt: skip
+"""Looks of the two sorts of retransmissions."""
+
+
+def _below(columns: Sequence[Column]) -> float:
+    """Height of the legends below columns of several flows, in inches."""
+    most = max(len(column.flows) for column in columns)
+    return 0.3 + 0.11 * most if any(column.of_several for column in columns) else 0.0
+
+
+def _name_flows(axes: Axes, column: Column) -> None:
+    handles = [Line2D([], [], **style) for _, _, style in column.flows]
+    legend_below(axes, handles, [name for _, name, _ in column.flows], fontsize=5.5)
+
+
+def cwnd_around_changes(
+    runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
+    change_s: float | None = None,
+) -> Figure:  # fmt: skip
+    """Congestion window, and retransmissions in 50 ms bins, around route changes (fig. 7).
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+    before_s, after_s : float
+        How much is shown on either side of a change, s.
+    count : int
+        Changes of one run; of several runs one each.
+    change_s : float, optional
+        The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several runs.
+
+    Returns
+    -------
+    figure : Figure
+        A column a change, two panels each: packets above; below packets per 50 ms of sending time, summed over the
+        flows shown, spurious ones hatched.
+
+    Raises
+    ------
+    TraceError
+        If the route never changed.
+    """
+    columns = columns_of(runs, count, change_s)
+    figure = new_figure(PAGE_IN, 3.1 + _below(columns), footer_of(runs))
+    panels = figure.subplots(2, len(columns), sharex=True, squeeze=False, height_ratios=(1.3, 1))
+    for place, column in enumerate(columns):
+        t_ns, several = column.t_ns, column.of_several
+        top, bottom = panels[0, place], panels[1, place]
+        for run, _, style in column.flows:
+            samples = _around(run.tables.sockets, run.main_flow, t_ns, before_s, after_s)
+            look = style if several else {"color": style["color"]}
+            top.plot((samples["t_ns"] - t_ns) / 1e9, floats(samples["cwnd_pkts"]), **look)
+        top.set_title(column.title, pad=3)
+        top.set_ylim(0, 1.08 * highest_of(top))
+        # All flows of a column belong to one run, whose table of bins has them all.
+        tables = column.flows[0][0].tables
+        bins = tables.bins[tables.bins["direction"] == DATA]
+        each = [_around(bins, run.main_flow, t_ns, before_s, after_s) for run, _, _ in column.flows]
+        # min_count: a bin that no flow knows a number of stays unknown; pandas' own sum of nothing is 0.
+        bins = pd.concat(each).groupby("t_ns", as_index=False)[["retrans_pkts", "spurious_pkts"]].sum(min_count=1)
+        # Half a bin further: a row of `bins` begins at its t_ns, and a bar is centred on its place.
+        when, again = ((bins["t_ns"] - t_ns) / 1e9 + 0.025).to_numpy(), floats(bins["retrans_pkts"])
+        spurious = floats(bins["spurious_pkts"])
+        for height, below, look in ((again - spurious, spurious, NEEDED), (spurious, 0 * spurious, SPURIOUS)):
+            # Each bar is an artist of its own, and most bins have none: those of height 0 took half a CPU second.
+            some = height > 0
+            bottom.bar(when[some], height[some], width=0.05, bottom=below[some], **look)
+        for axes in (top, bottom):
+            mark_changes(axes, [0.0])
+        bottom.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+        if not again.any():
+            bottom.set_ylim(0, 1)
+        bottom.set_xlim(-before_s, after_s)
+        bottom.set_xlabel("time after the change, s")
+        if place == len(columns) - 1:
+            causes = bottom.legend(handles=[Patch(**NEEDED), Patch(**SPURIOUS)], loc="upper right")
+        if several:
+            # The layout makes room for the legend of an axes, not for an artist that is added to it.
+            _name_flows(bottom, column)
+            if place == len(columns) - 1:
+                bottom.add_artist(causes)
+    panels[0, 0].set_ylabel("congestion window,\npackets")
+    panels[1, 0].set_ylabel("retransmissions,\npackets per 50 ms")
+    return figure
+
+
+def srtt_around_changes(
+    runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 5.0, count: int = 3,
+    change_s: float | None = None,
+) -> Figure:  # fmt: skip
+    """Smoothed RTT around route changes (fig. 8), with each packet's RTT and the RTT of the empty path.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+    before_s, after_s : float
+        How much is shown on either side of a change, s.
+    count : int
+        Changes of one run; of several runs one each.
+    change_s : float, optional
+        The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several runs.
+
+    Returns
+    -------
+    figure : Figure
+        A panel a change, ms over s. The empty path is the propagation there and back at each instant, without queues.
+
+    Raises
+    ------
+    TraceError
+        If the route never changed.
+    """
+    columns = columns_of(runs, count, change_s)
+    figure = new_figure(PAGE_IN, 2.3 + _below(columns), footer_of(runs))
+    panels = figure.subplots(1, len(columns), sharex=True, sharey=True, squeeze=False)[0]
+    for axes, column in zip(panels, columns, strict=True):
+        _draw_srtt(axes, column, before_s, after_s)
+        mark_changes(axes, [0.0])
+        axes.set_title(column.title, pad=3)
+        axes.set_xlim(-before_s, after_s)
+        axes.set_xlabel("time after the change, s")
+        if column.of_several:
+            _name_flows(axes, column)
+    panels[0].set_ylabel("round-trip time, ms")
+    panels[0].set_ylim(bottom=0)
+    pairs = [dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True)) for axes in panels]
+    # Panels in reverse: the first one's handle is kept, whatever the others have.
+    found = {name: handle for each in pairs[::-1] for name, handle in each.items()}
+    names = [name for name in (PACKET_WORDS, EMPTY_WORDS, "smoothed") if name in found]
+    several = len(by_run(runs)) > 1 or columns[0].of_several
+    # The smoothed RTT has another colour in each panel, or for each flow.
+    handles = [Line2D([], [], color="#333333") if name != PACKET_WORDS and several and name == "smoothed"
+               else found[name] for name in names]  # fmt: skip
+    figure.legend(handles, names, loc="outside upper center", ncols=3, markerscale=4)
+    return figure
+
+
+def _draw_srtt(axes: Axes, column: Column, before_s: float, after_s: float) -> None:
+    """Smoothed RTT of each flow and of its empty path; of a run's only flow the RTT of its packets, too."""
+    t_ns, several = column.t_ns, column.of_several
+    for run, _, style in column.flows:
+        each = packet_rtt(run.tables, run.main_flow)
+        # At 100 Mbit/s some 50,000 full packets leave in the 6 s that are shown; a fifth of them still shows the slope
+        # of each queue.
+        near = each[((each["sent_ns"] - t_ns) / 1e9).between(-before_s, after_s)].iloc[::5]
+        if not several:
+            # At the instant at which the sender learns it: when the acknowledgement arrives, like the smoothed one.
+            axes.plot((near["sent_ns"] + near["rtt_ns"] - t_ns) / 1e9, near["rtt_ns"] / 1e6, ".", color="#9a9a9a",
+                      markersize=1.2, markeredgewidth=0, label=PACKET_WORDS, rasterized=True)  # fmt: skip
+        flow = run.plan.flows[run.main_flow]
+        ways = [run.path_delay(*ends) for ends in ((flow.source, flow.destination), (flow.destination, flow.source))]
+        inside = [way["t_ns"][way["t_ns"].between(t_ns - before_s * 1e9, t_ns + after_s * 1e9)] for way in ways]
+        # With `routing.reverse = "own"` the two ways change at instants of their own, so their sum is taken at those of
+        # both.
+        grid = np.unique(np.concatenate([[t_ns - before_s * 1e9, t_ns + after_s * 1e9], *inside]))
+        empty_ns = sum((step_at(way["t_ns"], way["delay_ns"], grid, np.nan) for way in ways), np.zeros(len(grid)))
+        axes.step((grid - t_ns) / 1e9, empty_ns / 1e6, where="post", color=style["color"] if several else "#000000",
+                  linewidth=0.8, linestyle=":", label=EMPTY_WORDS)  # fmt: skip
+        samples = _around(run.tables.sockets, run.main_flow, t_ns, before_s, after_s)
+        when_s, value_ms = (samples["t_ns"] - t_ns) / 1e9, floats(samples["srtt_us"]) / 1e3
+        axes.plot(when_s, value_ms, label="smoothed", **(style if several else {"color": style["color"]}))
+
+
+def _around(frame: pd.DataFrame, flow: int, t_ns: int, before_s: float, after_s: float) -> pd.DataFrame:
+    since_s = (frame["t_ns"] - t_ns) / 1e9
+    return frame[(frame["flow"] == flow) & since_s.between(-before_s, after_s)]

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of distributions: goodput CDF (fig. 4), RTT CCDF (fig. 5), and both across scenarios (fig. 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from leowarp.base.errors import TraceError
+from leowarp.metrics import ccdf, cdf, goodput
+from leowarp.report.figures.goodputs import SERIES_NAMES
+from leowarp.report.figures.manyflows import in_colour, shown_apart
+from leowarp.report.style import COLUMN_IN, new_figure
+from leowarp.report.view import RunView, footer_of
+
+# One bin of 50 ms in 1000 s is a share of 5e-5: what is below this rests on a bin or two.
+SMALLEST_SHARE = 1e-4
+
+NEAR_RATIO = 0.5
+"""A run that has this share of the capacity in a tenth of the bins comes near it."""
+
+
+def goodput_cdf(
+    runs: Sequence[RunView], *, series: str = "in_order", bin_ns: int = 50_000_000, y_scale: str = "linear",
+    skip_s: float = 0.0,
+) -> Figure:  # fmt: skip
+    """Share of time at or below a goodput (fig. 4).
+
+    The x axis is stretched around the path's capacity, or, if no run comes near it for a tenth of the time, around 0.
+
+    Parameters
+    ----------
+    y_scale : {"linear", "log"}
+        "log" shows rare dips.
+    skip_s : float
+        Leave out this much of the start (slow start).
+    series : {"in_order", "acked", "sacked"}
+        At the receiver, or as the sender learns it.
+    bin_ns : int
+        Length of a bin; the share is that of the bins.
+
+    Returns
+    -------
+    figure : Figure
+        A step curve a flow; of more flows than can be told apart all in grey, the lowest, median and highest mean in
+        colour.
+    """
+    figure = new_figure(COLUMN_IN, 2.75 + _names_in(runs), footer_of(runs))
+    axes = figure.subplots()
+    highest, usual, mean = 0.0, 0.0, 0.0
+    rates = {}
+    for run in runs:
+        frame = goodput(run.tables, run.main_flow, series, bin_ns)
+        rates[id(run)] = frame["goodput_bps"].to_numpy()[frame["t_ns"].to_numpy() >= skip_s * 1e9] / 1e6
+    means = [float(rate.mean()) if len(rate) else 0.0 for rate in rates.values()]
+    for run, label, style in in_colour(runs, means):
+        rate = rates[id(run)]
+        x, share = cdf(rate)
+        if len(rate):
+            highest, mean = max(highest, float(rate.max())), max(mean, float(rate.mean()))
+            # The ninth decile and not the largest bin: bursts that fill a hole are above the capacity, however seldom
+            # the flow else comes near it.
+            usual = max(usual, float(np.quantile(rate, 0.9)))
+        axes.plot(x, share, drawstyle="steps-post", label=label, **style)
+    capacities = [run.capacity_bps for run in runs if run.capacity_bps]
+    what = ""
+    if capacities and usual >= NEAR_RATIO * min(capacities) / 1e6:
+        _stretch(axes, min(capacities) / 1e6, highest)
+        what = "\n(axis stretched around the path's capacity)"
+    elif capacities and mean > 0:
+        _stretch_low(axes, min(capacities) / 1e6, highest, mean)
+        what = "\n(axis logarithmic above the mean; dotted: capacity)"
+    axes.set_xlabel(f"goodput, Mbit/s, {SERIES_NAMES[series]}, {bin_ns / 1e6:g} ms bins" + what)
+    axes.set_ylabel("share of time at or below")
+    _share_axis(axes, y_scale)
+    _name_lines(figure, axes, runs, "lower right")
+    return figure
+
+
+def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
+    """Share of time with a smoothed RTT above a value, log scale (fig. 5).
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+    skip_s : float
+        Leave out this much of the start (slow start).
+
+    Returns
+    -------
+    figure : Figure
+        A sample counts for as long as it held, until the next one. Shares below `SMALLEST_SHARE` are off the axis.
+
+    Raises
+    ------
+    TraceError
+        If no round trip was measured.
+    """
+    figure = new_figure(COLUMN_IN, 2.65 + _names_in(runs), footer_of(runs))
+    axes = figure.subplots()
+    means = [_mean_srtt_us(run) for run in runs]
+    for run, label, style in in_colour(runs, means):
+        frame = run.metrics.srtt[run.main_flow]
+        frame = frame[frame["t_ns"] >= skip_s * 1e9]
+        x, share = ccdf(frame["srtt_us"].to_numpy() / 1e3, frame["held_ns"].to_numpy())
+        if len(x):
+            # From 1 at the smallest value on; the last step goes down to the axis, not to a zero that log cannot show.
+            axes.plot(np.insert(x, 0, x[0]), np.insert(np.maximum(share, SMALLEST_SHARE / 10), 0, 1.0),
+                      drawstyle="steps-post", label=label, **style)  # fmt: skip
+    if not axes.lines:
+        names = ", ".join(dict.fromkeys(run.path.name for run in runs))
+        raise TraceError(f"cannot draw round-trip times of {names}: none was measured", "did anything arrive?")
+    axes.set_xlabel("smoothed RTT, ms, by time")
+    axes.set_ylabel("share of time above")
+    _share_axis(axes, "log")
+    _name_lines(figure, axes, runs, "lower left")
+    return figure
+
+
+def _mean_srtt_us(run: RunView) -> float:
+    frame = run.metrics.srtt[run.main_flow]
+    held = frame["held_ns"].to_numpy()
+    return float((frame["srtt_us"].to_numpy() * held).sum() / held.sum()) if held.sum() else 0.0
+
+
+def _names_in(runs: Sequence[RunView]) -> float:
+    """Height of the names above the panel, in inches."""
+    if not any(run.flow is not None for run in runs) or len(runs) == 1:
+        return 0.0
+    return 0.12 * (len(runs) if shown_apart(runs) else 4)
+
+
+def _name_lines(
+    figure: Figure, axes: Axes, runs: Sequence[RunView], place: Literal["lower left", "lower right"]
+) -> None:
+    """The legend: inside for short names, above the panel for those of flows."""
+    if any(run.flow is not None for run in runs) and len(runs) > 1:
+        handles, names = axes.get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside upper left", fontsize=6)
+    else:
+        axes.legend(loc=place)
+
+
+def _share_axis(axes: Axes, scale: str) -> None:
+    if scale == "log":
+        axes.set_yscale("log")
+        axes.set_ylim(SMALLEST_SHARE, 1.15)
+        axes.yaxis.set_major_locator(FixedLocator([1e-4, 1e-3, 1e-2, 1e-1, 1]))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    else:
+        axes.set_ylim(0, 1.02)
+
+
+def _ticks(capacity_mbps: float, end_mbps: float, forward: Callable[[np.ndarray], np.ndarray]) -> list[float]:
+    """The capacity and round numbers, those first that matter most, none nearer than 7 % of the axis to one before."""
+    scale = 10.0 ** (np.floor(np.log10(capacity_mbps)) - 1)
+    round_numbers = np.array([0, 90, 100, 50, 200, 110, 400, 95, 150, 80, 300, 30, 70, 20, 60]) * scale
+    wanted = np.append(np.round(capacity_mbps, 1), round_numbers)
+    reach = np.ptp(forward(np.array([0.0, end_mbps])))
+    chosen: list[float] = []
+    for tick in wanted[wanted <= end_mbps]:
+        if all(abs(np.diff(forward(np.array([tick, other])))[0]) >= 0.07 * reach for other in chosen):
+            chosen.append(float(tick))
+    return sorted(chosen)
+
+
+def _stretch_low(axes: Axes, capacity_mbps: float, highest_mbps: float, mean_mbps: float) -> None:
+    """Linear up to about the mean, logarithmic above: most bins of a flow that seldom fills its path are there."""
+    axes.set_xscale("asinh", linear_width=mean_mbps)
+    end_mbps = max(highest_mbps, capacity_mbps) * 1.1
+    axes.set_xlim(0, end_mbps)
+    decades = 10.0 ** np.arange(np.floor(np.log10(mean_mbps)), np.log10(end_mbps))
+    ticks = [0.0, *(step * decade for decade in decades for step in (1, 3) if mean_mbps / 2 <= step * decade)]
+    axes.xaxis.set_major_locator(FixedLocator([tick for tick in ticks if tick <= end_mbps]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.axvline(capacity_mbps, color="#777777", linewidth=0.6, linestyle=":", zorder=0.6)
+
+
+def _stretch(axes: Axes, capacity_mbps: float, highest_mbps: float) -> None:
+    """asinh around the capacity: 1 Mbit/s beside it is as wide as tens of Mbit/s far from it."""
+    # asinh is linear up to about this distance and a logarithm beyond: below 95.64 Mbit/s the last Mbit/s gets as much
+    # of the axis as the first 57.
+    width = 0.01 * capacity_mbps
+
+    def forward(x: np.ndarray) -> np.ndarray:
+        return np.arcsinh((np.asarray(x, dtype="float64") - capacity_mbps) / width)
+
+    def inverse(y: np.ndarray) -> np.ndarray:
+        # Bounded: matplotlib probes far beyond the limits, where sinh overflows.
+        return capacity_mbps + width * np.sinh(np.clip(y, -20, 20))
+
+    axes.set_xscale("function", functions=(forward, inverse))
+    axes.set_xlim(0, max(highest_mbps * 1.02, capacity_mbps * 1.02))
+    axes.xaxis.set_major_locator(FixedLocator(_ticks(capacity_mbps, axes.get_xlim()[1], forward)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}" if value < 100 else f"{value:.0f}"))
+    axes.axvline(capacity_mbps, color="#777777", linewidth=0.6, linestyle=":", zorder=0.6)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of a page as files: which of them, in which formats, and who hears how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from leowarp.base import plainfiles
+from leowarp.base.errors import ScenarioError, TraceError
+from leowarp.base.spelling import one_of
+from leowarp.report.figures import FIGURES, figure, flows_of
+from leowarp.report.figures.figure_data import figure_text
+from leowarp.report.html import LARGEST_SVG_BYTES
+from leowarp.report.style import FORMATS, PAGE_FORMATS, save, without_rules
+from leowarp.report.view import RunView
+
+OnFigure = Callable[[int, int], None]
+"""Hears how many figures are drawn, of how many."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What is drawn.
+
+    Attributes
+    ----------
+    names : sequence of str, optional
+        Figures by name; all that the runs have something to show in, if not given.
+    formats : sequence of str
+        Besides those that a page is made of.
+    flows : sequence of int, optional
+        Those of the first run that each figure shows, as far as it is about them; by default all.
+    change_s : float, optional
+        The instant that figures around route changes show.
+    on_figure : callable
+        Hears how far it is.
+    """
+
+    names: Sequence[str] | None = None
+    formats: Sequence[str] = ()
+    flows: Sequence[int] | None = None
+    change_s: float | None = None
+    on_figure: OnFigure = lambda drawn, count: None
+
+    def chosen(self, runs: Sequence[RunView]) -> list[str]:
+        """Names of the figures, in the order of a page.
+
+        Raises
+        ------
+        ScenarioError
+            If there is no such figure, or the runs have nothing to show in it.
+        """
+        # Asked first: which figures a run can show is computed from its whole trace.
+        for name in self.names or ():
+            if name not in FIGURES:
+                raise ScenarioError(f"there is no figure {name!r:.60}", hint=one_of(name, FIGURES))
+        there = [
+            name
+            for name, kind in FIGURES.items()
+            if kind.concerns(runs) and (kind.several or len(runs) == 1) and self._is_about(name, runs)
+        ]
+        for name in self.names or ():
+            if name not in there:
+                whose = runs[0].path.name if len(runs) == 1 else "these runs"
+                raise ScenarioError(
+                    f"{whose} has nothing to show in the figure {name!r} ({FIGURES[name].title})",
+                    hint=f"it has {', '.join(there)}",
+                )
+        return [name for name in there if self.names is None or name in self.names]
+
+    def _is_about(self, name: str, runs: Sequence[RunView]) -> bool:
+        if self.flows is None or FIGURES[name].own_flows:
+            return True
+        return bool(set(self.flows) & set(flows_of(runs[0], name)))
+
+
+def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = None) -> tuple[list[str], dict[str, str]]:
+    """Draws and saves figures.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+    folder : path
+        Made if it is missing.
+    drawing : Drawing, optional
+        What is drawn; all that the runs have something to show in, as SVG, if not given.
+
+    Returns
+    -------
+    drawn : list of str
+        Names of the figures that lie there now.
+    not_drawn : dict of str to str
+        Of the others: why not.
+
+    Raises
+    ------
+    ScenarioError
+        If a figure or format is asked for that there is not, or the folder is a link.
+    """
+    drawing = drawing or Drawing()
+    _refuse_unknown(drawing.formats)
+    _refuse_strange(folder)
+    names = drawing.chosen(runs)
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn, not_drawn = [], {}
+    for place, name in enumerate(names):
+        drawing.on_figure(place, len(names))
+        mine = drawing.flows
+        if mine is not None:
+            mine = None if FIGURES[name].own_flows else [each for each in mine if each in flows_of(runs[0], name)]
+        # Figures that are not about changes have no such option, and would refuse it.
+        at = {"change_s": drawing.change_s} if drawing.change_s is not None and FIGURES[name].around_changes else {}
+        try:
+            picture = figure(runs, name, flow=mine, **at)
+            plainfiles.write(folder / f"{name}.csv", figure_text(picture, mine).encode())
+            _save(picture, folder / name, drawing.formats)
+        except TraceError as error:
+            # The run lacks what this figure shows (no constellation, no change, no packets): said on the page.
+            not_drawn[name] = _reason(error)
+        else:
+            drawn.append(name)
+    drawing.on_figure(len(names), len(names))
+    return drawn, not_drawn
+
+
+def _reason(error: TraceError) -> str:
+    """Why a figure is not drawn, and what to do, without the name of the figure, which the page says itself."""
+    attempted, _, reason = error.message.partition(": ")
+    return f"{reason or attempted}{f'; {error.hint}' if error.hint else ''}"
+
+
+def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
+    # A format that is there already is made anew: beside a new figure it would show older numbers.
+    kinds = [
+        kind for kind in FORMATS if kind in (*PAGE_FORMATS, *formats) or stem.with_name(f"{stem.name}.{kind}").exists()
+    ]
+    # Files for papers carry the rules at their foot; the page states them once, and an SVG in its metadata.
+    for_papers = [kind for kind in kinds if kind not in PAGE_FORMATS]
+    if for_papers:
+        save(picture, stem, for_papers)
+    rules = without_rules(picture)
+    save(picture, stem, [kind for kind in kinds if kind in PAGE_FORMATS], rules)
+    # The page embeds a picture in place of an SVG of many thousand points.
+    if "png" not in kinds and stem.with_name(f"{stem.name}.svg").stat().st_size > LARGEST_SVG_BYTES:
+        save(picture, stem, ("png",))
+
+
+def _refuse_unknown(formats: Sequence[str]) -> None:
+    wrong = [kind for kind in formats if kind not in FORMATS]
+    if wrong:
+        raise ScenarioError(f"there is no format {wrong[0]!r:.60} of figures", hint=one_of(wrong[0], FORMATS))
+
+
+def _refuse_strange(folder: Path) -> None:
+    if (why := plainfiles.why_not_plain(folder, itself=True)) is not None:
+        raise ScenarioError(
+            f"cannot draw into {folder}: {why}, and nothing is written through one", hint="name another directory"
+        )

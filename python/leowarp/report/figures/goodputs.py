@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Goodput over time, a panel a run (fig. 6 of Frederiksen et al., 2024)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from leowarp.metrics import goodput
+from leowarp.report.figures.manyflows import draw_bands, shown_apart
+from leowarp.report.style import PAGE_IN, highest_of, legend_below, mark_changes, new_figure
+from leowarp.report.view import RunView, by_run, footer_of, labels, run_labels, styles, worded
+
+SERIES_NAMES = {"in_order": "in order at the receiver", "acked": "acknowledged", "sacked": "SACK-aware delivery"}
+
+
+def goodput_over_time(
+    runs: Sequence[RunView], *, series: str = "in_order", bin_ns: int = 50_000_000, start_s: float = 0.0,
+    end_s: float | None = None,
+) -> Figure:  # fmt: skip
+    """Goodput over time, a panel a run, route changes marked (fig. 6); flows of a run share its panel.
+
+    Parameters
+    ----------
+    series : {"in_order", "acked", "sacked"}
+        At the receiver, or as the sender learns it.
+    bin_ns : int
+        Length of a bin. Of more than `MOST_BINS` the line is means of several, the range of these behind it.
+    start_s, end_s : float
+        The part of the run that is shown, s; by default all of it.
+
+    Raises
+    ------
+    TraceError
+        If a run has no TCP flow.
+    """
+    groups = by_run(runs)
+    room = max(_legend_in(group) for group in groups)
+    figure = new_figure(PAGE_IN, 0.55 + (1.25 + room) * len(groups), footer_of(runs))
+    panels = figure.subplots(len(groups), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    ends, looks = [], dict(zip(map(id, runs), zip(labels(runs), styles(runs), strict=True), strict=True))
+    of_runs = run_labels(runs)
+    for axes, group in zip(panels, groups, strict=True):
+        frames = [goodput(run.tables, run.main_flow, series, bin_ns) for run in group]
+        rates = [(frame["t_ns"].to_numpy() / 1e9, frame["goodput_bps"].to_numpy() / 1e6) for frame in frames]
+        ends.append(group[0].metrics.end_ns / 1e9)
+        joined = _joined(start_s, end_s or ends[-1], bin_ns)
+        mark_changes(axes, sorted({t_ns / 1e9 for run in group for t_ns in run.changes["t_ns"]}))
+        if not shown_apart(group):
+            draw_bands(axes, [_means(*rate, joined) for rate in rates])
+        for run, rate in zip(group, rates, strict=True) if shown_apart(group) else ():
+            name, style = looks[id(run)]
+            # Dashes tell lines apart; in a line by itself they would hide dips that are shorter than a dash.
+            look = style if len(group) > 1 else {"color": style["color"]}
+            _draw(axes, *rate, joined, name, look, alone=len(group) == 1)
+        label = looks[id(group[0])][0] if len(group) == 1 else f"{of_runs[id(group[0].run)]}: {len(group)} flows"
+        axes.set_title(f"{label}, {SERIES_NAMES[series]}, {_bins(bin_ns, joined, group)}", loc="left", pad=2)
+        axes.set_ylabel("goodput, Mbit/s")
+        axes.margins(x=0)
+        if len(group) > 1:
+            legend_below(axes, has_label=axes is panels[-1], ncols=3 if shown_apart(group) else 4)
+    panels[0].set_xlim(start_s, end_s or max(ends))
+    highest, top = highest_of(*panels), top_mbps(runs)
+    cut = highest > top
+    panels[0].set_ylim(0, top if cut else 1.05 * highest)
+    words = worded(runs, "time, s (vertical lines: route changes")
+    panels[-1].set_xlabel(words + ("; bursts are cut off)" if cut else ")"))
+    return figure
+
+
+def top_mbps(runs: Sequence[RunView]) -> float:
+    """Where an axis of goodput over time ends at the latest, Mbit/s; inf if a path's capacity is unknown or changes.
+
+    What fills a hole in the sequence arrives as one burst of several times the capacity. It is cut off, or the dips
+    could not be read: in 60 s of CUBIC over 100 Mbit/s the highest bin has 390.
+    """
+    return 1.35 * max((run.capacity_bps or np.inf) for run in runs) / 1e6
+
+
+MOST_BINS = 1_400
+"""What is 7.16 in wide has so many pixels at 200 an inch: a line of 20,000 bins is a comb, in which no dip is seen."""
+
+DRAWN_BINS = 400
+"""Of more, so many means are drawn: three to four pixels each, so that their line is one."""
+
+
+def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
+    """How many bins one point of a line stands for."""
+    count = (end_s - start_s) * 1e9 / bin_ns
+    return 1 if count <= MOST_BINS else math.ceil(count / DRAWN_BINS)
+
+
+def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, np.ndarray]:
+    """Time and mean of so many bins each; the last are left out if they are fewer."""
+    whole = len(rate) // joined * joined
+    # An incomplete last mean would be of another length than the title says.
+    return t_s[:whole:joined], rate[:whole].reshape(-1, joined).mean(axis=1)
+
+
+def _draw(
+    axes: Axes, t_s: np.ndarray, rate: np.ndarray, joined: int, name: str, look: dict[str, Any], *, alone: bool
+) -> None:
+    """One flow: its bins as a line; of too many their means, and where there is no other flow their range behind."""
+    if joined == 1:
+        axes.plot(t_s, rate, linewidth=0.6, label=name, **look)
+        return
+    when_s, mean = _means(t_s, rate, joined)
+    # Bands of several flows would lie over one another and hide the lines.
+    if alone:
+        each = rate[: len(mean) * joined].reshape(-1, joined)
+        axes.fill_between(
+            when_s, each.min(axis=1), each.max(axis=1), color=look["color"], alpha=0.25, linewidth=0, step="post"
+        )
+    axes.plot(when_s, mean, linewidth=0.9, drawstyle="steps-post", label=name, **look)
+
+
+def _bins(bin_ns: int, joined: int, group: Sequence[RunView]) -> str:
+    if joined == 1:
+        return f"{bin_ns / 1e6:g} ms bins"
+    behind = f"; pale: range of its {bin_ns / 1e6:g} ms bins" if len(group) == 1 else ""
+    return f"mean of each {joined * bin_ns / 1e9:g} s{behind}"
+
+
+def _legend_in(group: Sequence[RunView]) -> float:
+    """Height that the legend of a panel takes, in inches."""
+    if len(group) == 1:
+        return 0.0
+    return 0.25 + 0.13 * (-(-len(group) // 3) if shown_apart(group) else 1)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The instant at which figures around a route change show several runs: the same for all of them, by a stated rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from leowarp.base import units
+from leowarp.base.errors import ScenarioError
+from leowarp.report.view import RunView, by_run, worded
+
+RULE = (
+    "of the instants at which a path changed in most of the runs, the one with the most late packets over all runs, "
+    "then with the most lost, then the earliest"
+)
+
+
+def hits(run: RunView) -> dict[int, tuple[int, int]]:
+    """Late and lost packets of each route change of a view's flow, by its instant in ns."""
+    changes = run.changes
+    # Null where packets were not followed (observe.truth = false). Here it only ranks instants; no page shows this 0.
+    late, lost = (changes[name].fillna(0).astype("int64") for name in ("late_pkts", "lost_pkts"))
+    return {int(t_ns): (int(a), int(b)) for t_ns, a, b in zip(changes["t_ns"], late, lost, strict=True)}
+
+
+def hits_of_run(group: Sequence[RunView]) -> dict[int, tuple[int, int]]:
+    """The same over several flows, of one run or more."""
+    sums: dict[int, tuple[int, int]] = {}
+    for run in group:
+        for t_ns, (late, lost) in hits(run).items():
+            before = sums.get(t_ns, (0, 0))
+            sums[t_ns] = before[0] + late, before[1] + lost
+    return sums
+
+
+def hit_hardest_first(of_instants: Mapping[int, tuple[int, int]]) -> list[int]:
+    """Instants by late and lost packets (`hits`): the most late first, then the most lost, then the earliest."""
+    # Late packets come first, because a change causes them; what is lost near it mostly fell out of a full queue,
+    # change or no change (docs/concepts/truth.md, "The table of route changes"). The instant decides between equals, so
+    # that no order of rows does.
+    return sorted(of_instants, key=lambda t_ns: (-of_instants[t_ns][0], -of_instants[t_ns][1], t_ns))
+
+
+def common_instant(views: Sequence[RunView]) -> int | None:
+    """The instant at which several runs are shown side by side, ns, by `RULE`; None: no path ever changed."""
+    sums = hits_of_run(views)
+    if not sums:
+        return None
+    each = [hits_of_run(group) for group in by_run(views)]
+    runs = {t_ns: sum(t_ns in of_run for of_run in each) for t_ns in sums}
+    # First in how many runs: at an instant of one run alone the others would be shown at rest.
+    most = max(runs.values())
+    return hit_hardest_first({t_ns: both for t_ns, both in sums.items() if runs[t_ns] == most})[0]
+
+
+def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
+    """The instant that a user names, in s: "150 s", or the number of a change of any of the runs, counted from 1.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such change, or the time lies outside the runs.
+    """
+    views = [view for run in views for view in _flows_of(run)]
+    instants = sorted({t_ns for view in views for t_ns in hits(view)})
+    if re.fullmatch(r"\s*\d+\s*", text):
+        number = int(text)
+        if not 1 <= number <= len(instants):
+            shown = ", ".join(f"{place}: {t_ns / 1e9:g} s" for place, t_ns in enumerate(instants[:8], 1))
+            more = f", and {len(instants) - 8} more" if len(instants) > 8 else ""
+            raise ScenarioError(
+                f"cannot show change {number} of these runs: their paths changed at {len(instants)} instants",
+                hint=f"{shown}{more}; or a time: --change {'150 s'!r}" if instants else "a time: --change '150 s'",
+            )
+        return instants[number - 1] / 1e9
+    try:
+        t_ns = int(units.TIME.parse(text))
+    except ScenarioError as error:
+        raise ScenarioError(
+            f"cannot show the runs around --change {text}: {error.message}",
+            hint="the number of a change, as --change 2, or a time with its unit, as --change '150 s'",
+        ) from error
+    # The shortest run, because every figure around the instant has a panel of each.
+    end_ns = min(view.metrics.end_ns for view in views)
+    if not 0 <= t_ns < end_ns:
+        raise ScenarioError(
+            f"cannot show the runs around {t_ns / 1e9:g} s: the shortest of them lasts {end_ns / 1e9:g} s",
+            hint=f"a time from 0 s to {end_ns / 1e9:g} s",
+        )
+    return t_ns / 1e9
+
+
+def sentence(views: Sequence[RunView], change_s: float | None) -> str:
+    """Which instant figures around route changes show, and why; empty if no path ever changed."""
+    if change_s is not None:
+        return f"Figures around a change show all runs at {change_s:g} s, as asked for."
+    t_ns = common_instant([view for run in views for view in _flows_of(run)])
+    if t_ns is None:
+        return ""
+    text = f"Figures around a route change show all runs at {t_ns / 1e9:g} s: {RULE} (another: --change)."
+    return worded(views, text)
+
+
+def _flows_of(run: RunView) -> list[RunView]:
+    return [run] if len(run.tcp_flows) < 2 else [run.of_flow(number) for number in run.tcp_flows]

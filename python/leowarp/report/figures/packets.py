@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The packet-level diagram of one real route change (fig. 2): when each packet left and arrived, by which path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from leowarp.base.errors import TraceError
+from leowarp.metrics import ACK, DATA
+from leowarp.metrics.inputs.tables import floats, truths
+from leowarp.report.figures.around_changes import chosen_changes, hardest_hit
+from leowarp.report.style import AFTER, BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, new_figure
+from leowarp.report.view import RunView, footer_of, worded
+
+MARKS = 110
+"""Marks of a kind that stay apart on a page; of more, every second, third ... is drawn."""
+
+TRACKS = 60
+"""Packets drawn as a line from sending to arrival: enough to see the two slopes, few enough to see between them."""
+
+NEAR_S = 1.0
+"""A change is drawn if a packet was sent so near to it: a sender that waits for a timeout sends none for seconds."""
+
+
+@dataclass(frozen=True)
+class _Around:
+    """Packets of a run's main flow within 3 s of a change, and how they are numbered."""
+
+    t_ns: int
+    data: pd.DataFrame
+    acks: pd.DataFrame
+    zero: float
+    mss: float
+
+    @property
+    def late(self) -> pd.DataFrame:
+        return self.data[truths(self.data["is_late"])]
+
+    def numbered_from(self, zero: float) -> _Around:
+        """The same with another packet as number 0."""
+        return replace(self, zero=zero, data=self.data.assign(number=(self.data["seq"] - zero) / self.mss))
+
+    def frame(self) -> tuple[float, float, float, float]:
+        again = self.data[truths(self.data["is_retransmission"])]
+        return _frame(self.data, self.late, again, self.t_ns, self.zero, self.mss)
+
+    def draw(self, axes: Axes, limits: tuple[float, float, float, float]) -> None:
+        low, high, left_ms, right_ms = limits
+        # First the limits: marks are thinned to what is inside them.
+        axes.set_xlim(left_ms, right_ms)
+        axes.set_ylim(low, high)
+        _draw(axes, self.data, self.acks, self.t_ns, self.zero, self.mss)
+
+
+def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) -> Figure:
+    """Sequence against time around one route change: sent, arrived on the old and on the new path, late, resent, ACKs.
+
+    Of one flow: of several that with the most late packets.
+
+    Parameters
+    ----------
+    change_s : float, optional
+        Which change; the one with the most late packets if not given.
+
+    Raises
+    ------
+    TraceError
+        If the packets around the change were not stored.
+    """
+    run = hardest_hit(runs, change_s)
+    t_ns = chosen_changes(run, 1)[0] if change_s is None else round(change_s * 1e9)
+    around = _around(run, t_ns)
+    figure = new_figure(PAGE_IN, 3.6, footer_of(runs[:1]))
+    axes = figure.subplots()
+    around.draw(axes, around.frame())
+    axes.axvline(0, color=CHANGE_COLOUR, linewidth=1.0, zorder=0.5, label=worded(runs, "route change"))
+    axes.set_xlabel(worded(runs, "time after the route change, ms"))
+    axes.set_ylabel("packet number, from the first late one" if len(around.late) else "packet number, from the change")
+    what = f"change at {t_ns / 1e9:g} s: {len(around.late)} packets overtaken"
+    whose = run.flow_names[run.main_flow] if len(run.plan.flows) > 1 else run.algorithm
+    axes.set_title(f"{run.name}, {whose}, {what}", loc="left")
+    figure.legend(loc="outside upper center", ncols=5, markerscale=1.8, columnspacing=1.4)
+    return figure
+
+
+def packets_beside(runs: Sequence[RunView], names: Sequence[str], *, change_s: float) -> Figure:
+    """`packet_diagram` of the same change in several runs, side by side, with one numbering and the same axes.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Alike up to the change, so that a packet has one number in all: that of the first run's first late one is 0.
+    names : sequence of str
+        Of the runs, for the panels' titles.
+    change_s : float
+
+    Raises
+    ------
+    TraceError
+        As `packet_diagram`.
+    """
+    t_ns = round(change_s * 1e9)
+    everything = [_around(run, t_ns) for run in runs]
+    everything = [around.numbered_from(everything[0].zero) for around in everything]
+    frames = np.array([around.frame() for around in everything if len(around.late)] or [everything[0].frame()])
+    limits = (frames[:, 0].min(), frames[:, 1].max(), frames[:, 2].min(), frames[:, 3].max())
+    figure = new_figure(PAGE_IN, 3.4, footer_of(runs[:1]))
+    panels = figure.subplots(1, len(runs), sharex=True, sharey=True, squeeze=False)[0]
+    for axes, around, name in zip(panels, everything, names, strict=True):
+        around.draw(axes, limits)
+        axes.axvline(0, color=CHANGE_COLOUR, linewidth=1.0, zorder=0.5, label=worded(runs, "route change"))
+        axes.set_title(f"{name}: {len(around.late)} packets overtaken", loc="left")
+        axes.set_xlabel(worded(runs, "time after the route change, ms"))
+    panels[0].set_ylabel("packet number")
+    # Of all panels: a mark that only one of them has is in the legend, too.
+    marks = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    figure.legend(marks.values(), marks.keys(), loc="outside upper center", ncols=5, markerscale=1.8, columnspacing=1.4)
+    return figure
+
+
+def _around(run: RunView, t_ns: int) -> _Around:
+    """The packets of a run around a change, numbered from the first late one."""
+    packets = run.tables.packets
+    mine = packets[(packets["flow"] == run.main_flow) & (packets["sent_ns"] - t_ns).abs().le(3e9)]
+    # stable: segments that the sender cuts out of one large one leave in one instant, and keep the order in which they
+    # left.
+    data = mine[(mine["direction"] == DATA) & (mine["len_bytes"] > 0)].sort_values("sent_ns", kind="stable")
+    if len(data) == 0:
+        raise TraceError(
+            f"cannot draw the packets around {t_ns / 1e9:g} s of {run.path.name}: none were stored",
+            hint='ask for them: --set observe.packets="changes"',
+        )
+    away_s = float((data["sent_ns"] - t_ns).abs().min()) / 1e9
+    if away_s > NEAR_S:
+        raise TraceError(
+            f"cannot draw the packets around {t_ns / 1e9:g} s of {run.path.name}: none stored within {NEAR_S:g} s of it"
+            f" (the nearest is {away_s:.1f} s away)",
+            hint='choose another change (change_s), or store more packets: --set observe.packets="changes"',
+        )
+    mss = float(data["len_bytes"].max())
+    late = data[truths(data["is_late"])]
+    after = data[data["sent_ns"] >= t_ns]
+    # A sender that waits for a timeout may send nothing after the change.
+    zero = float((late if len(late) else after if len(after) else data)["seq"].min())
+    return _Around(t_ns, data, mine[mine["direction"] == ACK], zero, mss).numbered_from(zero)
+
+
+def _frame(
+    data: pd.DataFrame, late: pd.DataFrame, again: pd.DataFrame, t_ns: int, zero: float, mss: float
+) -> tuple[float, float, float, float]:
+    """Limits that hold the overtaken packets, those that overtook them, and the first retransmissions."""
+    if len(late) == 0:
+        away_ns = (data["sent_ns"] - t_ns).abs()
+        # A small window may have no packet so near: then the nearest, and those of about a round trip around it
+        reach_ns = 60e6 if (away_ns < 60e6).any() else float(away_ns.min()) + 200e6
+        near = data[away_ns < reach_ns]
+        low, high = float(near["number"].min()), float(near["number"].max())
+        first_ms, last_ms = ((float(each) - t_ns) / 1e6 for each in (near["sent_ns"].min(), near["sent_ns"].max()))
+        return low - 1, high + 1, min(-80.0, first_ms - 20), max(160.0, last_ms + 80)
+    last_late_ns = float(late["received_ns"].max())
+    overtook = data[(data["received_ns"] <= last_late_ns) & (data["sent_ns"] >= t_ns)]
+    number_late = (late["seq"] - zero) / mss
+    # A handful of late packets would otherwise fill the height, and what is around them be out of sight.
+    spread = max(float(number_late.max()), 10.0)
+    high = max(float(overtook["number"].max()) if len(overtook) else spread, spread) + 0.55 * spread
+    resent = again[(again["sent_ns"] >= t_ns) & (again["seq"] >= zero) & (again["seq"] <= late["seq"].max())]
+    # Not to the last: one retransmission that had to be sent once more after a timeout would press the change into a
+    # corner.
+    end_ns = max(last_late_ns, float(resent["received_ns"].quantile(0.9)) if len(resent) else 0.0)
+    left = (float(late["sent_ns"].min()) - t_ns) / 1e6
+    right = (end_ns - t_ns) / 1e6
+    margin = 0.06 * (right - left)
+    return -0.25 * spread, high, left - margin, right + margin
+
+
+def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: float, mss: float) -> None:
+    sent = (data["sent_ns"].to_numpy() - t_ns) / 1e6
+    received = (floats(data["received_ns"]) - t_ns) / 1e6
+    number = data["number"].to_numpy()
+    late, again = truths(data["is_late"]), truths(data["is_retransmission"])
+    lost = np.isnan(received)
+    # Paths are told apart by when the packet left: the first after the change takes the new one.
+    old = sent < 0
+    near = np.flatnonzero(~lost & ~again & (np.abs(sent) < 200))
+    for index in near[:: max(len(near) // TRACKS, 1)]:
+        axes.plot([sent[index], received[index]], [number[index]] * 2, color=BEFORE if old[index] else AFTER,
+                  linewidth=0.4, alpha=0.7, zorder=1)  # fmt: skip
+    for keep, marker, colour, size, name in (
+        (~again, "|", "#8c8c8c", 1.8, "sent"),
+        (old & ~late & ~again, "o", BEFORE, 1.6, "arrived, old path"),
+        (~old & ~late & ~again, "s", AFTER, 1.6, "arrived, new path"),
+        (late, "x", BAD, 2.6, "arrived late (overtaken)"),
+    ):
+        when = sent if name == "sent" else received
+        keep = _thinned(keep & (number >= axes.get_ylim()[0]) & (number <= axes.get_ylim()[1]))
+        axes.plot(when[keep], number[keep], marker, color=colour, markersize=size, markeredgewidth=0.5, label=name,
+                  zorder=3, linestyle="none")  # fmt: skip
+    again = _thinned(again & (number >= axes.get_ylim()[0]) & (number <= axes.get_ylim()[1]))
+    if again.any():
+        axes.plot(sent[again], number[again], "^", color="black", markersize=2.6, markeredgewidth=0, zorder=4,
+                  label="retransmission sent", linestyle="none")  # fmt: skip
+        axes.plot(received[again], number[again], "v", markerfacecolor="none", color="black", markersize=2.6,
+                  markeredgewidth=0.4, zorder=4, label="retransmission arrived", linestyle="none")  # fmt: skip
+    if lost.any():
+        axes.plot(sent[lost], number[lost], "D", color="black", markersize=2.4, zorder=4, label="lost", ls="none")
+    arrived = acks[acks["received_ns"].notna() & acks["ack"].notna()].sort_values("received_ns", kind="stable")
+    if len(arrived):
+        # ACKs are overtaken as well; what the sender knows of does not go back.
+        level = (np.maximum.accumulate(floats(arrived["ack"])) - zero) / mss
+        axes.step((floats(arrived["received_ns"]) - t_ns) / 1e6, level, where="post", color="#444444", linewidth=0.9,
+                  linestyle="--", label="acknowledged at the sender", zorder=2)  # fmt: skip
+
+
+def _thinned(keep: np.ndarray) -> np.ndarray:
+    """Every n-th of the chosen marks, so that at most about `MARKS` are left."""
+    chosen = np.flatnonzero(keep)
+    few = np.zeros(len(keep), dtype=bool)
+    few[chosen[:: -(-len(chosen) // MARKS) or 1]] = True
+    return few

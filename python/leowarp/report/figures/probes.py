@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of pings, as figures 3 to 5 of `huston2024`: every reply, one route change, what is left without them.
+
+`draw_probes` and `draw_minima` draw into axes that are given, from `Probes` of any source; the figures are made of
+them, a panel a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from leowarp.base.errors import TraceError
+from leowarp.metrics import NEAR_NS, Probes, probes, slots
+from leowarp.metrics.inputs.tables import floats
+from leowarp.report.figures.manyflows import draw_bands, hit_hardest, shown_apart
+from leowarp.report.style import (
+    AFTER,
+    BAD,
+    BEFORE,
+    COLUMN_IN,
+    PAGE_IN,
+    legend_below,
+    line_style,
+    mark_changes,
+    new_figure,
+)
+from leowarp.report.view import RunView, by_run, footer_of, labels, run_labels, worded
+
+
+def draw_probes(
+    axes: Axes, found: Probes, changes_s: Sequence[float] | np.ndarray = (), *, zero_s: float = 0.0,
+    size: float | None = None,
+) -> None:  # fmt: skip
+    """Round-trip time of each probe by when it was sent, lost ones as ticks on the time axis, changes as pink lines.
+
+    Parameters
+    ----------
+    changes_s : sequence of float
+        On the run's clock.
+    zero_s : float
+        What the axis calls 0.
+    size : float, optional
+        Of a dot, points; by default larger for fewer probes.
+    """
+    # Dots cover the same part of the picture however many there are, within what can be seen and told apart.
+    size = float(np.clip(60 / np.sqrt(max(len(found.sent_ns), 1)), 1.2, 4)) if size is None else size
+    mark_changes(axes, [t_s - zero_s for t_s in changes_s])
+    sent_s = found.sent_ns / 1e9 - zero_s
+    axes.plot(sent_s, found.delay_ns / 1e6, ".", color=BEFORE, markersize=size, markeredgewidth=0, rasterized=True)
+    lost_s = sent_s[found.is_lost]
+    if len(lost_s):
+        # In the axes' own height, so that they stand at the bottom whatever the scale.
+        axes.plot(lost_s, np.full(len(lost_s), 0.012), "|", color=BAD, markersize=6, markeredgewidth=0.8,
+                  transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
+    axes.set_ylabel("round-trip time, ms")
+
+
+def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> None:
+    """Smallest round-trip time between every two route changes, as steps.
+
+    Parameters
+    ----------
+    axes : Axes
+        s and ms.
+    found : Probes
+    changes_ns : int64 array
+        Ascending, on the run's clock.
+    end_ns : int
+        Of the run.
+    guard_ns : int
+        So much before and after each change counts for neither slot.
+    """
+    frame = slots(found, changes_ns, end_ns, guard_ns)
+    edges_s = np.append(frame["t_ns"].to_numpy(), frame["until_ns"].to_numpy()[-1:]) / 1e9
+    values = frame["rtt_min_ns"].to_numpy() / 1e6
+    if len(values):
+        axes.stairs(values, edges_s, baseline=None, color=AFTER, linewidth=1.3, label="smallest of each slot")
+
+
+def ping_over_time(runs: Sequence[RunView], *, start_s: float = 0.0, end_s: float | None = None) -> Figure:
+    """Round-trip time of every probe, a panel a run and flow (fig. 3).
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Runs with ping flows that get replies; of more flows than can be told apart those that lost most are shown.
+    start_s, end_s : float
+        The part of the run that is shown, s; by default all of it.
+
+    Raises
+    ------
+    TraceError
+        If a run has no such flow.
+    """
+
+    def panel(axes: Axes, run: RunView, number: int) -> None:
+        until_s = end_s or run.metrics.end_ns / 1e9
+        shown = _probes(run, number).between(round(start_s * 1e9), round(until_s * 1e9))
+        draw_probes(axes, shown, run.change_instants_ns(number) / 1e9)
+        axes.set_xlim(start_s, until_s)
+        axes.set_title(f"{_title(run, runs)}{_counted(shown)}", loc="left", pad=3)
+
+    return _panels(runs, 1.5, panel, "time of sending, s (pink: route changes; on the axis: lost)")
+
+
+def ping_around_change(
+    runs: Sequence[RunView], *, change_s: float | None = None, before_s: float = 2.0,
+    after_s: float = 2.0,
+) -> Figure:  # fmt: skip
+    """Round-trip time of the probes around one route change (fig. 4).
+
+    Parameters
+    ----------
+    change_s : float, optional
+        Which change; the one with the largest round-trip time within a second of it if not given. Several runs are
+        shown at that of the first, which is the same instant for all.
+    """
+
+    changed = [run for run in runs if run.ping_flows and len(run.change_instants_ns(_ping(run)))]
+    # Those that did; if none did, the first says so.
+    runs = changed if changed and any(run.flow is not None for run in runs) else runs
+
+    at_s = change_s
+    if at_s is None and len(by_run(runs)) > 1 and len(first_ns := runs[0].change_instants_ns(_ping(runs[0]))):
+        at_s = _highest(runs[0], _probes(runs[0], _ping(runs[0])), first_ns)
+
+    def panel(axes: Axes, run: RunView, number: int) -> None:
+        found, instants_ns = _probes(run, number), run.change_instants_ns(number)
+        t_s = _highest(run, found, instants_ns) if at_s is None else at_s
+        first_ns, last_ns = round((t_s - before_s) * 1e9), round((t_s + after_s) * 1e9)
+        shown = found.between(first_ns, last_ns)
+        draw_probes(axes, shown, instants_ns[(instants_ns >= first_ns) & (instants_ns < last_ns)] / 1e9, zero_s=t_s)
+        axes.set_xlim(-before_s, after_s)
+        axes.set_title(f"{_title(run, runs)}change at {t_s:g} s{_counted(shown, ', ')}", loc="left", pad=3)
+
+    return _panels(runs, 1.9, panel, "time of sending after the change, s", width_in=COLUMN_IN)
+
+
+def ping_between_changes(
+    runs: Sequence[RunView], *, start_s: float = 0.0, end_s: float | None = None,
+    guard_s: float = NEAR_NS / 1e9,
+) -> Figure:  # fmt: skip
+    """Round-trip times with the changes cut out, and the smallest of each slot as steps (fig. 5).
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Runs with ping flows that get replies.
+    start_s, end_s : float
+        The part of the run that is shown, s; by default all of it.
+    guard_s : float
+        So much before and after each change is cut out.
+
+    Raises
+    ------
+    TraceError
+        If a run has no ping flow with replies.
+    """
+    guard_ns = round(guard_s * 1e9)
+
+    def panel(axes: Axes, run: RunView, number: int) -> None:
+        until_s = end_s or run.metrics.end_ns / 1e9
+        found, instants_ns = _probes(run, number), run.change_instants_ns(number)
+        shown = found.between(round(start_s * 1e9), round(until_s * 1e9)).without(instants_ns, guard_ns)
+        draw_probes(axes, shown, instants_ns / 1e9)
+        draw_minima(axes, found, instants_ns, run.metrics.end_ns, guard_ns)
+        axes.set_xlim(start_s, until_s)
+        # Not across what is cut out: that the path's delay is another there is no variation.
+        steps = np.abs(np.diff(shown.delay_ns[~shown.is_lost]))
+        steps = steps[np.diff(np.searchsorted(instants_ns, shown.sent_ns[~shown.is_lost])) == 0]
+        mean = f"mean step from reply to reply {steps.mean() / 1e6:.2f} ms" if len(steps) else "no two replies"
+        axes.set_title(f"{_title(run, runs)}{mean}", loc="left", pad=3)
+        axes.legend(loc="upper right")
+
+    words = f"time of sending, s (pink: route changes; {guard_s:g} s on either side cut out)"
+    return _panels(runs, 1.5, panel, words)
+
+
+def probe_delays(runs: Sequence[RunView]) -> Figure:
+    """One-way delay and round-trip time of each ping or udp packet by when it was sent.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+
+    Returns
+    -------
+    figure : Figure
+        A panel a run, ms over s; diamonds on the axis are lost packets. Of more flows than can be told apart bands of
+        the one-way delay over all of them, in columns of 10 ms.
+
+    Raises
+    ------
+    TraceError
+        If a run has no ping or udp flow.
+    """
+    for run in runs:
+        if not run.probe_flows:
+            raise TraceError(f"cannot draw this figure of {run.path.name}: the run has no ping or udp flow")
+    groups, of_runs = by_run(runs), run_labels(runs)
+    # A line of the legend for every flow: one way, and there and back.
+    lines = sum(len(group) if shown_apart(group) else 1 for group in groups)
+    figure = new_figure(PAGE_IN, 0.55 + 1.5 * len(groups) + 0.14 * lines, footer_of(runs))
+    panels = figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, group in zip(panels, groups, strict=True):
+        run = group[0]
+        mark_changes(axes, sorted({t_ns / 1e9 for t_ns in run.metrics.route_changes["t_ns"]}))
+        number = 0
+        of_flows = []
+        for view in group:
+            flow = view.probe_flows[0] if view.flow is None else view.flow
+            echoes = run.tables.echoes[run.tables.echoes["flow"] == flow]
+            sent = floats(echoes["sent_ns"])
+            for column, name, marker in (("received_ns", "one way", "."), ("reply_ns", "there and back", "x")):
+                delay_ms = (floats(echoes[column]) - sent) / 1e6
+                if np.isfinite(delay_ms).any() and shown_apart(group):
+                    what = f"{run.flow_names[flow]}, {name}"
+                    colour = line_style(number)["color"]
+                    axes.plot(sent / 1e9, delay_ms, marker, color=colour, markersize=2, label=what, rasterized=True)
+                    number += 1
+                elif column == "received_ns":
+                    # Probes of two flows never leave in the same ns: columns of 10 ms give the bands instants that
+                    # flows have in common.
+                    of_flows.append((np.floor(sent / 1e7) / 100, delay_ms))
+            lost = sent[np.isnan(floats(echoes["received_ns"]))]
+            axes.plot(lost / 1e9, np.zeros(len(lost)), "D", color=BAD, markersize=2.5, clip_on=False)
+        if not shown_apart(group):
+            draw_bands(axes, of_flows)
+            number = 1
+        axes.set_ylabel("delay, ms")
+        axes.set_ylim(bottom=0)
+        what = f", one way, {len(group)} flows" if not shown_apart(group) else ""
+        axes.set_title(f"{of_runs[id(run.run)] if len(groups) > 1 or len(group) > 1 else labels(runs)[0]}{what} "
+                       "(diamonds on the axis: lost)", loc="left", pad=3)  # fmt: skip
+        if number:
+            legend_below(axes, has_label=axes is panels[-1], ncols=2 if shown_apart(group) else 4, markerscale=2)
+        axes.set_xlim(0, run.metrics.end_ns / 1e9)
+    panels[-1].set_xlabel(worded(runs, "time of sending, s (vertical lines: route changes)"))
+    return figure
+
+
+def _panels(
+    runs: Sequence[RunView], height_in: float, draw: Callable[[Axes, RunView, int], None],
+    words: str, width_in: float = PAGE_IN,
+) -> Figure:  # fmt: skip
+    for run in runs:
+        if not run.ping_flows:
+            raise TraceError(f"cannot draw this figure of {run.path.name}: the run has no ping flow with replies")
+    everyone = list(runs)
+    runs, what = hit_hardest(everyone, [_lost(run, _ping(run)) for run in everyone])
+    figure = new_figure(width_in, 0.55 + height_in * len(runs), footer_of(runs))
+    if what:
+        figure.suptitle(f"The {what} that lost most", x=0.01, ha="left", fontsize=7.5)
+    panels = figure.subplots(len(runs), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for axes, run in zip(panels, runs, strict=True):
+        draw(axes, run, _ping(run))
+    # Room below the smallest, so that the marks of the lost do not meet the dots.
+    low, high = panels[0].get_ylim()
+    panels[0].set_ylim(max(0.0, low - 0.06 * (high - low)), high)
+    panels[-1].set_xlabel(worded(runs, words))
+    return figure
+
+
+def _probes(run: RunView, flow: int) -> Probes:
+    return probes(run.tables, flow, run.metrics.end_ns)
+
+
+def _ping(run: RunView) -> int:
+    return run.ping_flows[0] if run.flow is None else run.flow
+
+
+def _lost(run: RunView, flow: int) -> float:
+    return float(_probes(run, flow).is_lost.sum())
+
+
+def _highest(run: RunView, found: Probes, instants_ns: np.ndarray) -> float:
+    if len(instants_ns) == 0:
+        several = len(run.ping_flows) > 1
+        whose = f"the path of none of its {len(run.ping_flows)} ping flows changed" if several else None
+        raise TraceError(
+            f"cannot draw this figure of {run.path.name}: {whose or 'the path never changed'}", hint="make a longer run"
+        )
+    heights = []
+    for t_ns in instants_ns:
+        delay = found.between(int(t_ns) - NEAR_NS, int(t_ns) + NEAR_NS).delay_ns
+        # nanmax of probes that are all lost would warn, and warnings are errors in our tests; such a change has no
+        # height.
+        heights.append(np.nanmax(delay) if np.isfinite(delay).any() else 0.0)
+    return float(instants_ns[int(np.argmax(heights))] / 1e9)
+
+
+def _title(run: RunView, runs: Sequence[RunView]) -> str:
+    return f"{labels(runs)[list(runs).index(run)]}: " if len(runs) > 1 else ""
+
+
+def _counted(shown: Probes, lead: str = "") -> str:
+    return f"{lead}{len(shown.sent_ns)} probes, {int(shown.is_lost.sum())} lost"

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where packets wait: the queues of the path over the run, and of the links of a route change around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from leowarp.metrics import queue_series, step_at
+from leowarp.metrics.inputs.changes import pair_routes
+from leowarp.report.figures.around_changes import columns_of, hardest_hit
+from leowarp.report.style import CHANGE_COLOUR, PAGE_IN, legend_below, line_style, mark_changes, new_figure
+from leowarp.report.view import RunView, by_run, footer_of, labels, run_labels, worded
+
+MOST_QUEUES = 6
+"""Panels of queues of one run: each takes much room, and a pair each."""
+
+
+def queue_map(run: RunView) -> tuple[np.ndarray, np.ndarray]:
+    """Largest sampled queue of the n-th link of the path in force, in each time bin.
+
+    Returns
+    -------
+    edges_ns : int64 array of shape (bins + 1,)
+        At most 600 bins over the run, and never more than there were samples.
+    waiting : float64 array of shape (hops of the longest path, bins)
+        Packets; nan where the path in force is shorter, or nothing is known of the link.
+    """
+    flow = run.plan.flows[run.main_flow]
+    routes = pair_routes(run.tables, (flow.source, flow.destination))
+    end_ns = run.metrics.end_ns
+    # A bin without a sample would show the value of the one before it, as if it had been looked at.
+    samples = end_ns // (run.plan.observe.queues_ns or end_ns)
+    edges_ns = np.linspace(0, end_ns, min(600, max(samples, 1)) + 1).astype("int64")
+    longest = max((len(run.tables.links_of(path)) for path in routes["path"]), default=0)
+    waiting = np.full((longest, len(edges_ns) - 1), np.nan)
+    series = {}
+    for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
+        until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns
+        bins = np.flatnonzero((edges_ns[:-1] >= t_ns) & (edges_ns[:-1] < until_ns))
+        for place, link in enumerate(run.tables.links_of(path)):
+            direction = run.tables.direction_of(*link)
+            if direction is None:
+                continue
+            if direction not in series:
+                series[direction] = _largest_in_bins(queue_series(run.tables, direction, end_ns), edges_ns)
+            waiting[place, bins] = series[direction][bins]
+    return edges_ns, waiting
+
+
+def queues(runs: Sequence[RunView]) -> Figure:
+    """Packets that wait at each link of the path over time: where the queue stands.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Flows of one pair of a run share a panel, for they share the path.
+
+    Returns
+    -------
+    figure : Figure
+        A panel a run and pair, link of the path over s; of one run's many pairs the `MOST_QUEUES` with the longest
+        queues. The scale of colours is the same in all.
+    """
+    names, left_out = labels(runs), ""
+    if any(len(group) > 1 for group in by_run(runs)):
+        runs, names = _one_a_pair(runs)
+    maps = [queue_map(run) for run in runs]
+    if len(runs) > MOST_QUEUES and any(run.flow is not None for run in runs):
+        longest = [float(np.nanmax(waiting)) if np.isfinite(waiting).any() else 0.0 for _, waiting in maps]
+        kept = sorted(sorted(range(len(runs)), key=lambda place: -longest[place])[:MOST_QUEUES])
+        left_out = f"The {MOST_QUEUES} of {len(runs)} pairs with the longest queues"
+        runs, names, maps = ([runs[at] for at in kept], [names[at] for at in kept], [maps[at] for at in kept])
+    figure = new_figure(PAGE_IN, 0.6 + 1.35 * len(runs), footer_of(runs))
+    if left_out:
+        figure.suptitle(left_out, x=0.01, ha="left", fontsize=7.5)
+    panels = figure.subplots(len(runs), 1, sharex=True, squeeze=False)[:, 0]
+    highest = max((float(np.nanmax(waiting)) for _, waiting in maps if np.isfinite(waiting).any()), default=1.0)
+    image = None
+    for axes, run, label, (edges_ns, waiting) in zip(panels, runs, names, maps, strict=True):
+        places = np.arange(waiting.shape[0] + 1) + 0.5
+        image = axes.pcolormesh(
+            edges_ns / 1e9, places, waiting, cmap="YlGnBu", vmin=0, vmax=max(highest, 1), rasterized=True
+        )
+        if len(run.changes):
+            # Not an empty line: what is not clipped and has no points has no place either, and no layout is found.
+            axes.plot(run.changes["t_ns"] / 1e9, np.full(len(run.changes), places[-1]), "v", color=CHANGE_COLOUR,
+                      markersize=3, clip_on=False)  # fmt: skip
+        axes.set_title(label, loc="left", pad=5)
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+        axes.grid(visible=False)
+        axes.set_ylim(places[0], places[-1])
+        # Grey where there is no value, so that a link that the path does not have is not read as an empty queue.
+        axes.set_facecolor("#dddddd")
+        axes.set_ylabel("link of the path")
+    words = worded(runs, "time, s (triangles: route changes; link 1 leaves the source; grey: no such link)")
+    panels[-1].set_xlabel(words)
+    if image is not None:
+        figure.colorbar(image, ax=list(panels), label="packets waiting", pad=0.01, aspect=30)
+    return figure
+
+
+def _one_a_pair(runs: Sequence[RunView]) -> tuple[list[RunView], list[str]]:
+    """The first flow of each pair of each run, and what its path is called."""
+    of_runs = run_labels(runs)
+    found: dict[tuple[int, str, str], tuple[RunView, str]] = {}
+    for run in runs:
+        flow = run.plan.flows[run.main_flow]
+        lead = f"{of_runs[id(run.run)]}, " if len(of_runs) > 1 else ""
+        found.setdefault(
+            (id(run.run), flow.source, flow.destination), (run, f"{lead}{flow.source} to {flow.destination}")
+        )
+    return [run for run, _ in found.values()], [name for _, name in found.values()]
+
+
+def queues_at_change(
+    runs: Sequence[RunView], *, before_s: float = 1.0, after_s: float = 3.0, count: int = 3,
+    change_s: float | None = None,
+) -> Figure:  # fmt: skip
+    """Queues of the links that a route change leaves (dashed), keeps and newly takes, around it.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+    before_s, after_s : float
+        How much is shown on either side of a change, s.
+    count : int
+        Changes of one run; of several runs one each.
+    change_s : float, optional
+        The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several runs.
+
+    Returns
+    -------
+    figure : Figure
+        A panel a change, packets over s, of the flow that the change hit hardest. Links on which fewer than two packets
+        ever waited are left out.
+
+    Raises
+    ------
+    TraceError
+        If the route never changed.
+    """
+    columns = columns_of(runs, count, change_s)
+    figure = new_figure(PAGE_IN, 2.6, footer_of(runs))
+    panels = figure.subplots(1, len(columns), sharex=True, sharey=True, squeeze=False)[0]
+    for axes, (t_ns, flows, title, of_several) in zip(panels, columns, strict=True):
+        run = hardest_hit([run for run, _, _ in flows], t_ns / 1e9)
+        if of_several:
+            flow = run.plan.flows[run.main_flow]
+            title = f"change at {t_ns / 1e9:g} s\n{flow.source} to {flow.destination}"
+        before, after = (run.tables.links_of(path) for path in _paths_around(run, t_ns))
+        number = 0
+        for link in dict.fromkeys([*before, *after]):
+            direction = run.tables.direction_of(*link)
+            if direction is None:
+                continue
+            series = queue_series(run.tables, direction, run.metrics.end_ns)
+            t_s = np.arange(-before_s, after_s, 0.05)
+            value = step_at(series["t_ns"], series["queue_pkts"], t_ns + (t_s * 1e9).astype("int64"), 0.0)
+            # A single packet waits for the one before it on any link: that is no queue which a change could leave
+            # behind.
+            if value.max() < 2:
+                continue
+            kept = link in before and link in after
+            what = "kept" if kept else ("left" if link in before else "new")
+            style = line_style(number) | {"linestyle": {"kept": "-", "left": "--", "new": ":"}[what]}
+            axes.plot(t_s, value, label=f"{what}: {link[0]} > {link[1]}", **style)
+            number += 1
+        mark_changes(axes, [0.0])
+        axes.set_title(title, pad=3)
+        axes.set_xlim(-before_s, after_s)
+        axes.set_xlabel("time after the change, s")
+        if number:
+            legend_below(axes, fontsize=5.5)
+        else:
+            axes.text(0.5, 0.5, "no queue of 2 packets or more", transform=axes.transAxes, ha="center")
+    panels[0].set_ylabel("packets waiting")
+    panels[0].set_ylim(bottom=0)
+    return figure
+
+
+def _paths_around(run: RunView, t_ns: int) -> list[tuple[str, ...] | None]:
+    """The paths of a view's flow just before an instant and from it on; they are one if it did not change then."""
+    flow = run.plan.flows[run.main_flow]
+    routes = pair_routes(run.tables, (flow.source, flow.destination))
+    # A row of the routes holds from its instant on: a ns earlier the old path is in force.
+    places = [np.searchsorted(routes["t_ns"], at_ns, side="right") - 1 for at_ns in (t_ns - 1, t_ns)]
+    return [routes["path"].iloc[max(place, 0)] if len(routes) else None for place in places]
+
+
+def _largest_in_bins(series: pd.DataFrame, edges_ns: np.ndarray) -> np.ndarray:
+    """Largest value of a step function in each bin: what it was at the start, or any sample inside."""
+    start = step_at(series["t_ns"], series["queue_pkts"], edges_ns[:-1], 0.0)
+    place = np.searchsorted(edges_ns, series["t_ns"].to_numpy(), side="right") - 1
+    inside = (place >= 0) & (place < len(start))
+    # `maximum.at`: several samples fall into a bin, and an assignment would keep the last of them.
+    np.maximum.at(start, place[inside], series["queue_pkts"].to_numpy(dtype="float64")[inside])
+    return start

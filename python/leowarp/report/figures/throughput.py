@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Goodput beside what the link could carry, as figures 6 to 9 of `huston2024`, and how flows share a path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from leowarp.base.errors import TraceError
+from leowarp.metrics import goodput, overhead_bytes, path_capacity, payload_ratio, share_series
+from leowarp.metrics.sharing.shares import least_index
+from leowarp.report.figures.manyflows import draw_bands, hit_hardest
+from leowarp.report.style import PAGE_IN, highest_of, line_style, mark_changes, new_figure
+from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles, worded
+
+BIN_S = 0.5
+"""Of goodput and capacity: long against a round trip, short against a slot of 15 s."""
+
+
+def draw_goodput(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> None:
+    """Goodput of a flow in order at the receiver, as a line.
+
+    Parameters
+    ----------
+    axes : Axes
+        Its axes become s and Mbit/s.
+    run : RunView
+    flow : int
+        The flow's number.
+    bin_s : float
+        Length of a bin, s; a bin is drawn at its middle.
+    **style
+        Of the line: color, label, linestyle.
+    """
+    frame = goodput(run.tables, flow, "in_order", round(bin_s * 1e9))
+    axes.plot(frame["t_ns"] / 1e9 + bin_s / 2, frame["goodput_bps"] / 1e6, **style)
+
+
+def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> float | None:
+    """What the narrowest link of a flow's path could carry of payload, as an area.
+
+    Parameters
+    ----------
+    axes : Axes
+    run : RunView
+    flow : int
+        The flow's number.
+    bin_s : float
+        Length of a bin, s; in each stands the mean of the capacity over it.
+    **style
+        Of the area: color, label, zorder.
+
+    Returns
+    -------
+    mean_mbps : float or None
+        Mean over the run, Mbit/s; None, and nothing drawn, if no link is shaped.
+    """
+    ends = run.plan.flows[flow]
+    pair = (ends.source, ends.destination)
+    bin_ns = round(bin_s * 1e9)
+    # Whole bins alone: a piece of one at the end of the run would have another weight in the mean.
+    edges_ns = np.arange(0, run.metrics.end_ns + 1, bin_ns, dtype="int64")
+    share = payload_ratio(run.tables, flow, overhead_bytes(run.tables, pair), run.ip_bytes)
+    payload_mbps = path_capacity(run.tables, pair, edges_ns) * share / 1e6
+    if not np.isfinite(payload_mbps).any():
+        return None
+    look: dict[str, Any] = {"color": "#e4e4e4", "zorder": 0.3} | style
+    axes.stairs(payload_mbps, edges_ns / 1e9, fill=True, **look)
+    return float(np.nanmean(payload_mbps))
+
+
+def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool = False) -> Figure:
+    """Goodput of the main flow over time beside the capacity, route changes marked.
+
+    Parameters
+    ----------
+    bin_s : float
+        Length of a bin, s.
+    together : bool
+        All runs in one panel, with the capacity and the changes of the first; else a panel a run.
+    """
+    shown, what = hit_hardest(runs, [run.metrics.summary["flows"][run.main_flow]["goodput_mean_bps"] for run in runs])
+    runs = runs if together else shown
+    count = 1 if together else len(runs)
+    figure = new_figure(PAGE_IN, 0.55 + (2.1 if together else 1.5 * count), footer_of(runs))
+    if what and not together:
+        figure.suptitle(f"The {what} with the highest goodput", x=0.01, ha="left", fontsize=7.5)
+    # One scale of both axes for all: panels below each other are there to be compared.
+    panels = figure.subplots(count, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for place, (run, label, style) in enumerate(zip(runs, labels(runs), styles(runs), strict=True)):
+        axes = panels[0 if together else place]
+        if place == 0 or not together:
+            mean_mbps = draw_capacity(axes, run, run.main_flow, bin_s=bin_s, label="capacity (payload)")
+            mark_changes(axes, run.change_instants_ns(run.main_flow) / 1e9)
+        draw_goodput(axes, run, run.main_flow, bin_s=bin_s, label=label, linewidth=1.0, **style)
+        if not together:
+            got = run.metrics.summary["flows"][run.main_flow]["goodput_mean_bps"] / 1e6
+            of = "" if mean_mbps is None else f" of {mean_mbps:.1f}"
+            axes.set_title(f"{label}: mean {got:.1f}{of} Mbit/s, bins of {bin_s:g} s", loc="left", pad=3)
+        axes.set_ylabel("goodput, Mbit/s")
+        axes.set_ylim(bottom=0)
+    panels[0].set_xlim(0, max(run.metrics.end_ns for run in runs) / 1e9)
+    panels[-1].set_xlabel(worded(runs, "time, s (pink: route changes; grey: what the link could carry)"))
+    if together:
+        panels[0].legend(loc="upper right", ncols=3)
+    return figure
+
+
+def flow_shares(runs: Sequence[RunView]) -> Figure:
+    """Goodput of each TCP flow by the second, and below Jain's index over those that compete.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+
+    Returns
+    -------
+    figure : Figure
+        Two panels a run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2) over the goodput x of n flows
+        that compete: 1 if all get the same, 1/n, dotted, if one gets everything. The least of several groups is drawn.
+
+    Raises
+    ------
+    TraceError
+        If a run has fewer than two TCP flows.
+    """
+    for run in runs:
+        if len(run.tcp_flows) < 2:
+            raise TraceError(f"cannot draw this figure of {run.path.name}: the run has fewer than two TCP flows")
+    groups, names = by_run(runs), run_labels(runs)
+    figure = new_figure(PAGE_IN, 0.55 + 2.3 * len(groups), footer_of(runs))
+    panels = figure.subplots(2 * len(groups), 1, sharex=True, squeeze=False, height_ratios=(2.2, 1) * len(groups))[:, 0]
+    for place, group in enumerate(groups):
+        run, label = group[0], names[id(group[0].run)]
+        flows = run.tcp_flows if run.flow is None else [view.main_flow for view in group]
+        above, below = panels[2 * place : 2 * place + 2]
+        frame = share_series(run.tables, run.plan.flows, run.metrics.end_ns)
+        changes_s = sorted({t_ns / 1e9 for view in group for t_ns in view.change_instants_ns(view.main_flow)})
+        for axes in (above, below):
+            mark_changes(axes, changes_s)
+        of_flows = [frame[frame["flow"] == flow] for flow in flows]
+        if len(flows) > MOST_LINES:
+            draw_bands(above, [(mine["t_ns"].to_numpy() / 1e9 + 0.5, mine["goodput_bps"].to_numpy() / 1e6)
+                               for mine in of_flows])  # fmt: skip
+        else:
+            for number, (flow, mine) in enumerate(zip(flows, of_flows, strict=True)):
+                words = run.flow_names[flow]
+                above.plot(mine["t_ns"] / 1e9 + 0.5, mine["goodput_bps"] / 1e6, label=words, **line_style(number))
+        least = least_index(frame)
+        below.plot(least["t_ns"] / 1e9 + 0.5, least["jain_index"], color="#333333")
+        index = run.metrics.summary["fairness"]["jain_index"]
+        whole = "" if index is None else f", while they compete: {index:.3f}"
+        above.set_title(f"{label}: {len(flows)} flows", loc="left", pad=3)
+        above.set_ylabel("goodput, Mbit/s")
+        # Room for the legend above the lines.
+        above.set_ylim(0, (1.15 + 0.1 * -(-min(len(flows), MOST_LINES) // 2)) * highest_of(above))
+        # Of many short flows no band has a second in which several ran, and an empty legend is a warning.
+        if above.get_legend_handles_labels()[0]:
+            above.legend(loc="upper right", ncols=4 if len(flows) > MOST_LINES else 2)
+        below.set_ylabel("Jain's index")
+        below.set_ylim(0, 1.05)
+        below.set_title(f"Jain's index by the second{whole}", loc="left", pad=3)
+        # The least that the index of n flows can be (Jain, Chiu and Hawe, DEC-TR-301, 1984): one of them has
+        # everything. Flows that compete in several groups have no such n.
+        if index is not None:
+            count = frame.loc[frame["jain_index"].notna(), "flow"].nunique()
+            below.axhline(1 / count, color="#888888", linewidth=0.6, linestyle=":")
+    panels[-1].set_xlim(0, max(run.metrics.end_ns for run in runs) / 1e9)
+    panels[-1].set_xlabel("time, s (dotted: one flow has everything)")
+    return figure

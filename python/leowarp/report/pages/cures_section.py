@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `[cures]` did, on a run's page: each of its tables once, with units; words for reasons and events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from leowarp.base import layout
+from leowarp.base.nodes import station_of
+from leowarp.report import html
+from leowarp.report.view import RunView
+
+MOST_ROWS = 300
+"""Rows of a table; more would make a page of megabytes. The run's own tables have all."""
+MOST_OPEN = 12
+"""Rows that stand open."""
+
+_AT = {"t_ns": ("at, s", 1e9)}
+_SWITCHED = {
+    "moved_pkts": ("moved", 1),
+    "hold_ns": ("a packet at once held, ms", 1e6),
+    "held_back_pkts": ("held back", 1),
+    "held_back_max_bytes": ("most at once, kB", 1e3),
+    "held_back_longest_ns": ("longest, ms", 1e6),
+    "full_pkts": ("came to a full buffer", 1),
+}
+_COPIED = {"copied_pkts": ("copied", 1), "copied_bytes": ("copies, kB", 1e3)}
+_MERGED = {
+    "marker_ns": ("marker came, s", 1e9),
+    "ended_ns": ("wait ended, s", 1e9),
+    "waited_pkts": ("waited", 1),
+    "waiting_max_bytes": ("most at once, kB", 1e3),
+    "longest_ns": ("longest, ms", 1e6),
+    "full_pkts": ("came to a full buffer", 1),
+}
+_NOTICED = {
+    "old_delay_ns": ("delay before, ms", 1e6),
+    "new_delay_ns": ("delay from then on, ms", 1e6),
+    "wait_ns": ("wait that it names, ms", 1e6),
+    "sent_ns": ("sent, s", 1e9),
+}
+_ORDERED = {
+    "waited_pkts": ("waited for their turn", 1),
+    "waiting_max_bytes": ("most at once, kB", 1e3),
+    "longest_ns": ("longest, ms", 1e6),
+    "given_up_pkts": ("given up", 1),
+    "late_pkts": ("came after that", 1),
+}
+_NODES = {
+    "held_max_bytes": ("held at once at most, kB", 1e3),
+    "held_max_at_ns": ("first at, s", 1e9),
+    "held_pkts": ("held at the end", 1),
+    "signals_pkts": ("sent of its own", 1),
+    "signals_bytes": ("these, bytes", 1),
+}
+_REFUSALS = {
+    "no_old_way": "the link before leads there no more",
+    "same_way": "the link before leads back to this node",
+    "no_time": "the ways meet behind a link without delay and rate",
+    "in_flight": "some fly over the link before, and the new way is shorter",
+}
+_PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP"}
+
+
+def cures_section(view: RunView) -> str:
+    """HTML of the section; "" of a run whose network does nothing about route changes."""
+    return _switches(view) + _merges(view) + _notices(view) + _orders(view) + _nodes(view)
+
+
+def _has(view: RunView, table: str) -> bool:
+    return (view.path / layout.TRACE / f"{table}.parquet").exists()
+
+
+def _switches(view: RunView) -> str:
+    if not _has(view, "switches"):
+        return ""
+    frame = view.run.switches()
+    if len(frame) == 0:
+        return "<p>No entry of a node went over to another link while packets waited or flew before it.</p>"
+    cures = view.document.get("cures", {})
+    copies = cures.get("duplicate", "off") != "off"
+    columns = _COPIED if copies else _SWITCHED
+    # A table of an older version lacks the reasons.
+    told = "refused" in frame and (copies or bool(frame["refused"].notna().any()))
+    rows = [
+        [*_entry(view, row), *_numbers(row, columns), *([_refusal(row.refused)] if told else [])]
+        for row in frame.head(MOST_ROWS).itertuples(index=False)
+    ]
+    because = "no copies because" if copies else "not all moved because"
+    header = [*_ENTRY, *_titles(columns), *([because] if told else [])]
+    said = (
+        "Copied: packets that went over the new link, and copies of which went over the one before."
+        if copies
+        else "Moved: packets that waited at the link before and were handed to the new one. Held back: until those "
+        "that left before would have arrived first."
+    )
+    left = frozenset(range(1, len(_ENTRY))) | ({len(header) - 1} if told else set())
+    return _table(f"Entries of nodes that went over to another link. {said}", header, rows, left, len(frame), "entries")
+
+
+def _merges(view: RunView) -> str:
+    if not _has(view, "merges"):
+        return ""
+    frame = view.run.merges()
+    if len(frame) == 0:
+        return "<p>No entry of a node went over to another link, so that no marker was sent.</p>"
+    rows = [
+        [*_entry(view, row), _end(view, row.new_direction, 1), *_numbers(row, _MERGED), _refusal(row.refused)]
+        for row in frame.head(MOST_ROWS).itertuples(index=False)
+    ]
+    header = [*_ENTRY, "ways meet at", *_titles(_MERGED), "no marker because"]
+    caption = (
+        "Markers behind the last packet by the link before, and the node where both ways meet: there packets by the "
+        "new way wait for the marker."
+    )
+    left = frozenset((*range(1, len(_ENTRY) + 1), len(header) - 1))
+    return _table(caption, header, rows, left, len(frame), "markers")
+
+
+def _notices(view: RunView) -> str:
+    if not _has(view, "notices"):
+        return ""
+    frame = view.run.notices()
+    if len(frame) == 0:
+        return "<p>No host was told of a route change.</p>"
+    rows = [
+        [html.number(row.t_ns, 1e9), _end(view, row.to_direction, 0), station_of(row.told_host),
+         station_of(row.destination_host), _what(row), *_numbers(row, _NOTICED)]
+        for row in frame.head(MOST_ROWS).itertuples(index=False)
+    ]  # fmt: skip
+    header = [_AT["t_ns"][0], "told by", "told", "of the way to", "what", *_titles(_NOTICED)]
+    caption = (
+        "Notices of route changes. Delays are those of the links from host to host; the wait is how long loss "
+        "detection is to be held, 0: nothing is late."
+    )
+    return _table(caption, header, rows, frozenset(range(1, 5)), len(frame), "notices")
+
+
+def _orders(view: RunView) -> str:
+    if not _has(view, "orders"):
+        return ""
+    cures, frame = view.document.get("cures", {}), view.run.orders()
+    orders, copies = (cures.get(key, "off") != "off" for key in ("resequence", "duplicate"))
+    columns: dict[str, tuple[str, float]] = {"numbered_pkts": ("numbered", 1)}
+    columns |= _ORDERED if orders else {}
+    columns |= {"eliminated_pkts": ("second copies discarded", 1)} if copies else {}
+    rows = [
+        [station_of(row.source_host), station_of(row.destination_host), _stream(row), *_numbers(row, columns)]
+        for row in frame.head(MOST_ROWS).itertuples(index=False)
+    ]
+    header = ["numbered at", "received at", "stream", *_titles(columns)]
+    caption = "Streams of packets that one station numbered." + (
+        " Another put them in order (RFC 9550). Given up: it had not come when one behind it had waited its time."
+        if orders
+        else ""
+    )
+    return _table(caption, header, rows, frozenset(range(3)), len(frame), "streams")
+
+
+def _nodes(view: RunView) -> str:
+    if not _has(view, "nodetotals"):
+        return ""
+    frame = view.run.nodetotals()
+    if len(frame) == 0:
+        return ""
+    rows = [[row.node, *_numbers(row, _NODES)] for row in frame.head(MOST_ROWS).itertuples(index=False)]
+    caption = (
+        "What nodes held back, before and behind all their links together, and the markers and notices that they sent, "
+        "as Ethernet frames."
+    )
+    return _table(caption, ["node", *_titles(_NODES)], rows, frozenset((0,)), len(frame), "nodes")
+
+
+_ENTRY = (_AT["t_ns"][0], "node", "link before, to", "link after, to", "for packets to")
+
+
+def _entry(view: RunView, row: Any) -> list[object]:
+    """When an entry of a node changed, from which link to which, and for which station's packets."""
+    before, after = row.from_direction, row.to_direction
+    ends = (_end(view, before, 0), _end(view, before, 1), _end(view, after, 1))
+    return [html.number(row.t_ns, 1e9), *ends, station_of(row.host)]
+
+
+def _end(view: RunView, direction: Any, side: int) -> str | None:
+    """The node at one end of a direction: 0 sends, 1 receives; None: there is no such direction."""
+    return None if pd.isna(direction) else view.run.tables.directions[int(direction)][side]
+
+
+def _refusal(refused: Any) -> str | None:
+    # A reason of a newer version has no sentence here.
+    return None if pd.isna(refused) else _REFUSALS.get(str(refused), str(refused))
+
+
+def _what(row: Any) -> str:
+    what = "a change that there is not" if row.is_false else "a change"
+    return f"{what}, lost" if row.is_lost else what
+
+
+def _table(caption: str, header: list[str], rows: list[list[Any]], left: frozenset[int], count: int, what: str) -> str:
+    return _folded(html.table(caption, header, rows, left=left, long=True), count, what)
+
+
+def _folded(table: str, count: int, what: str) -> str:
+    if count <= MOST_OPEN:
+        return table
+    shown = f"{count} {what}" if count <= MOST_ROWS else f"{MOST_ROWS} of {count} {what}"
+    return f"<details><summary>{shown}</summary>{table}</details>"
+
+
+def _numbers(row: Any, columns: Mapping[str, tuple[str, float]]) -> list[float | int | None]:
+    # A table of an older version lacks the newest columns.
+    known = set(row._fields)
+    return [html.number(getattr(row, name), unit) if name in known else None for name, (_, unit) in columns.items()]
+
+
+def _titles(columns: Mapping[str, tuple[str, float]]) -> list[str]:
+    return [title for title, _ in columns.values()]
+
+
+def _stream(row: Any) -> str:
+    if pd.isna(row.protocol):
+        return "all packets"
+    name = _PROTOCOLS.get(int(row.protocol), f"protocol {int(row.protocol)}")
+    # 0: the protocol has no ports.
+    return f"{name}, port {row.source_port:.0f} to {row.destination_port:.0f}" if row.source_port else name

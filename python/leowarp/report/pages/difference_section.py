@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What differs between runs that are compared, first on their page: keys of the plans, modules, kernels, versions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from leowarp.report import html
+from leowarp.report.view import RunView, labels
+from leowarp.results.differences import causes, condensed, said
+from leowarp.results.run import Run
+
+MOST_ROWS = 12
+"""More are folded."""
+
+
+def difference_section(runs: Sequence[RunView]) -> str:
+    """A table with a column a run; a sentence if nothing differs."""
+    return difference_table([run.run for run in runs], labels(runs))
+
+
+def difference_table(runs: Sequence[Run], names: Sequence[str], *, but: Collection[str] = ()) -> str:
+    """The same of runs with names.
+
+    Parameters
+    ----------
+    but : collection of str
+        Keys that are left out.
+    """
+    found = condensed([each for each in causes(runs) if each.key not in but])
+    if not found:
+        return '<p class="quiet">The same plan, modules, kernel and version.</p>\n'
+    rows = [[each.key, *(said(value) for value in each.values)] for each in found]
+    words = "What differs; all else in plans, modules, kernels and versions is the same"
+    table = html.table(words, ["", *names], rows, left=frozenset(range(len(runs) + 1)))
+    if len(rows) > MOST_ROWS:
+        return f"<details><summary>What differs: {len(rows)} keys</summary>{table}</details>\n"
+    return table + "\n"

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page that compares groups of runs: what differs, medians with intervals, bands over time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from leowarp.base import layout, plainfiles
+from leowarp.base.errors import ScenarioError, TraceError
+from leowarp.report import html
+from leowarp.report.figures.bands import GROUP_FIGURES, group_figure
+from leowarp.report.pages.difference_section import difference_table
+from leowarp.report.style import FORMATS, save
+from leowarp.report.view import RunView
+from leowarp.results.replicates import Group
+from leowarp.scalars.medians import compared_groups, sentence
+
+FIGURES_FOLDER = "figures"
+
+
+def write_group_comparison(
+    groups: Sequence[Group], out_dir: str | Path, *, formats: Sequence[str] = FORMATS, command: str | None = None
+) -> Path:
+    """Writes one page that shows groups of runs side by side; returns it.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        Two or more.
+    out_dir : path
+        Where `index.html` and `figures/` go.
+    formats : sequence of str
+        Of the figures' files; the page needs "png".
+    command : str, optional
+        What made the page.
+    """
+    folder = Path(out_dir)
+    if (why := plainfiles.why_not_plain(folder, itself=True)) is not None:
+        raise ScenarioError(f"cannot draw into {folder}: {why}", hint="name another directory with --out")
+    (folder / FIGURES_FOLDER).mkdir(parents=True, exist_ok=True)
+    names = layout.directory_names([group.path for group in groups])
+    views = [(name, [RunView(run) for run in group.runs]) for name, group in zip(names, groups, strict=True)]
+    interval = sentence([len(group.runs) for group in groups])
+    pictures, not_drawn = [], []
+    for name, (title, _, _) in GROUP_FIGURES.items():
+        try:
+            save(group_figure(views, name), folder / FIGURES_FOLDER / name, formats)
+        # One figure that a group has no data for does not take the page with it.
+        except TraceError as error:
+            not_drawn.append(f"<li>{html.text(title)}: {html.text(error.message)}</li>")
+        else:
+            caption = f"Line: median over the seeds at each instant. Band: {_lower(interval)}"
+            pictures.append(html.picture(folder / FIGURES_FOLDER / name, title, caption, FIGURES_FOLDER))
+    tables = "".join(
+        html.table(section.title, ["", *section.columns], [(name, *values) for name, values in section.rows])
+        for section in compared_groups(names, [[run.summary for run in group.runs] for group in groups])
+    )
+    figures = f'<div class="figures">{"".join(pictures)}</div>' + (
+        f"<ul>{''.join(not_drawn)}</ul>" if not_drawn else ""
+    )
+    parts = [
+        ("medians", "Medians and their intervals", f'<p class="quiet">{html.text(interval)}</p>\n' + tables),
+        ("figures", "Over time", figures),
+        ("runs", "The runs", _runs(names, groups, folder)),
+    ]
+    if command:
+        parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
+    title = f"Groups compared: {', '.join(names)}"
+    warnings = [
+        f"{name}, seed {run.plan.run.seed}: {text}"
+        for name, group in zip(names, groups, strict=True)
+        for run in group.runs
+        for text in run.warnings
+    ]
+    firsts = [group.runs[0] for group in groups]
+    body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
+    # Groups are compared by their first runs, whose seeds differ as those within a group do: no difference of the
+    # groups.
+    body += difference_table(firsts, names, but=("run.seed",))
+    body += html.navigation((part[0], part[1]) for part in parts)
+    body += "".join(html.section(*part) for part in parts)
+    plainfiles.write(folder / "index.html", html.page(title, body).encode())
+    return folder / "index.html"
+
+
+def _lower(text: str) -> str:
+    return text.removeprefix("In brackets: ")
+
+
+def _runs(names: Sequence[str], groups: Sequence[Group], folder: Path) -> str:
+    items = []
+    for name, group in zip(names, groups, strict=True):
+        links = []
+        for run in group.runs:
+            shown = html.text(str(run.plan.run.seed))
+            # A run without a report (`--no-report`) is named all the same: it is part of the median.
+            if run.report is not None:
+                address = Path(os.path.relpath(run.report.resolve(), folder.resolve())).as_posix()
+                shown = f'<a href="{html.text(address)}">{shown}</a>'
+            links.append(shown)
+        items.append(f"<li>{html.text(name)}: seeds {', '.join(links)}</li>")
+    return f"<ul>{''.join(items)}</ul>"

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A chart to zoom into, inside the page: goodput, window, smoothed RTT and queue over one time axis.
+
+It is drawn by `chart.js`, 150 lines of our own: plotly.js would make every page 5 MB, and a study has two dozen pages.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from leowarp.metrics import goodput, path_queues
+from leowarp.metrics.inputs.tables import floats
+from leowarp.metrics.per_flow.goodput import life
+from leowarp.report.figures.goodputs import top_mbps
+from leowarp.report.html import own_script
+from leowarp.report.style import OKABE_ITO
+from leowarp.report.view import MOST_LINES, RunView, labels, styles
+
+POINTS = 40_000
+"""Of a line: more than a screen can show. Of more flows than can be told apart all together have no more than eight."""
+
+ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packets")
+
+
+def chart(runs: Sequence[RunView], element: str) -> str:
+    """HTML of one chart; `library()` must stand after it on the page.
+
+    Parameters
+    ----------
+    runs : sequence of RunView
+        Views of TCP flows, a line each in each of the four `ROWS`. Of more than `MOST_LINES` those with the lowest, the
+        median and the highest mean goodput, of those that lived half as long as the longest or more, are shown first,
+        and the reader chooses others.
+    element : str
+        Id of the chart on the page.
+
+    Returns
+    -------
+    html : str
+        Without the rows in which every line is 0 or nothing was recorded, which it names; "" if that are all.
+    """
+    # The page's size is what is limited: a line of 40,000 points is 213 kB in base64.
+    most = POINTS * MOST_LINES // max(len(runs), MOST_LINES)
+    queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]] = {}
+    lines = [_series(run, most, queues) for run in runs]
+    rows = [row for row in range(len(ROWS)) if any(_says_something(*line[row]) for line in lines)]
+    if not rows:
+        return ""
+    series = [
+        {"label": label, "colour": style["color"], "rows": [_row(*line[row]) for row in rows]}
+        for line, label, style in zip(lines, labels(runs), styles(runs), strict=True)
+    ]
+    top = top_mbps(runs)
+    tops = [top if row == 0 and np.isfinite(top) else None for row in rows]
+    empty = [ROWS[row].split(",")[0] for row in range(len(ROWS)) if row not in rows]
+    means = [run.metrics.summary["flows"][run.main_flow].get("goodput_mean_bps") or 0.0 for run in runs]
+    order = sorted(range(len(runs)), key=lambda place: means[place])
+    # Flows that were over at once are no lines.
+    lives = [_life_ns(run) for run in runs]
+    order = [place for place in order if lives[place] >= max(lives) / 2]
+    first = list(dict.fromkeys([order[0], order[(len(order) - 1) // 2], order[-1]]))
+    first = first if len(runs) > MOST_LINES else list(range(len(runs)))
+    data = {
+        "label": f"{', '.join(ROWS)} over time of {_whose(runs)}; the figures below show the same",
+        "rows": [ROWS[row] for row in rows],
+        "tops": tops,
+        "series": series,
+        # Of more than can be told apart: the lowest, the median and the highest goodput first, the others to be chosen.
+        "first": first,
+        "colours": list(OKABE_ITO),
+        "changes": sorted({int(t_ns) / 1e9 for run in runs for t_ns in run.changes["t_ns"]}),
+        "end_s": max(run.metrics.end_ns for run in runs) / 1e9,
+    }
+    # "</script" would end the script whatever it stands in, and "<!--" makes its end none.
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    left_out = f'<p class="quiet">0 in the whole run, or not recorded: {", ".join(empty)}.</p>\n' if empty else ""
+    return (
+        f'{left_out}<div id="{element}" class="chart"></div>\n'
+        f'<script type="application/json" class="chart-data" data-of="{element}">{text}</script>\n'
+    )
+
+
+def _life_ns(run: RunView) -> int:
+    lived = life(run.tables, run.main_flow, run.plan.flows[run.main_flow], run.metrics.end_ns)
+    return lived.stop_ns - lived.start_ns
+
+
+def _whose(runs: Sequence[RunView]) -> str:
+    return ", ".join(labels(runs)) if len(runs) <= MOST_LINES else f"{len(runs)} flows"
+
+
+def library() -> str:
+    """The script that draws all charts that stand before it, once a page."""
+    return own_script("chart.js")
+
+
+def _says_something(t_s: np.ndarray, value: np.ndarray) -> bool:
+    # A run without samples has one all the same: a socket's last look.
+    return len(t_s) > 1 and bool(np.any(np.nan_to_num(value)))
+
+
+def _row(t_s: np.ndarray, value: np.ndarray) -> dict[str, Any]:
+    """A series as start, step and values; gaps in the samples become nan, which the chart leaves open."""
+    if len(t_s) < 2:
+        return {"t0": 0.0, "dt": 1.0, "y": ""}
+    step = float(np.min(np.diff(t_s)))
+    place = np.round((t_s - t_s[0]) / step).astype("int64")
+    # Start and step in place of an instant for every value halve the page, and 4 bytes hold 7 digits, more than a
+    # screen shows. Little-endian, which `chart.js` reads.
+    grid = np.full(int(place[-1]) + 1, np.nan, dtype="<f4")
+    grid[place] = value
+    return {"t0": float(t_s[0]), "dt": step, "y": base64.b64encode(grid.tobytes()).decode()}
+
+
+def _series(
+    run: RunView, most: int, queues: dict[tuple[int, str, str], tuple[np.ndarray, np.ndarray]]
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Each row of the chart; `queues` keeps what flows of one pair share."""
+    flow = run.main_flow
+    # Coarser for very long or finely sampled runs, and for many flows.
+    bin_ns = max(50_000_000, int(run.metrics.end_ns) // most // 50_000_000 * 50_000_000)
+    rate = goodput(run.tables, flow, "in_order", bin_ns)
+    samples = run.tables.sockets[run.tables.sockets["flow"] == flow]
+    samples = samples.iloc[:: max(len(samples) // most, 1)]
+    t_s = samples["t_ns"].to_numpy() / 1e9
+    key = (id(run.run), run.plan.flows[flow].source, run.plan.flows[flow].destination)
+    # Flows of one pair share the path, and so this row: of 90 flows between two stations it is computed once.
+    if key not in queues:
+        queues[key] = _path_queue(run, most)
+    return [
+        (rate["t_ns"].to_numpy() / 1e9, rate["goodput_bps"].to_numpy() / 1e6),
+        (t_s, floats(samples["cwnd_pkts"])),
+        (t_s, floats(samples["srtt_us"]) / 1e3),
+        queues[key],
+    ]
+
+
+def _path_queue(run: RunView, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Packets waiting on all links of the path in force together, at each queue sample; nothing if none was taken."""
+    sampled_ns = run.plan.observe.queues_ns
+    if sampled_ns is None:
+        return np.zeros(0), np.zeros(0)
+    end_ns, step_ns = run.metrics.end_ns, max(sampled_ns, run.metrics.end_ns * 2 // most)
+    grid = np.arange(0, end_ns, step_ns, dtype="int64")
+    total = np.zeros(len(grid))
+    main = run.plan.flows[run.main_flow]
+    for in_force, waiting_pkts in path_queues(run.tables, (main.source, main.destination), end_ns, grid):
+        total[in_force] += waiting_pkts[in_force]
+    return grid / 1e9, total

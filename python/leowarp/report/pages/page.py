@@ -1,0 +1,454 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of one run, and of several compared: `50-report/index.html`, with the figures' files beside it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from leowarp import trace
+from leowarp.base import layout, plainfiles
+from leowarp.base.checksums import SEAL
+from leowarp.base.errors import ScenarioError, TraceError
+from leowarp.ephemeris import fibres
+from leowarp.report import html
+from leowarp.report.figures import FIGURES, Runs, views
+from leowarp.report.figures.drawing import Drawing, OnFigure, draw_all
+from leowarp.report.figures.instants import chosen_instant_s, sentence
+from leowarp.report.pages import interactive
+from leowarp.report.pages.channel_section import channel_section
+from leowarp.report.pages.cures_section import cures_section
+from leowarp.report.pages.difference_section import difference_section
+from leowarp.report.pages.iperf3_section import iperf3_section
+from leowarp.report.pages.moving import moving
+from leowarp.report.pages.network_section import network_section
+from leowarp.report.pages.outcome import outcome
+from leowarp.report.pages.reconfigurations import reconfigurations_section
+from leowarp.report.pages.reordering_section import reordering_section
+from leowarp.report.pages.summary_section import first_numbers, summary_tables
+from leowarp.report.view import RunView, by_run, labels, worded
+from leowarp.view import FILE as MOVING
+
+PAGE, FIGURES_FOLDER = "index.html", "figures"
+
+_NOT_SHOWN = ("warnings", "files", "drawn", "later", SEAL)
+"""Keys of a manifest that the table of versions leaves out."""
+
+MOST_CHANGES = 12
+"""Rows of the table of route changes that stand open; more would hide what comes below."""
+
+MOST_FIBRES = 3
+"""Pairs of stations of which the page has a fibre's delay beside the paths."""
+
+STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude": "1200 km", "inclination": "86.4 deg"}
+"""The constellation of Frederiksen et al. (2024): over another a figure re-makes none of theirs."""
+
+
+def write_report(
+    run_dir: str | Path, *, command: str | None = None, formats: Sequence[str] = (),
+    figures: Sequence[str] | None = None, flow: int | str | Sequence[int | str] | None = None,
+    on_figure: OnFigure | None = None,
+) -> Path:  # fmt: skip
+    """Writes a run's figures and page into `50-report/`; returns the page.
+
+    Parameters
+    ----------
+    run_dir : path
+        A run directory with plan and trace.
+    command : str, optional
+        The command that made the run; by default the one that re-makes it from its plan.
+    formats : sequence of str
+        Of the figures' files ("pdf", "png"), besides SVG.
+    figures : sequence of str, optional
+        Which figures, by name; by default all that the run has something to show in.
+    flow : int or str, or a sequence of them, optional
+        Which flows the figures show, by number or name; by default all. The tables have all of them.
+    on_figure : callable, optional
+        Hears how many figures are drawn, of how many.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such figure or format, or the run has no such flow.
+    TraceError
+        If the run did not record what one of `figures` shows; the others and the page are written.
+    """
+    view = RunView(run_dir)
+    chosen = None if flow is None else view.chosen(flow)
+    drawing = Drawing(figures, formats, chosen, on_figure=on_figure or Drawing.on_figure)
+    # What `leowarp verify` needs in order to draw the same pages again.
+    pages: dict[str, dict[str, Any]] = {
+        f"{layout.REPORT}/{PAGE}": {
+            "directory": _directory(view), "figures": figures and list(figures), "flows": chosen, "command": command,
+        },
+        f"{layout.REPORT}/{MOVING}": {"directory": view.path.resolve().name},
+    }  # fmt: skip
+    with trace.relisted(view.path, pages):
+        return _written(view, drawing, command)
+
+
+def _written(view: RunView, drawing: Drawing, command: str | None) -> Path:
+    folder, figures, chosen = view.path / layout.REPORT, drawing.names, drawing.flows
+    drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
+    if figures is not None:
+        # What could be drawn and was not asked for is told, so that a page with two figures does not look like a run
+        # with two.
+        left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
+        not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
+    body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))
+    page = _write(folder, body, view.name)
+    for name in figures or ():
+        if name in not_drawn:
+            raise TraceError(
+                f"cannot draw the figure {name!r} of {view.path.name}: {not_drawn[name]}",
+                hint=f"the page is written, and says so too: {page}",
+            )
+    return page
+
+
+def write_comparison(
+    runs: Runs, out_dir: str | Path, *, title: str | None = None, lead: str = "", formats: Sequence[str] = (),
+    command: str | None = None, change: str | None = None, on_figure: OnFigure | None = None,
+) -> Path:  # fmt: skip
+    """Writes one page that shows several runs side by side.
+
+    Parameters
+    ----------
+    runs : sequence of paths
+        Run directories.
+    out_dir : path
+        Where `index.html` and `figures/` go.
+    title : str, optional
+        Heading of the page.
+    lead : str
+        HTML to stand below the heading (a claims table, for instance).
+    command : str, optional
+        What made the page.
+    change : str, optional
+        At which instant figures around route changes show all runs: "150 s", or the number of a change, from 1; by
+        default `leowarp.report.figures.instants.RULE` chooses it.
+    on_figure : callable, optional
+        Hears how many figures are drawn, of how many.
+
+    Returns
+    -------
+    page : Path
+        `index.html` in `out_dir`; figures lie in `figures/` beside it.
+
+    Raises
+    ------
+    ScenarioError
+        If there are fewer than two runs, or the folder is a link.
+    """
+    many = views(runs)
+    if len(many) < 2:
+        raise ScenarioError(f"cannot compare {len(many)} run(s)", hint="give two or more: leowarp compare RUN RUN")
+    # The instant is looked up before anything is drawn: a wrong --change is told at once.
+    folder = Path(out_dir)
+    change_s = None if change is None else chosen_instant_s(many, change)
+    drawing = Drawing(formats=formats, change_s=change_s, on_figure=on_figure or Drawing.on_figure)
+    drawn, not_drawn = draw_all(many, folder / FIGURES_FOLDER, drawing)
+    title = title or "Runs compared: " + ", ".join(labels(many))
+    warnings = [f"{label}: {text}" for run, label in zip(many, labels(many), strict=True) for text in run.warnings]
+    parts = [
+        ("zoom", "Over time", _chart(many)),
+        ("figures", "Figures", _instant(many, change_s) + _pictures(many, folder, drawn) + _not_drawn(not_drawn)),
+        ("summary", "All numbers", _folded("Each flow and each run", summary_tables(many))),
+        ("rules", "Rules and versions", _folded("Rules", "".join(
+            _rules_table(run, label) for run, label in zip(many, labels(many), strict=True)))),
+        ("runs", "The runs", _run_links(many, folder)),
+    ]  # fmt: skip
+    if command:
+        parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
+    lead = moving([run.run for run in many], folder) + lead
+    body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
+    # Before any number: whether a difference between runs means anything hangs on what else differs.
+    body += difference_section(many) + worded(many, first_numbers(many)) + lead + _assembled(parts)
+    return _write(folder, body, title)
+
+
+def _instant(runs: Sequence[RunView], change_s: float | None) -> str:
+    text = sentence(runs, change_s) if any(run.tcp_flows for run in runs) else ""
+    return f'<p class="quiet">{html.text(text)}</p>\n' if text else ""
+
+
+def _run_body(
+    view: RunView,
+    drawn: Sequence[str],
+    not_drawn: dict[str, str],
+    command: str | None,
+    chosen: Sequence[int] | None,
+    lead: str,
+) -> str:
+    folder = view.path / layout.REPORT
+    parts = [
+        ("zoom", "Over time", _chart([view], chosen)),
+        ("channel", "Mobile channel", channel_section(view, _pictures([view], folder, _part(drawn, "channel")))),
+        ("figures", "Figures", _pictures([view], folder, _part(drawn, "figures")) + _not_drawn(not_drawn)),
+        ("changes", worded([view], "Route changes"),
+         reconfigurations_section(view) if view.is_access else _changes_table(view)),
+        ("cures", "What was done about route changes", cures_section(view)),
+        ("reordering", "Reordering", reordering_section(view, _pictures([view], folder, _part(drawn, "reordering")))),
+        ("iperf3", "iperf3 beside the trace", iperf3_section(view)),
+        ("summary", "All numbers", _folded("Each flow and the run", summary_tables([view]))),
+        ("recovery", worded([view], "Recovery after route changes"), _recovery_table(view)),
+        ("links", "The network", network_section(view)),
+        ("rules", "Rules and versions", _folded("Rules", _rules_table(view, "")) + _versions(view)),
+        ("again", "How to make this run again", _again(view, command)),
+    ]  # fmt: skip
+    count = len(view.plan.flows)
+    heading = f"{view.name}, {_kinds(view)}"
+    if count == 1:
+        heading = ", ".join([view.name, *labels([view])]) if view.tcp_flows else view.name
+    line = f"{count} flow{'s' if count > 1 else ''}, {view.metrics.end_ns / 1e9:g} s of virtual time"
+    return (
+        f'<h1>{html.text(heading)}</h1>\n<p class="quiet">{html.text(line)}; {html.text(view.footer())}</p>\n'
+        + _figures_of(view, chosen)
+        # Above all numbers: a warning means "look before you trust the result".
+        + html.warning_box(view.warnings)
+        + outcome(view)
+        + worded([view], first_numbers([view]))
+        + lead
+        + _assembled(parts)
+    )
+
+
+def _folded(summary: str, content: str) -> str:
+    return f"<details><summary>{html.text(summary)}</summary>{content}</details>" if content else ""
+
+
+def _kinds(view: RunView) -> str:
+    """How many flows of which congestion control or kind: "2 cubic, 1 bbr, 1 ping"."""
+    sorts = Counter(flow.congestion_control if flow.kind == "tcp" else flow.kind for flow in view.plan.flows)
+    return ", ".join(f"{number} {name}" for name, number in sorts.items())
+
+
+def _figures_of(view: RunView, chosen: Sequence[int] | None) -> str:
+    if chosen is None:
+        return ""
+    names = "; ".join(f"{view.flow_names[number]} (number {number})" for number in chosen)
+    return f'<p class="quiet">Figures show these flows: {html.text(names)}. Tables have all.</p>\n'
+
+
+def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
+    shown = [part for part in parts if part[2]]
+    sections = "".join(html.section(*part) for part in shown)
+    return html.navigation((name, heading) for name, heading, _ in shown) + sections
+
+
+def _directory(view: RunView) -> str:
+    """What the run's directory is called, also if it is "."."""
+    return view.path.name or view.path.resolve().name
+
+
+def _write(folder: Path, body: str, title: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / PAGE
+    plainfiles.write(path, html.page(title, body).encode())
+    return path
+
+
+def _changes_table(view: RunView) -> str:
+    # The study's reason for paths over satellites is that they may be shorter in time than those on the ground.
+    beside = [fibre.text() for fibre in fibres(view.plan)[:MOST_FIBRES]]
+    ground = f'<p class="quiet">Beside these paths: {html.text("; ".join(beside))}, one way.</p>' if beside else ""
+    changes = view.metrics.route_changes
+    if len(changes) == 0:
+        return f"<p>The route never changed.</p>{ground}"
+    rows = []
+    for change in changes.itertuples(index=False):
+        hops_changed = [
+            name
+            for name in ("first", "middle", "last")
+            if _true(getattr(change, f"{name}_hop{'s' if name == 'middle' else ''}_changed"))
+        ]
+        rows.append([
+            f"{change.t_ns / 1e9:g}", f"{change.source} to {change.destination}", ", ".join(hops_changed) or "–",
+            _arrow(change.hops_before, change.hops_after, 1),
+            _arrow(change.delay_before_ns, change.delay_after_ns, 1e6),
+            *(html.number(getattr(change, name)) for name in (
+                "overtaken_pkts", "queue_left_pkts", "retransmissions_pkts", "spurious_retransmissions_pkts",
+                "dsacks_pkts", "lost_pkts")),
+        ])  # fmt: skip
+    header = ["at, s", "pair", "hop changed", "hops", "delay, ms", "overtaken", "queue left", "retransmitted",
+              "spurious", "DSACKs", "lost"]  # fmt: skip
+    table = html.table(
+        "Packets, put down to a change until the next one, at most 5 s. Queue left: packets waiting on the abandoned "
+        "links at the last sample before.", header, rows, left=frozenset((0, 1, 2)),
+    )  # fmt: skip
+    return ground + (table if len(rows) <= MOST_CHANGES else _folded(f"Each of the {len(rows)} route changes", table))
+
+
+def _recovery_table(view: RunView) -> str:
+    frame = view.metrics.recoveries
+    if len(frame) == 0:
+        return ""
+    rows = []
+    for row in frame.itertuples(index=False):
+        rows.append([
+            f"{row.t_ns / 1e9:g}", view.flow_names[row.flow], *(html.number(value, scale) for value, scale in (
+                (row.goodput_before_bps, 1e6), (row.goodput_min_bps, 1e6), (row.depth_ratio, 0.01),
+                (row.duration_ns, 1e6), (row.recovery_state_ns, 1e6), (row.cwnd_before_pkts, 1), (row.cwnd_min_pkts, 1),
+                (row.cwnd_after_pkts, 1), (row.srtt_before_us, 1e3), (row.srtt_min_us, 1e3), (row.srtt_max_us, 1e3),
+                (row.retransmissions_pkts, 1), (row.spurious_ratio, 0.01), (row.lost_near_pkts, 1),
+                (row.spike_ns, 1e6))),
+        ])  # fmt: skip
+    header = ["at, s", "flow", "goodput before, Mbit/s", "lowest", "depth, %", "back after, ms", "in recovery, ms",
+              "window before", "lowest", "after", "srtt before, ms", "lowest", "highest", "retransmitted",
+              "spurious, %", "lost within 1 s", "spike, ms"]  # fmt: skip
+    caption = ("Goodput in order at the receiver, 50 ms bins; before: mean of the second before the change; back: "
+               "first of 3 bins in a row at 90 % of that; a dash: not within 5 s. Spike: largest one-way delay in the "
+               "second after it, less the mean of the second before.")  # fmt: skip
+    return f"<details><summary>{len(rows)} rows</summary>{html.table(caption, header, rows)}</details>"
+
+
+def _rules_table(view: RunView, label: str) -> str:
+    caption = f"Rules that shape the results{' of ' + label if label else ''}"
+    return html.table(caption, ["rule", "value"], view.rules(), left=frozenset((0, 1)))
+
+
+def _versions(view: RunView) -> str:
+    rows: list[tuple[str, str]] = []
+
+    def walk(prefix: str, value: Any) -> None:
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                walk(f"{prefix}.{key}" if prefix else key, inner)
+        elif not isinstance(value, list):
+            rows.append((prefix, html.cell(value)))
+
+    # Warnings stand at the top of the page. What comes into a manifest after its page is not on the page, so that the
+    # page can be drawn again; and the sha256 of every file would be longer than the page.
+    walk("", {key: value for key, value in view.manifest.items() if key not in _NOT_SHOWN})
+    if not rows:
+        return ""
+    shown = html.table("manifest.json", ["what", "value"], rows, left=frozenset((0, 1)))
+    return f"<details><summary>Versions and hashes</summary>{shown}</details>"
+
+
+def _again(view: RunView, command: str | None) -> str:
+    directory = _directory(view)
+    lines = [
+        command or f"leowarp run {shlex.quote(f'{directory}/{layout.PLAN}')} --out {shlex.quote(directory + '-again')}",
+        f"leowarp verify {shlex.quote(directory)}    # checks every file, makes the run again and compares",
+        f"leowarp report {shlex.quote(directory)}    # makes this page again",
+    ]
+    # Whole, on the page: it may be sent to somebody without the directory that it lies in.
+    plan = (view.path / layout.PLAN).read_text(encoding="utf-8")
+    return (
+        f"<pre>{html.text(chr(10).join(lines))}</pre>"
+        f"<details><summary>The plan ({layout.PLAN})</summary><pre>{html.text(plan)}</pre></details>"
+    )
+
+
+def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> str:
+    """The figures; two of half width stand in a row, and one that has no other stands beside its caption."""
+    blocks, waiting = [], ""
+    for name in names:
+        kind = FIGURES[name]
+        title = worded(runs, kind.title)
+        if kind.study and all(_is_of_study(run) for run in runs):
+            title += f" (as {kind.study} of Frederiksen et al., 2024)"
+        stem = folder / FIGURES_FOLDER / name
+        block = html.picture(stem, title, worded(runs, kind.caption), FIGURES_FOLDER, _python(runs, name))
+        if not html.is_half(stem):
+            blocks.append(block)
+        elif waiting:
+            # Beside the first one, where that stood: a half by itself in a row leaves a void.
+            blocks[blocks.index(waiting)] = waiting + block
+            waiting = ""
+        else:
+            blocks.append(waiting := block)
+    if waiting:
+        blocks[blocks.index(waiting)] = waiting.replace('class="half"', 'class="alone"', 1)
+    return f'<div class="figures">{"".join(blocks)}</div>' if blocks else ""
+
+
+def _python(runs: Sequence[RunView], name: str) -> str:
+    """Two lines that make a figure, typed where the run directories are."""
+    paths = [_directory(group[0]) for group in by_run(runs)]
+    if len(paths) == 1:
+        return f"import leowarp as lw\nlw.open({paths[0]!r}).figure({name!r})"
+    return f"from leowarp.report import figure\nfigure({paths!r}, {name!r})"
+
+
+def _is_of_study(run: RunView) -> bool:
+    """Whether the packets go over the constellation of the study, and over nothing else."""
+    # As texts: a plan has one spelling for each value.
+    shell = run.document.get("constellation", {})
+    return not run.is_access and run.mobile is None and all(shell.get(key) == value for key, value in STUDY.items())
+
+
+def _part(names: Sequence[str], part: str) -> list[str]:
+    return [name for name in names if FIGURES[name].part == part]
+
+
+def _not_drawn(not_drawn: dict[str, str]) -> str:
+    if not not_drawn:
+        return ""
+    # One reason is said once: a run without samples lacks seven figures for it.
+    reasons: dict[str, list[str]] = {}
+    for name, why in not_drawn.items():
+        reasons.setdefault(why, []).append(FIGURES[name].title)
+    items = "".join(f"<li>{html.text(', '.join(titles))}: {html.text(why)}</li>" for why, titles in reasons.items())
+    return f'<p class="quiet">Not drawn:</p><ul class="quiet">{items}</ul>'
+
+
+def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
+    """The zoom chart of every TCP flow, or of those chosen."""
+    if not all(run.tcp_flows and run.tables.has("sockets") for run in runs):
+        return ""
+    views_shown: list[RunView] = []
+    for run in runs:
+        numbers = [number for number in run.tcp_flows if chosen is None or number in chosen]
+        # The run itself, if it has one flow: lines are then called by runs, and a comparison has their colours.
+        views_shown += [run] if len(run.tcp_flows) == 1 and numbers else [run.of_flow(number) for number in numbers]
+    if not views_shown:
+        return ""
+    chart = interactive.chart(views_shown, "chart")
+    if not chart:
+        return ""
+    note = (
+        '<p class="quiet">Drag to zoom, double-click for the whole run, arrow keys to move and zoom, click a name to '
+        "hide it. Goodput in order at the receiver, 50 ms bins, bursts above the path's capacity cut off; queue: "
+        "packets waiting on all links of the path in force.</p>"
+    )
+    return f'<div class="screen">{note}{chart}{interactive.library()}</div>'
+
+
+def _run_links(runs: Sequence[RunView], folder: Path) -> str:
+    items = []
+    for run, label in zip(runs, labels(runs), strict=True):
+        page = run.path / layout.REPORT / PAGE
+        shown = html.text(f"{label}: {run.path.name}")
+        if page.exists():
+            relative = Path(_relative(page, folder)).as_posix()
+            shown = f'<a href="{html.text(relative)}">{shown}</a>'
+        items.append(f"<li>{shown}</li>")
+    return f"<ul>{''.join(items)}</ul>"
+
+
+def _relative(path: Path, start: Path) -> str:
+    # Both without links: through one, "..", would lead to another parent than the text of the path says.
+    return os.path.relpath(path.resolve(), start.resolve())
+
+
+def _arrow(before: Any, after: Any, scale: float) -> str:
+    def one(value: Any) -> str:
+        if value is None or pd.isna(value):
+            return "none"
+        return f"{value / scale:.2f}" if scale != 1 else f"{int(value)}"
+
+    return f"{one(before)} → {one(after)}"
+
+
+def _true(value: Any) -> bool:
+    # Asked first, for bool(pd.NA) raises.
+    return not pd.isna(value) and bool(value)

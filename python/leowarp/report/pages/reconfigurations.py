@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a page says about the reconfigurations of an access link, in place of route changes over satellites."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from leowarp import scalars
+from leowarp.report import html
+from leowarp.report.pages.scalar_rows import Row, scalar_rows
+from leowarp.report.view import RunView
+
+SUMMARY_ROWS: tuple[Row, ...] = (
+    "recovery_p50_ns",
+    "recovery_p90_ns",
+    "recovered_ratio",
+    "goodput_dip_p50_ratio",
+    "spike_p50_ns",
+    "spike_p90_ns",
+    "changes_with_loss_ratio",
+    "changes_with_one_loss_ratio",
+    "lost_near_changes_pkts",
+    "lost_queue_near_changes_pkts",
+    ("lost_pkts", "data packets lost in the whole run"),
+    "lost_queue_pkts",
+)
+"""Scalars of a flow, in the order of the page."""
+
+
+def reconfigurations_section(view: RunView) -> str:
+    """HTML: all reconfigurations together, flow by flow; then each, folded.
+
+    Returns
+    -------
+    html : str
+        One sentence if the path was never reconfigured.
+    """
+    changes = view.metrics.route_changes
+    if len(changes) == 0:
+        return "<p>The path was never reconfigured.</p>"
+    flows = view.summary["flows"]
+    heads = [view.flow_names[flow["flow"]] for flow in flows]
+    rows = scalar_rows(SUMMARY_ROWS, scalars.FLOW_SCALARS, flows)
+    together = html.table("All reconfigurations together", ["", "unit", *heads], rows, left=frozenset((0, 1)))
+    return together + _each(view, changes)
+
+
+def _each(view: RunView, changes: pd.DataFrame) -> str:
+    rows = []
+    for t_ns, here in changes.groupby("t_ns", sort=True):
+        # Both ways change in one instant and go over one satellite, so the first row's path names it.
+        after = here["path_after"].iloc[0]
+        steps = [
+            f"{row.source} to {row.destination}: {_ms(row.delay_before_ns)} → {_ms(row.delay_after_ns)}"
+            for row in here.itertuples(index=False)
+        ]
+        losses = [
+            f"{row.source} to {row.destination}: {_count(row.lost_pkts)}, {_count(row.retransmissions_pkts)}"
+            for row in here.itertuples(index=False)
+        ]
+        satellite = after.split(" > ")[1] if isinstance(after, str) and after.count(" > ") == 2 else after
+        rows.append([f"{int(t_ns) / 1e9:g}", satellite, "; ".join(steps), "; ".join(losses)])
+    caption = (
+        "Base delay: the smallest propagation of the slot, ms. Lost, sent again: packets of all flows that way, until "
+        "the next reconfiguration, at most 5 s."
+    )
+    header = ["at, s", "then by", "base delay, before → after", "lost, sent again"]
+    shown = html.table(caption, header, rows, left=frozenset((0, 1, 2, 3)))
+    return f"<details><summary>Each of the {len(rows)} reconfigurations</summary>{shown}</details>"
+
+
+def _ms(value: Any) -> str:
+    return "none" if pd.isna(value) else f"{value / 1e6:.2f}"
+
+
+def _count(value: Any) -> str:
+    return "–" if pd.isna(value) else f"{int(value):,}"

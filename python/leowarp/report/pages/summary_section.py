@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a page says first, in numbers: the six that matter; and, folded, all scalars of its flows and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from leowarp import scalars
+from leowarp.report import html
+from leowarp.report.pages.scalar_rows import all_zero, scalar_rows
+from leowarp.report.view import MOST_LINES, RunView, labels, worded
+from leowarp.scalars.of_run import CURES
+from leowarp.scalars.overview import Section, overview
+
+MOST_FIRST = 6
+"""Numbers at the top of a page: what fits into one line of it, and what a reader keeps in mind."""
+
+FIRST: tuple[tuple[str, ...], ...] = (
+    ("goodput_mean_bps", "replies_lost_pkts", "probes_lost_pkts"),
+    ("completion_ns",),
+    ("rtt_p50_ns", "srtt_p50_us", "owd_p50_ns"),
+    ("rtt_p99_ns", "srtt_p99_us", "owd_max_ns"),
+    ("retransmissions_pkts", "sender_retransmissions_pkts", "rtt_min_ns", "owd_min_ns"),
+    ("late_pkts",),
+    ("spurious_retransmissions_pkts",),
+    ("lost_queue_pkts", "loss_run_max_pkts"),
+)
+"""Scalars of a flow in the order in which they are taken, up to `MOST_FIRST`; of each group the first that is known."""
+
+FLOW_ROWS = (
+    "congestion_control",
+    "goodput_mean_bps",
+    "goodput_acked_mean_bps",
+    "goodput_sacked_mean_bps",
+    "below_capacity_ratio",
+    "srtt_p50_us",
+    "srtt_p99_us",
+    "rtt_min_ns",
+    "rtt_mean_ns",
+    "rtt_p50_ns",
+    "rtt_p90_ns",
+    "rtt_p99_ns",
+    "rtt_p999_ns",
+    "rtt_max_ns",
+    "rtt_error_ns",
+    "rtt_step_mean_ns",
+    "share_ratio",
+    "share_reason",
+    "cwnd_p50_pkts",
+    "sent_pkts",
+    "retransmissions_pkts",
+    "spurious_retransmissions_pkts",
+    "dsacks_pkts",
+    "data_drops_pkts",
+    "delivered_ce_pkts",
+    "received_ce_pkts",
+    "late_pkts",
+    "reordering_extent_max_pkts",
+    "acks_late_pkts",
+    "completion_ns",
+    "payload_mean_bps",
+    "payload_back_mean_bps",
+    "probes_pkts",
+    "probes_lost_pkts",
+    "replies_lost_pkts",
+    "replies_lost_near_changes_pkts",
+    "loss_runs",
+    "loss_run_max_pkts",
+    "owd_min_ns",
+    "owd_p50_ns",
+    "owd_p99_ns",
+    "owd_max_ns",
+)
+"""Scalars of a flow that the page shows first, in its order."""
+
+RUN_ROWS = (
+    "fairness.jain_index",
+    "route_changes",
+    "route_changes_shorter",
+    "route_changes_with_late_pkts",
+    "path_delay_min_ns",
+    "path_delay_mean_ns",
+    "path_delay_max_ns",
+    "no_path_s",
+    "drops_pkts",
+    *scalars.names(CURES),
+    "received_ce_pkts",
+    "late_outside_changes_pkts",
+    "virtual_s",
+    "cpu_s",
+    "wall_s",
+)
+"""Scalars of the run that it shows below them."""
+
+
+def first_numbers(runs: Sequence[RunView]) -> str:
+    """The six numbers that matter, of one run side by side, of several as a table; of its TCP flows, if there are any.
+
+    Returns
+    -------
+    html : str
+        Of several flows the sum where there is one (rates, packets), else the median over the flows, which it says.
+    """
+    of_runs = [_first_of(run) for run in runs]
+    # The first run's first: a label that only a later run has comes after those that all may have.
+    wanted = list(dict.fromkeys(label for numbers in of_runs for label in numbers))[:MOST_FIRST]
+    if len(runs) > 1:
+        rows = [_row(label, [numbers.get(label) for numbers in of_runs]) for label in wanted]
+        return html.table("The numbers that matter most", ["", *labels(runs)], rows)
+    return html.numbers(first_entries(runs[0]))
+
+
+def first_entries(run: RunView) -> list[tuple[str, str]]:
+    """The five numbers of a run, each with what it is (and of which flows), as texts."""
+    entries = list(_first_of(run).items())[:MOST_FIRST]
+    return [(f"{label}, {whose}" if whose else label, text) for label, (text, whose) in entries]
+
+
+def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
+    """A number of several runs: whose it is stands in the first cell, if it is the same of all, else beside each."""
+    known = [each for each in said if each is not None]
+    same = len({whose for _, whose in known}) == 1
+    head = f"{label}, {known[0][1]}" if same and known[0][1] else label
+    cells = [None if each is None else each[0] if same or not each[1] else f"{each[0]} ({each[1]})" for each in said]
+    return [head, *cells]
+
+
+def _first_of(run: RunView) -> dict[str, tuple[str, str]]:
+    """Label of each number that may stand first, in order: its text, and of which flows it is."""
+    # The first section is that of the TCP flows, if there are any: pings beside them are their probes.
+    section = overview(run.summary)[0]
+    known = {name for name, _ in section.rows}
+    numbers = {}
+    for group in FIRST:
+        for name in group:
+            label = scalars.FLOW_SCALARS[name].overview
+            if label in known and (said := _said(section, label)) is not None:
+                numbers[label] = said
+                break
+    return numbers
+
+
+def _said(section: Section, label: str) -> tuple[str, str] | None:
+    """Text of one row over the flows of a section, and of which of them it is; "": there is one flow."""
+    if section.spread is None:
+        text = dict(section.rows)[label][0]
+        return None if text is None else (text, "")
+    of_all = dict(zip(section.spread.columns, dict(section.spread.rows).get(label, ()), strict=False))
+    if of_all.get("all") is not None:
+        return str(of_all["all"]), f"all {len(section.columns)} flows"
+    return None if of_all.get("median") is None else (str(of_all["median"]), "the median flow")
+
+
+def summary_tables(runs: Sequence[RunView]) -> str:
+    """Scalars of each flow and of each run; of many flows sums and quantiles first."""
+    heads, columns = [], []
+    for run, label in zip(runs, labels(runs), strict=True):
+        for flow in run.summary["flows"]:
+            several = len(run.summary["flows"]) > 1
+            way = f"{flow['flow']}: {run.flow_names[flow['flow']]}" if several else run.flow_names[flow["flow"]]
+            heads.append(f"{label}, {way}" if len(runs) > 1 and several else (label if len(runs) > 1 else way))
+            columns.append(flow)
+    each = _table(
+        "Each flow, by number" if len(heads) > len(runs) else "Each flow",
+        FLOW_ROWS, scalars.FLOW_SCALARS, heads, columns,
+    )  # fmt: skip
+    tables = _spread_tables(runs[0]) if len(runs) == 1 and len(heads) > MOST_LINES else ""
+    tables += f"<details><summary>All {len(heads)} flows</summary>{each}</details>" if len(heads) > MOST_LINES else each
+    heads = list(labels(runs)) if len(runs) > 1 else [""]
+    of_runs = _table("Each run", RUN_ROWS, scalars.RUN_SCALARS, heads, [run.summary for run in runs])
+    return worded(runs, tables + of_runs)
+
+
+def _table(
+    caption: str, rows: Sequence[str], declared: Mapping[str, scalars.Scalar], heads: Sequence[str],
+    columns: Sequence[Mapping[str, Any]],
+) -> str:  # fmt: skip
+    """A table of scalars without the rows that are 0 in every column, which the caption names."""
+    # A dozen rows of zeros hide the three that are none; that they are 0 and not unknown must be said all the same.
+    zero = all_zero(rows, declared, columns)
+    shown = [row for row in rows if row not in zero]
+    if zero:
+        caption += f". 0 in every column, and no row: {', '.join(zero.values())}"
+    cells = scalar_rows(shown, declared, columns)
+    return html.table(caption, ["", "unit", *heads], cells, left=frozenset((0, 1)))
+
+
+def _spread_tables(run: RunView) -> str:
+    """Of many flows: sums and quantiles over them, then the worst and the best."""
+    tables = ""
+    for section in overview(run.summary):
+        few = section.of(section.title, range(len(section.columns)))
+        if section.spread is not None and len(section.columns) > MOST_LINES:
+            title = f"{section.title}: {len(section.columns)} flows, each quantity by itself"
+            rows = [(name, *texts) for name, texts in section.spread.rows]
+            tables += html.table(title, ["", *section.spread.columns], rows)
+            # Worst first: who opens a page of ninety flows looks for what went wrong.
+            ends = [*section.ranked[:3], *section.ranked[: -3 - 1 : -1]]
+            few = section.of(f"{section.title}: worst 3, then best 3 by {section.ranked_by}", ends)
+        if section.spread is not None:
+            tables += html.table(few.title, ["", *few.columns], [(name, *texts) for name, texts in few.rows])
+    return tables

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run over a constellation as CZML: satellites, stations, and the links of its paths while they are in use.
+
+Conventions of CZML (the CZML Guide of AnalyticalGraphicsInc/czml-writer): the packet `document` comes first, with the
+clock; ids are stable (`satellite/s-03-17`, `station/Madrid`, `link/s-03-17~s-04-17`); positions are Earth-fixed samples
+that are interpolated with a polynomial of degree 5; a link's ends are references to positions; whatever changes does so
+in intervals that cover the whole run, for outside of them a viewer takes its own default.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from leowarp.base.errors import ScenarioError
+from leowarp.base.printable import one_line
+from leowarp.ephemeris import Ephemeris, ephemeris_of
+from leowarp.metrics import pair_routes
+from leowarp.results.run import Run
+from leowarp.scenario.schema import Access
+
+DEGREE = 5
+SAMPLE_S = 60
+"""Between samples; with a polynomial of degree 5 the error is far below a metre."""
+MULTIPLIER = 10
+"""Seconds of the run in a second of the viewer."""
+
+_SATELLITE, _STATION, _LINK = [170, 187, 208, 255], [255, 255, 255, 255], [108, 176, 255, 255]
+
+
+def czml(run: Run) -> str:
+    """The run as a CZML document, JSON text.
+
+    Raises
+    ------
+    ScenarioError
+        If its plan has no constellation: then nothing of it is anywhere.
+
+    Parameters
+    ----------
+    run : Run
+
+    Returns
+    -------
+    text : str
+        A list of packets: `document`, satellites, stations, links.
+    """
+    sky = ephemeris_of(run.plan)
+    if sky is None or run.plan.constellation is None:
+        raise ScenarioError(
+            f"cannot export {run.path} as CZML: its plan has no constellation, so nothing of it has a place",
+            hint="the run to look at: leowarp view " + str(run.path),
+        )
+    tables = run.tables
+    end_ns = int(tables.virtual_ns or run.plan.run.duration_ns)
+    begin = datetime.fromisoformat(run.plan.constellation.epoch).replace(tzinfo=UTC)
+    # In microseconds, the finest that Python's datetime has; a satellite moves 8 mm in one.
+    clock = _Clock(begin + timedelta(microseconds=run.plan.run.start_ns / 1000), end_ns)
+    pairs = {(flow.source, flow.destination) for flow in run.plan.flows}
+    used: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    # Sorted, and both ways: equal runs give equal bytes, and with `routing.reverse = "own"` ACKs take links of their
+    # own.
+    for pair in sorted(pairs | {(b, a) for a, b in pairs}):
+        routes = pair_routes(tables, pair)
+        starts = [*(int(t) for t in routes["t_ns"]), end_ns]
+        for row, path in enumerate(routes["path"]):
+            for link in _links(run, path):
+                used.setdefault(link, []).append((starts[row], starts[row + 1]))
+    packets: list[dict[str, Any]] = [_document(run, clock)]
+    packets += _satellites(sky, clock)
+    packets += _stations(sky, clock)
+    places = {name: f"satellite/{name}" for name in sky.names}
+    places |= {name: f"station/{name}" for name in sky.stations.names}
+    packets += [_link(places, link, spans, clock) for link, spans in sorted(used.items())]
+    return json.dumps(packets, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+class _Clock:
+    """The run's clock in the times of CZML (ISO 8601, UTC)."""
+
+    def __init__(self, begin: datetime, end_ns: int) -> None:
+        self.begin, self.end_ns = begin, end_ns
+
+    def at(self, t_ns: int) -> str:
+        """An instant of the run, to the microsecond."""
+        text = (self.begin + timedelta(microseconds=t_ns / 1000)).isoformat(timespec="microseconds")
+        return text.replace("+00:00", "Z")
+
+    def span(self, from_ns: int, until_ns: int) -> str:
+        """An interval of the run, as CZML writes it (begin/end)."""
+        return f"{self.at(from_ns)}/{self.at(until_ns)}"
+
+    @property
+    def whole(self) -> str:
+        """The whole run."""
+        return self.span(0, self.end_ns)
+
+
+def _document(run: Run, clock: _Clock) -> dict[str, Any]:
+    """The packet that must come first; it has the clock of the viewer."""
+    return {
+        "id": "document",
+        "name": one_line(str(run.plan.name)),
+        "version": "1.0",
+        "clock": {
+            "interval": clock.whole, "currentTime": clock.at(0), "multiplier": MULTIPLIER, "range": "LOOP_STOP",
+            "step": "SYSTEM_CLOCK_MULTIPLIER",
+        },
+    }  # fmt: skip
+
+
+def _satellites(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
+    """A packet a satellite, positions in ECEF (`FIXED`); whole metres."""
+    # Samples before and after the run, so that no interval is at the edge of its polynomial.
+    count = -(-clock.end_ns // (SAMPLE_S * 1_000_000_000)) + DEGREE + 1
+    offsets_s = (np.arange(count + 1) - DEGREE // 2) * SAMPLE_S
+    positions_m = np.stack([sky.positions_ecef_m(int(t) * 1_000_000_000) for t in offsets_s])
+    for number, name in enumerate(sky.names):
+        # Whole metres: half a metre of error is far below a pixel, and digits behind the point would only make the file
+        # longer.
+        samples = np.column_stack([offsets_s, np.rint(positions_m[:, number])]).astype("int64")
+        yield {
+            "id": f"satellite/{name}",
+            "name": one_line(name),
+            "availability": clock.whole,
+            "position": {
+                "epoch": clock.at(0), "referenceFrame": "FIXED", "interpolationAlgorithm": "LAGRANGE",
+                "interpolationDegree": DEGREE, "cartesian": samples.ravel().tolist(),
+            },
+            "point": {"pixelSize": 3, "color": {"rgba": _SATELLITE}},
+        }  # fmt: skip
+
+
+def _stations(sky: Ephemeris, clock: _Clock) -> Iterable[dict[str, Any]]:
+    """A packet a station, with its name as a label."""
+    for name, position_m in zip(sky.stations.names, sky.stations.positions_ecef_m, strict=True):
+        yield {
+            "id": f"station/{name}",
+            "name": one_line(name),
+            "availability": clock.whole,
+            "position": {"referenceFrame": "FIXED", "cartesian": [round(float(x), 3) for x in position_m]},
+            "point": {"pixelSize": 9, "color": {"rgba": _STATION}},
+            "label": {"text": one_line(name), "font": "13px sans-serif", "pixelOffset": {"cartesian2": [0, -16]}},
+        }
+
+
+def _links(run: Run, path: tuple[str, ...] | None) -> Iterable[tuple[str, str]]:
+    """Links of a path between nodes that have a place, each named with its smaller end first."""
+    nodes = list(path or ())
+    # Hosts of an access link have no place; its terminal, gateway and point of presence have.
+    if isinstance(run.plan.medium, Access):
+        stations = {"dish": ["terminal"], "server": ["gateway", "pop"]}
+        nodes = [place for node in nodes for place in stations.get(node, [node])]
+        if path is not None and path[0] == "server":
+            nodes[:2] = nodes[:2][::-1]
+    return ((min(link), max(link)) for link in pairwise(nodes))
+
+
+def _link(places: dict[str, str], link: tuple[str, str], spans: list[tuple[int, int]], clock: _Clock) -> dict[str, Any]:
+    """A link as a straight line between two nodes that move, shown while a path uses it.
+
+    `arcType` NONE, for a viewer would else draw it along the ground.
+    """
+    ends = [places[name] for name in link]
+    return {
+        "id": f"link/{link[0]}~{link[1]}",
+        "name": one_line(f"{link[0]} to {link[1]}"),
+        "availability": clock.whole,
+        "polyline": {
+            "positions": {"references": [f"{_escaped(end)}#position" for end in ends]},
+            "arcType": "NONE",
+            "width": 3,
+            "material": {"solidColor": {"color": {"rgba": _LINK}}},
+            "show": [
+                {"interval": clock.span(begin, end), "boolean": shown} for begin, end, shown in _covered(spans, clock)
+            ],
+        },
+    }
+
+
+def _covered(spans: list[tuple[int, int]], clock: _Clock) -> Iterable[tuple[int, int, bool]]:
+    """The whole run as spans in which the link is used or not, joined where they meet."""
+    at, used_until = 0, 0
+    joined: list[list[int]] = []
+    for begin, end in sorted(spans):
+        if joined and begin <= used_until:
+            joined[-1][1] = used_until = max(used_until, end)
+        # A path that was replaced in the instant in which it came was never in use.
+        elif begin < end:
+            joined.append([begin, end])
+            used_until = end
+    for begin, end in joined:
+        if at < begin:
+            yield at, begin, False
+        yield begin, end, True
+        at = end
+    if at < clock.end_ns:
+        yield at, clock.end_ns, False
+
+
+def _escaped(identifier: str) -> str:
+    """An id within a reference: `#` would end it."""
+    return identifier.replace("\\", "\\\\").replace("#", "\\#")

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What differs between runs: keys of their plans, modules and their parameters, kernels, versions, metrics.
+
+>>> diff("runs/a", "runs/b")                       # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leowarp import scalars
+from leowarp.base import layout
+from leowarp.results.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Part(StrEnum):
+    """What a difference is one of, causes before effects."""
+
+    PLAN = "plan"
+    MODULE = "module"
+    KERNEL = "kernel"
+    VERSION = "version"
+    METRIC = "metric"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something that is not the same in all runs.
+
+    Attributes
+    ----------
+    part : Part
+    key : str
+        A plan's key, dotted; a name of the manifest's; a scalar's name, with `flows.N.` before it if it is a flow's.
+    values : tuple
+        One a run, in their order: numbers and texts as the files have them; None: not there, or not known.
+    """
+
+    part: Part
+    key: str
+    values: tuple[Any, ...]
+
+    @property
+    def change_ratio(self) -> float | None:
+        """How much more the second of two numbers is, as a share of the first; None of what has none."""
+        if len(self.values) != 2 or not all(_is_number(value) for value in self.values) or not self.values[0]:
+            return None
+        # A scalar near 0 in one run makes a quotient that no float holds; then there is no ratio to tell.
+        change = self.values[1] / self.values[0] - 1
+        return change if math.isfinite(change) else None
+
+
+def differences(runs: Sequence[Run], parts: Sequence[Part] = tuple(Part)) -> list[Difference]:
+    """Everything that is not the same in all of the runs, by part and then in the order of the files.
+
+    The cost of a run (CPU time, the machine) is no difference, and neither are the names of its scenario and its flows.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Two or more.
+    parts : sequence of Part
+        Only these.
+    """
+    found = []
+    each = [dict(_facts(run, parts)) for run in runs]
+    # A dict keeps the order of the files, which a set would lose, and with it equal output for equal runs.
+    names = list(dict.fromkeys(name for facts in each for name in facts))
+    for part, key in sorted(names, key=lambda name: list(Part).index(name[0])):
+        values = tuple(facts.get((part, key)) for facts in each)
+        # Exactly: runs are repeatable to the bit, so that a difference in the last digit has a cause.
+        if any(value != values[0] for value in values[1:]):
+            found.append(Difference(part, key, values))
+    return found
+
+
+def causes(runs: Sequence[Run]) -> list[Difference]:
+    """What differs in the plans, modules, kernels and versions of runs, that is all but what came out."""
+    return differences(runs, (Part.PLAN, Part.MODULE, Part.KERNEL, Part.VERSION))
+
+
+def condensed(found: Sequence[Difference]) -> list[Difference]:
+    """The same with one row for each item of a list that some runs do not have at all: a flow, a station, a hop."""
+    # A flow that one run lacks would be a row for each of its dozen keys, all of which say the same.
+    rows: dict[tuple[Part, str], Difference] = {}
+    for each in found:
+        parts = each.key.split(".")
+        place = next((number for number, part in enumerate(parts) if part.isdigit()), None)
+        if place is None or place == len(parts) - 1 or None not in each.values:
+            rows[each.part, each.key] = each
+            continue
+        item = ".".join(parts[: place + 1])
+        before = rows.get((each.part, item))
+        values = tuple(
+            None
+            if value is None
+            else (f"{old}, {value}" if before is not None and (old := before.values[number]) else str(value))
+            for number, value in enumerate(each.values)
+        )
+        rows[each.part, item] = Difference(each.part, item, values)
+    return list(rows.values())
+
+
+def said(value: object) -> str | None:
+    """A value of a plan or a manifest as text; hashes by the first digits, which tell them apart."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    is_hash = len(text) == 64 and all(digit in "0123456789abcdef" for digit in text)
+    return text[:12] if is_hash else text or '""'
+
+
+def diff(a: Run | Path | str, b: Run | Path | str, *, all_metrics: bool = True) -> pd.DataFrame:
+    """What differs between two runs, as a data frame: one row a difference.
+
+    Parameters
+    ----------
+    a, b : Run or path
+    all_metrics : bool
+        Every scalar that differs, or only those few of the overview that `leowarp run` ends with.
+
+    Returns
+    -------
+    DataFrame with
+        `part` ("plan", "module", "kernel", "version", "metric"), `key`, `a`, `b` (as the files have them; None: not
+        there), `change_ratio` (b / a - 1 of numbers).
+
+    Raises
+    ------
+    TraceError
+        If one of them is no complete run.
+    """
+    import pandas as pd
+
+    runs = [run if isinstance(run, Run) else Run(run) for run in (a, b)]
+    found = differences(runs)
+    rows = [each for each in found if all_metrics or each.part is not Part.METRIC or is_of_overview(each.key)]
+    return pd.DataFrame({
+        "part": [str(row.part) for row in rows], "key": [row.key for row in rows],
+        "a": pd.Series([row.values[0] for row in rows], dtype=object),
+        "b": pd.Series([row.values[1] for row in rows], dtype=object),
+        "change_ratio": pd.Series([row.change_ratio for row in rows], dtype="Float64"),
+    })  # fmt: skip
+
+
+def is_of_overview(key: str) -> bool:
+    """Whether a metric is one of the few that `leowarp run` and `leowarp compare` print."""
+    flow = _flow_of(key)
+    declared = scalars.RUN_SCALARS if flow is None else scalars.FLOW_SCALARS
+    scalar = declared.get(key if flow is None else key.split(".", 2)[2])
+    return scalar is not None and scalar.overview is not None
+
+
+def _flow_of(key: str) -> int | None:
+    head, _, rest = key.partition(".")
+    number = rest.partition(".")[0]
+    return int(number) if head == "flows" and number.isdigit() else None
+
+
+def _facts(run: Run, parts: Sequence[Part]) -> Iterator[tuple[tuple[Part, str], Any]]:
+    """Everything that is compared of a run, by part and key."""
+    if Part.PLAN in parts or Part.MODULE in parts:
+        for key, value in _leaves(run.document):
+            part = Part.MODULE if key.startswith(_OF_MODULES) else Part.PLAN
+            if key not in _NAMES and not _names_a_flow(key) and part in parts:
+                yield (part, key), value
+    # A run that is being written has no manifest yet.
+    manifest = run.manifest if (run.path / layout.MANIFEST).exists() else {}
+    if Part.KERNEL in parts:
+        for name in _OF_KERNEL:
+            yield (Part.KERNEL, f"kernel.{name}"), (manifest.get("kernel") or {}).get(name)
+    if Part.VERSION in parts:
+        yield (Part.VERSION, "leowarp_version"), manifest.get("leowarp_version")
+        # The commit follows from nothing that ran: a change of a page alone gives another.
+        yield (Part.VERSION, "package_sha256"), manifest.get("package_sha256")
+        yield (Part.VERSION, "agent_sha256"), (manifest.get("agent") or {}).get("agent_sha256")
+    if Part.METRIC in parts:
+        summary = run.summary
+        for key, value in scalars.flat({key: value for key, value in summary.items() if key != "flows"}).items():
+            if key not in (*_NAMES, *_COSTS):
+                yield (Part.METRIC, key), value
+        for number, flow in enumerate(summary["flows"]):
+            for key, value in scalars.flat(flow).items():
+                # What it is, the plan says.
+                if key not in _OF_FLOWS_PLAN:
+                    yield (Part.METRIC, f"flows.{number}.{key}"), value
+
+
+def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Each value of a document with its dotted key, as `--set` names it; a list of values is one value."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+        for number, inner in enumerate(value):
+            yield from _leaves(inner, f"{key}.{number}")
+    else:
+        yield key, value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+_NAMES = ("name", "schema")
+_names_a_flow = re.compile(r"flows\.\d+\.name").fullmatch
+_COSTS = ("cpu_s", "wall_s")
+_OF_MODULES = ("modules.", "guest.cc_modules")
+_OF_KERNEL = ("linux_version", "source", "source_sha256", "config_sha256", "linux_sha256", "compiler")
+_OF_FLOWS_PLAN = ("flow", "name", "kind", "source", "destination", "congestion_control")

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of a run as CSV, its packet captures as pcapng."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+
+from leowarp.base import plainfiles
+from leowarp.base.errors import ScenarioError, TraceError
+from leowarp.base.layout import PLAN, PROGRAMS, TRACE
+from leowarp.base.spelling import one_of
+from leowarp.results.run import Run
+from leowarp.trace.convert import CAPTURES
+from leowarp.trace.schema import TABLES
+
+EXPORTED = (*TABLES, "routes", "timeline", "metrics")
+
+KEY_LOG = "SSLKEYLOGFILE"
+"""Environment variable by which programs are told where to write the keys of their TLS connections (NSS key log)."""
+_RUN_DIR = "{run_dir}/"
+_SECRETS_BLOCK, _TLS_KEY_LOG = 0x0A, 0x544C534B
+"""pcapng's Decryption Secrets Block, and its type for a TLS key log (draft-ietf-opsawg-pcapng, 4.7)."""
+
+
+def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | str | None = None) -> None:
+    """Writes a table as CSV (RFC 4180, comma, header line, UTF-8); a missing value is an empty field.
+
+    A list, as the nodes of a path, becomes one field with blanks between its items.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such table, or `flow` is asked of a table without flows.
+
+    Parameters
+    ----------
+    run : Run
+    table : str
+        One of `EXPORTED`.
+    stream : binary file
+    flow : int or str, optional
+        Only the rows of this flow, by number or name.
+    """
+    if table not in EXPORTED:
+        raise ScenarioError(f"there is no table {table!r} to export", hint=one_of(table, (*EXPORTED, "pcapng")))
+    filters = None
+    if flow is not None:
+        if table not in TABLES or "flow" not in TABLES[table].names:
+            raise ScenarioError(f"the table {table} has no column `flow`", hint="leave --flow out")
+        filters = [("flow", "==", run.flow_number(flow))]
+    values = run.table(table, filters=filters)
+    for number, field in enumerate(values.schema):
+        if pa.types.is_list(field.type):
+            joined = pc.binary_join(values.column(number).cast(pa.list_(pa.string())), " ")
+            values = values.set_column(number, field.name, joined)
+        elif pa.types.is_dictionary(field.type):
+            # As words: the numbers of a dictionary mean nothing outside of the file that holds it.
+            values = values.set_column(number, field.name, values.column(number).cast(pa.string()))
+    pacsv.write_csv(values, stream)
+
+
+def pcapng(run: Run, target: Path) -> list[Path]:
+    """Copies the guest's own captures into the directory `target` and gives their paths.
+
+    TLS keys that the run's programs wrote (`SSLKEYLOGFILE` in a flow's `environment`, below `{run_dir}`) stand in them,
+    so that Wireshark shows what was encrypted, if whole frames were captured (`observe.pcap_snap`).
+
+    Raises
+    ------
+    TraceError
+        If the run recorded none; the hint is the command that makes them.
+
+    Parameters
+    ----------
+    run : Run
+    target : Path
+        Made if it is not there; files in it are replaced, never through a link.
+
+    Returns
+    -------
+    copies : list of Path
+        `<run>-source.pcapng` and `<run>-destination.pcapng`, those that there are.
+    """
+    present = [run.path / TRACE / name for name in CAPTURES if (run.path / TRACE / name).exists()]
+    if not present:
+        raise TraceError(
+            f"the run {run.path} recorded no packet capture (observe.pcap = {run.plan.observe.pcap!r} in its plan)",
+            hint=f"the same run with captures, byte for byte the same packets: "
+            f"leowarp run {run.path / PLAN} --set observe.pcap=both --out {run.path}-pcap",
+        )
+    target.mkdir(parents=True, exist_ok=True)
+    copies = [target / f"{run.path.name}-{path.name}" for path in present]
+    # All of them before the first is written: a refusal leaves nothing half done.
+    for copy in copies:
+        plainfiles.refuse_link(copy)
+    keys = tls_keys(run)
+    for path, copy in zip(present, copies, strict=True):
+        copy.write_bytes(with_keys(path.read_bytes(), keys))
+    return copies
+
+
+def tls_keys(run: Run) -> bytes:
+    """Keys of TLS connections that the run's programs wrote, each line once; empty if there are none.
+
+    Lines of the NSS key log format (`CLIENT_TRAFFIC_SECRET_0 ...`), in the order of flows, the client's first.
+    """
+    lines: dict[bytes, None] = {}
+    for number, flow in enumerate(run.plan.flows):
+        name = (flow.environment or {}).get(KEY_LOG, "") if flow.kind == "program" else ""
+        # Elsewhere a program may not write.
+        if not name.startswith(_RUN_DIR):
+            continue
+        for role in ("client", "server"):
+            path = run.path / PROGRAMS / str(number) / role / "files" / name.removeprefix(_RUN_DIR)
+            if path.is_file():
+                found = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES).splitlines()
+                lines |= dict.fromkeys(line.rstrip() for line in found if line.strip() and not line.startswith(b"#"))
+    return b"".join(line + b"\n" for line in lines)
+
+
+def with_keys(capture: bytes, keys: bytes) -> bytes:
+    """A pcapng file with the keys in a Decryption Secrets Block right after its section header; itself without keys.
+
+    Parameters
+    ----------
+    capture : bytes
+        In little-endian order, as the guest writes it.
+    keys : bytes
+        As `tls_keys` gives them.
+    """
+    if not keys:
+        return capture
+    header_bytes = struct.unpack_from("<I", capture, 4)[0]
+    body = struct.pack("<II", _TLS_KEY_LOG, len(keys)) + keys + bytes(-len(keys) % 4)
+    total = struct.pack("<I", len(body) + 12)
+    block = struct.pack("<I", _SECRETS_BLOCK) + total + body + total
+    return capture[:header_bytes] + block + capture[header_bytes:]

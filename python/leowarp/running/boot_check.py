@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The check that nothing else replaces: the real kernel and agent, booted on this machine, carry packets."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from leowarp.base.errors import LeowarpError
+from leowarp.guest import guest_image
+from leowarp.guest.machine.host import Check
+from leowarp.running.one import run
+
+NAME = "guest"
+NEEDED = "the guest boots, and each probe over its chain is answered"
+# At 200 ms apart all of them are sent, and answered, within the second that the run lasts.
+PROBES = 4
+# A round trip of 4 x 10 ms and of two transmissions of 98 bytes at 10 Mbit/s on each of two links
+SCENARIO = f"""
+name = "boot-check"
+[run]
+duration = "1 s"
+[chain]
+hops = 2
+delay = "10 ms"
+rate = "10 Mbit/s"
+queue = "100 pkts"
+[[flows]]
+kind = "ping"
+source = "A"
+destination = "B"
+interval = "200 ms"
+packets = {PROBES}
+"""
+
+
+def boot_check(kernel: Path | str | None = None) -> Check:
+    """Whether the guest boots here and answers: one virtual second over two links, which takes a second or two.
+
+    Parameters
+    ----------
+    kernel : path, optional
+        A kernel tree or binary in place of the default one. What is not built yet is built first.
+
+    Returns
+    -------
+    Check
+        `found` says what came out, or why the guest did not come up with the last lines of its console.
+    """
+    # It stays if the guest fails: the console is what a report of the fault needs.
+    scratch = Path(tempfile.mkdtemp(prefix="leowarp-doctor-"))
+    scenario = scratch / "boot-check.toml"
+    scenario.write_text(SCENARIO)
+    try:
+        lacking = guest_image(kernel or "default").kernel_facts.get("left_out", {})
+        changes = {"network.link_model": "netem"} if "leolink" in lacking else {}
+        made = run(scenario, changes, scratch / "run", kernel=kernel, report=False, progress=False)
+    except LeowarpError as error:
+        return Check(NAME, False, error.message, NEEDED, error.hint)
+    echoes = made.echoes()
+    round_trips_ms = (echoes["reply_ns"] - echoes["sent_ns"]).dropna() / 1e6
+    costs, version = made.manifest["costs"], made.manifest["kernel"]["linux_version"]
+    shutil.rmtree(scratch)
+    answered = f"{len(round_trips_ms)} of {PROBES} probes answered"
+    if len(round_trips_ms) < PROBES:
+        return Check(
+            NAME, False, f"Linux {version} boots, but {answered}", NEEDED, "leowarp kernel clean; leowarp kernel build"
+        )
+    outcome = f"Linux {version} boots, {answered} in {round_trips_ms.median():.2f} ms, {costs['wall_s']:.1f} s"
+    return Check(NAME, True, outcome, NEEDED)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Medians over replicates, runs that differ by their seeds alone, each with an interval that holds it.
+
+The interval lies between two order statistics of the values, x(j) and x(n + 1 - j), counted from the smallest. Of
+independent runs with any continuous distribution it holds the median of that distribution with the probability
+1 - 2 P(B < j), B binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition, 2003,
+section 7.1). j is the largest for which this is at least 95 %. Five runs or fewer cannot reach that: then the interval
+is that of the smallest and the largest value, and its probability is smaller. Nothing is drawn: the interval is exact
+and needs no seed.
+
+>>> median_interval([3, 1, 2, 5, 4, 6])
+MedianInterval(median=3.5, low=1, high=6, count=6)
+>>> order_interval(6)
+(1, 0.96875)
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leowarp.scalars.overview import Quantity, Section, quantities
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class MedianInterval:
+    """A sample median, and the order statistics between which the median of the distribution lies."""
+
+    median: float
+    low: float
+    high: float
+    count: int
+
+
+@functools.cache
+def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
+    """(j, probability): x(j) and x(n + 1 - j) of `count` values hold the median with that probability.
+
+    Parameters
+    ----------
+    count : int
+        At least 1; of 1 value the probability is 0.
+    confidence : float
+        The least that is wanted.
+    """
+    # The wider, the likelier: the last j that keeps the confidence is found by halving.
+    low, high = 1, max(count // 2, 1)
+    while low < high:
+        j = (low + high + 1) // 2
+        low, high = (j, high) if coverage_ratio(count, j) >= confidence else (low, j - 1)
+    return low, coverage_ratio(count, low)
+
+
+def coverage_ratio(count: int, j: int) -> float:
+    """Probability that x(j) and x(n + 1 - j) of `count` values hold the median, 1 - 2 P(B < j).
+
+    >>> coverage_ratio(5, 1), round(coverage_ratio(20, 6), 4)
+    (0.9375, 0.9586)
+    """
+    below = sum(math.comb(count, successes) for successes in range(j))
+    # Whole numbers, divided once: 2 to the power of some thousands is no float.
+    return max(0.0, 1.0 - (2 * below) / (1 << count))
+
+
+def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> MedianInterval:
+    """Median of some values with its interval, as `order_interval` has it.
+
+    Parameters
+    ----------
+    values : sequence of float
+        At least one, none missing.
+    """
+    ordered, count = sorted(values), len(values)
+    j, _ = order_interval(count, confidence)
+    middle = (ordered[(count - 1) // 2] + ordered[count // 2]) / 2
+    return MedianInterval(middle, ordered[j - 1], ordered[count - j], count)
+
+
+def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, Any]]]) -> list[Section]:
+    """Tables of several groups of runs, one column a group: of each quantity the median, and its interval in brackets.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What each group is called.
+    groups : sequence of sequence of dict
+        The summaries of each group's runs.
+    """
+    every = [summary for group in groups for summary in group]
+    ends = [sum(len(group) for group in groups[: place + 1]) for place in range(len(groups))]
+    # `[0, *ends]` is longer by one: its last is the end of the last group.
+    bounds = list(zip([0, *ends], ends, strict=False))
+    return [
+        Section(
+            f"{title}: median [interval]",
+            tuple(names),
+            tuple((each.label, tuple(_said(each, each.values[a:b]) for a, b in bounds)) for each in rows),
+        )
+        for title, rows in quantities(every)
+    ]
+
+
+def sentence(counts: Sequence[int]) -> str:
+    """Which interval stands in brackets, for groups of so many runs."""
+    parts = []
+    for count in dict.fromkeys(counts):
+        j, probability = order_interval(count)
+        parts.append(
+            f"of {count} runs from the {_place(j)}smallest to the {_place(j)}largest value, "
+            f"which holds the median over all seeds with {100 * probability:.3g} %"
+        )
+    return (
+        f"In brackets: {'; '.join(parts)} (order statistics, David and Nagaraja 2003, 7.1; quantities are judged "
+        "one by one)."
+    )
+
+
+def _place(j: int) -> str:
+    if j == 1:
+        return ""
+    # 11th to 13th, and 111th, whatever their last digit.
+    ending = "th" if j % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(j % 10, "th")
+    return f"{j}{ending} "
+
+
+def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    if any(isinstance(value, str) for value in known):
+        counts = Counter(known)
+        return str(known[0]) if len(counts) == 1 else ", ".join(f"{count} {name}" for name, count in counts.items())
+    found = median_interval(known)
+    # Of a quantity that some runs do not have, as a completion, it must be seen of how many it is.
+    of = f" (of {len(known)})" if len(known) < len(values) else ""
+    are_counts = all(isinstance(value, int) for value in known)
+    says = _said_count if are_counts and quantity.text(1) == "1" else quantity.text
+    median, low, high = (says(value) for value in (found.median, found.low, found.high))
+    if found.low == found.high:
+        return median + of
+    # Only under one unit: "3 [900 to 4] ms" would say that 900 are ms as well.
+    units = {text.partition(" ")[2] for text in (median, low, high)}
+    if len(units) == 1 and (unit := units.pop()):
+        return f"{median.partition(' ')[0]} [{low.partition(' ')[0]} to {high.partition(' ')[0]}] {unit}{of}"
+    return f"{median} [{low} to {high}]{of}"
+
+
+def _said_count(value: float) -> str:
+    """The middle of 4 and 6 is 5, not 5.0, and that of 4 and 5 is 4.5."""
+    return f"{int(value):,}" if float(value).is_integer() else f"{value:,.1f}"

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A section for each medium, and their union."""

@@ -1,0 +1,438 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[access]`: the link of a terminal to a satellite network, from a profile.
+
+A key without a direction is of the way down (gateway to terminal) or of both, one that ends in `_up` of the way up.
+What each value rests on stands beside it, in full in docs/guides/access-links.md. *Study*: G. Huston, A transport
+protocol's view of Starlink, APNIC, 17 May 2024. *LeoCC*: the example of SpaceNetLab/LeoCC at 867e673. *LENS*: the pings
+of clarkzjw/LEONetEM at 780a063. *Calibrated*: chosen so that the profile's statistics are the published ones
+(design/starlink-profile.md). *Assumption*: nothing published says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from leowarp.base import units
+from leowarp.scenario.media.constellation import FollowsConstellation
+from leowarp.scenario.media.medium_section import Idle
+from leowarp.scenario.names.presets import Preset
+from leowarp.scenario.network.links import Station
+from leowarp.scenario.network.queues import QueueKeys
+from leowarp.scenario.text.decoding import Section, decode, value_of
+from leowarp.scenario.text.key import count, instant, keys, quantity, queue, word
+from leowarp.scenario.text.problems import Problems
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access(QueueKeys, FollowsConstellation):
+    """A link between the hosts dish and server that does what access links of a satellite network do.
+
+    The profile has published statistics and is no model of the radio: capacity, delay and loss are independent of each
+    other but for the instants of reconfigurations (docs/limitations.md, access links).
+
+    Attributes
+    ----------
+    period_ns, phase_ns : int
+        A reconfiguration every `period_ns`, the first `phase_ns` after 0:00 of the wall clock that `clock` begins at.
+    base_rtt_min_ns, base_rtt_max_ns, base_step_min_ns : int
+        Range of a slot's base round trip, and its least difference from the slot before. With
+        ``geometry = "constellation"`` unused: the base comes from slant ranges.
+    jitter_ns, jitter_up_ns : int
+        Means of delay above the base, down and up; the value lasts `jitter_step_ns` and `jitter_up_step_ns` on average.
+    handover_min_ns, handover_max_ns : int
+        How long nothing is sent (hold), or delay is raised (spike), at a reconfiguration.
+    outage_min_ns, outage_max_ns, outage_reach_ns : int
+        Length of an outage, and its largest distance from the reconfiguration.
+    residual_loss_ratio, residual_loss_up_ratio : float
+        0 to 1, of packets outside outages; None only until the preset has filled them in.
+    capacity_bps, capacity_up_bps : int or None
+        Medians, bit/s; None: drawn from the ``schedule_*`` values, by `clock` and the run's seed.
+    capacity_spread_ratio, wander_ratio, modulation_ratio : float
+        Standard deviations of the logarithm of capacity from slot to slot and within one; size of its steps.
+    queue_pkts, queue_up_pkts : int or None
+        Waiting packets at the gateway and at the terminal; None: unlimited.
+    constellation : Constellation or None
+        What `geometry` follows.
+    """
+
+    NAME: ClassVar = "access"
+    STATIONS: ClassVar = ("dish", "server")
+    FOLLOWS: ClassVar = ("geometry", "starlink-shell1")
+    GOVERNS: ClassVar = {**QueueKeys.GOVERNS, "preset": ("residual_loss", "residual_loss_up")}
+
+    profile: str = word("Whose access links it is like.", ("starlink",), "starlink")
+    preset: str = word("The hour of the day; fills what is not given.", ("peak", "off-peak"), "peak")
+    geometry: str = word(
+        "Where delays come from: the profile alone, or the scenario's [constellation] too.",
+        ("profile", "constellation"),
+        "profile",
+    )
+    clock: str = instant("What the wall clock shows when the run's clock is 0.", "2024-05-17T12:00:00Z")
+    # The study: 15 s. Seconds 12, 27, 42 and 57 of the minute: J. Pan and others' public documentation of the schedule,
+    # seen again in LENS.
+    period_ns: int = quantity(units.TIME, "Time between two reconfigurations.", "15 s", low="1 s", high="1 h")
+    phase_ns: int = quantity(
+        units.TIME, "When they are: this long after 0:00 of the wall clock, and every `period` before and after.",
+        "12 s", low="0 s", high="1 h",
+    )  # fmt: skip
+    # The study's pings end at the first hop behind the earth station.
+    server_delay_ns: int = quantity(
+        units.TIME, "One-way delay between gateway and server, on top of all others.", "0 s", low="0 s", high="10 s"
+    )
+
+    # The range of least RTTs in the study's figure 3, read off the figure.
+    base_rtt_min_ns: int = quantity(
+        units.TIME, "Least RTT that a slot can have, without jitter and waiting.", "20 ms", low="0 s", high="10 s"
+    )
+    base_rtt_max_ns: int = quantity(
+        units.TIME, "Largest RTT that a slot can have, without jitter and waiting.", "35 ms", low="0 s", high="10 s"
+    )
+    # Assumption: the study has "changes regularly", by several ms; no slot is to look like the one before.
+    base_step_min_ns: int = quantity(
+        units.TIME, "By how much the RTTs of two successive slots differ at least.", "3 ms", low="0 s", high="1 s"
+    )
+
+    # The study.
+    frames_per_s: int = count("Frames of the radio link per second; jitter changes at their borders.", 750, 1, 10_000)
+    # A sawtooth within each frame moves the mean difference of RTTs by 0.4 % and takes 15 to 118 times the rows
+    # (design/starlink-profile.md, the model of a frame).
+    frame_steps: int = count(
+        "Waiting for the next frame: in so many steps within each frame (0: half a frame, always).", 0, 0, 16
+    )
+    # LeoCC: mean 2.2 ms, standard deviation 1.2 ms above each slot's least delay; correlation 0.70, 0.46, 0.34 after
+    # 10, 20, 30 ms, as steps of 28 ms have it.
+    jitter_ns: int = quantity(
+        units.TIME, "Mean delay above the base on the way down (Erlang of order 3).", "2.2 ms", low="0 s", high="1 s"
+    )
+    jitter_step_ns: int = quantity(
+        units.TIME, "How long one value of it lasts, on average (geometric, whole frames).", "28 ms", low="1 ms",
+        high="10 s",
+    )  # fmt: skip
+    # Calibrated: successive RTTs then differ by 6.3 ms 10 ms apart and by 7.2 ms a round trip apart; the study's 6.7 ms
+    # lies between. Steps from 3 to 9 ms keep both within 15 % of it.
+    jitter_up_ns: int = quantity(
+        units.TIME, "Mean delay above the base on the way up: waiting for a grant (uniform from 0).", "10.5 ms",
+        low="0 s", high="1 s",
+    )  # fmt: skip
+    jitter_up_step_ns: int = quantity(
+        units.TIME, "How long one value of it lasts, on average (half to one and a half of it, whole frames).",
+        "6 ms", low="1 ms", high="10 s",
+    )  # fmt: skip
+
+    # A hold alone makes the published rise: a probe at its beginning waits for all of it. A spike of 30 to 50 ms on top
+    # of a hold would make 70 to 90 ms.
+    handover: str = word(
+        "What a reconfiguration does: nothing is sent and packets wait (hold), or they are sent and take longer, less "
+        "and less so (spike).",
+        ("hold", "spike"),
+        "hold",
+    )
+    # The study's comments: 35 to 50 ms.
+    handover_min_ns: int = quantity(units.TIME, "How long it lasts at least.", "35 ms", low="0 s", high="1 s")
+    handover_max_ns: int = quantity(
+        units.TIME, "How long it lasts at most (uniform between the two).", "50 ms", low="0 s", high="1 s"
+    )
+    # The study: "an additional 30 ms to 50 ms".
+    spike_min_ns: int = quantity(
+        units.TIME, 'handover = "spike": delay above the base at its beginning, at least.', "30 ms", low="0 s",
+        high="1 s",
+    )  # fmt: skip
+    spike_max_ns: int = quantity(
+        units.TIME, 'handover = "spike": the same, at most (uniform between the two).', "50 ms", low="0 s", high="1 s"
+    )
+
+    # Calibrated together: 1.5 % of pings once a second are lost (the study: 1 to 2 %); of a flood 15 pings in a row are
+    # lost on average (LENS: 17).
+    outage_share_ratio: float = quantity(
+        units.RATIO, "Share of the reconfigurations around which something is lost.", "70 %", low="0 %", high="100 %"
+    )
+    outage_again_ratio: float = quantity(
+        units.RATIO, "Probability that an outage is followed by one more around the same reconfiguration.", "50 %",
+        low="0 %", high="95 %",
+    )  # fmt: skip
+    outage_min_ns: int = quantity(
+        units.TIME, "Shortest outage: everything that begins to be sent, either way, is lost.", "5 ms", low="1 us",
+        high="10 s",
+    )  # fmt: skip
+    outage_max_ns: int = quantity(
+        units.TIME, "Longest outage (uniform in its logarithm between the two).", "800 ms", low="1 us", high="10 s"
+    )
+    # LENS: 327 of 337 lost pings lie within 1 s of a reconfiguration.
+    outage_reach_ns: int = quantity(
+        units.TIME, "Outages lie this far from their reconfiguration at most, before or after it.", "1 s", low="1 ms",
+        high="10 s",
+    )  # fmt: skip
+    # None: the preset gives it.
+    residual_loss_ratio: float | None = quantity(
+        units.RATIO, "Share of all other packets lost at random, down.", None, low="0 %", high="100 %"
+    )
+    residual_loss_up_ratio: float | None = quantity(
+        units.RATIO, "Share of all other packets lost at random, up.", None, low="0 %", high="100 %"
+    )
+
+    # The study: "some 250 Mbps".
+    capacity_bps: int | None = quantity(
+        units.RATE, "Median capacity down; schedule: drawn by the hour of `clock` and the seed.", "250 Mbit/s",
+        low="100 kbit/s", high="100 Gbit/s", none="schedule",
+    )  # fmt: skip
+    # The study's figure 2.
+    capacity_up_bps: int | None = quantity(
+        units.RATE, "Median capacity up; schedule: as above.", "15 Mbit/s", low="100 kbit/s", high="100 Gbit/s",
+        none="schedule",
+    )  # fmt: skip
+    # LeoCC: means of slots differ by 19 %.
+    capacity_spread_ratio: float = quantity(
+        units.RATIO, "How much it differs from slot to slot: standard deviation of its logarithm, cut at twice that.",
+        "20 %", low="0 %", high="100 %",
+    )  # fmt: skip
+    # LeoCC: 15 % within a slot over 100 ms; about half of that variance is forgotten after 100 ms (scheduling, here
+    # jitter), a tenth is left after 500 ms. How the rest divides into wander and modulation is an assumption.
+    wander_ratio: float = quantity(
+        units.RATIO, "How much it wanders within a slot: standard deviation of its logarithm.", "8 %", low="0 %",
+        high="100 %",
+    )  # fmt: skip
+    wander_time_ns: int = quantity(
+        units.TIME, "Time after which that wander is forgotten to 1/e.", "5 s", low="100 ms", high="1 h"
+    )
+    modulation_ratio: float = quantity(
+        units.RATIO, "Size of the steps between three modulations: this much less, none, this much more.", "12 %",
+        low="0 %", high="90 %",
+    )  # fmt: skip
+    modulation_time_ns: int = quantity(
+        units.TIME, "How long one modulation lasts, on average (exponential).", "500 ms", low="10 ms", high="1 h"
+    )
+
+    # The study, figure 2 and text: least, median and best of tests every four hours, August 2023 to March 2024.
+    schedule_min_bps: int = quantity(
+        units.RATE, 'capacity = "schedule": what one test of some months reaches at least.', "10 Mbit/s",
+        low="100 kbit/s", high="100 Gbit/s",
+    )  # fmt: skip
+    schedule_median_bps: int = quantity(
+        units.RATE, "The same: median of these tests.", "120 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
+    )
+    schedule_max_bps: int = quantity(
+        units.RATE, "The same: the largest.", "370 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
+    )
+    schedule_up_min_bps: int = quantity(
+        units.RATE, 'capacity_up = "schedule": least.', "5 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
+    )
+    schedule_up_median_bps: int = quantity(
+        units.RATE, "The same: median.", "15 Mbit/s", low="100 kbit/s", high="100 Gbit/s"
+    )
+    schedule_up_max_bps: int = quantity(units.RATE, "The same: best.", "50 Mbit/s", low="100 kbit/s", high="100 Gbit/s")
+    # Assumption: 20:00 of eastern Australia, where the study was made, is 10:00 UTC.
+    busy_hour_ns: int = quantity(
+        units.TIME, "Of a schedule: the time of day of `clock` at which capacity is least.", "10 h", low="0 s",
+        high="24 h",
+    )  # fmt: skip
+    busy_ratio: float = quantity(
+        units.RATIO, "Of a schedule: share of the variance of its tests that the hour explains.", "15 %", low="0 %",
+        high="100 %",
+    )  # fmt: skip
+
+    # Assumption: 0.24 s at 250 Mbit/s, more than twice what a handover of 50 ms at the fastest makes wait.
+    # LeoReplayer's authors advise 50,000, so that nothing is dropped.
+    queue_pkts: int | None = queue("Waiting packets that the gateway holds for the terminal.", "5000 pkts")
+    queue_bytes: int | None = None
+    # LeoReplayer's advice: 0.4 s at 15 Mbit/s.
+    queue_up_pkts: int | None = quantity(
+        units.PACKETS, 'Waiting packets that the terminal holds. In packets, or "unlimited".', "500 pkts",
+        low="1 pkts", high="1000000000 pkts", none="unlimited",
+    )  # fmt: skip
+    overhead_bytes: int = quantity(
+        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+    )
+
+    # Canberra, Wagga Wagga and Sydney. Assumption: places in eastern Australia, where the study was made.
+    terminal_latitude_deg: float = quantity(
+        units.ANGLE, 'geometry = "constellation": where the terminal is.', "-35.28 deg", low="-90 deg", high="90 deg"
+    )
+    terminal_longitude_deg: float = quantity(
+        units.ANGLE, "The same: its longitude.", "149.13 deg", low="-180 deg", high="360 deg"
+    )
+    gateway_latitude_deg: float = quantity(
+        units.ANGLE, "The same: where the gateway's antennas are.", "-35.11 deg", low="-90 deg", high="90 deg"
+    )
+    gateway_longitude_deg: float = quantity(
+        units.ANGLE, "The same: their longitude.", "147.37 deg", low="-180 deg", high="360 deg"
+    )
+    pop_latitude_deg: float = quantity(
+        units.ANGLE, "The same: where the point of presence is, joined to the gateway by fibre.", "-33.87 deg",
+        low="-90 deg", high="90 deg",
+    )  # fmt: skip
+    pop_longitude_deg: float = quantity(
+        units.ANGLE, "The same: its longitude.", "151.21 deg", low="-180 deg", high="360 deg"
+    )
+    # SpaceX's filings with the FCC, and the study.
+    min_elevation_deg: float = quantity(
+        units.ANGLE, "The same: lowest elevation at which terminal and gateway use a satellite.", "25 deg",
+        low="0 deg", high="90 deg",
+    )  # fmt: skip
+    # Assumption: the operator's rule is not published.
+    scheduler: str = word(
+        "The same: of the satellites that both see through a whole slot, a random one, the likelier the higher it "
+        "stands above `min_elevation` for the terminal (weighted), or the highest.",
+        ("weighted", "highest"),
+        "weighted",
+    )
+    # Calibrated: RTTs by geometry then begin a little above 20 ms.
+    processing_delay_ns: int = quantity(
+        units.TIME, "The same: one-way delay besides propagation.", "5.5 ms", low="0 s", high="1 s"
+    )
+
+    @classmethod
+    def idle(cls, *, follows: bool) -> Idle:
+        """As of every medium, and of `[network]` all but neighbours and packet length."""
+        # An access link is always leolink's: only that knows tables of delays and capacities.
+        only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
+        return {**super().idle(follows=follows), "network": only}
+
+    @classmethod
+    def complete(cls, section: Section, problems: Problems) -> None:
+        """Fill in what the preset gives and check what keys say together; every broken rule goes to `problems`.
+
+        Parameters
+        ----------
+        section : Section
+            Of ``[access]``; the preset's losses are added where the text gives none.
+        problems : Problems
+            Gets pairs of least and most in the wrong order, a base step that leaves no room, outages that do not fit
+            into their reach, a handover as long as a slot, and keys without effect.
+        """
+        known = keys(Access)
+        for key, text in ACCESS_PRESETS[value_of(section, Access, "preset")].keys.items():
+            attribute, declared = known[key]
+            # Decoded like what a user writes, so that a preset obeys units and ranges as well.
+            if not section.gave(key):
+                section.values[attribute] = decode(text, declared, section.origin)
+        for least, most in _ORDERED:
+            low, high = (value_of(section, Access, known[key][0]) for key in (least, most))
+            if low > high:
+                origin = section.where(least if section.gave(least) else most)
+                problems.add(origin, f"access.{least}", f"is above {most}", f"write {most} too, or {least} below it")
+        _check_base(section, problems)
+        # An outage lies between `outage_reach` before and `outage_reach` after its reconfiguration, wherever its
+        # midpoint falls.
+        if value_of(section, Access, "outage_max_ns") > 2 * value_of(section, Access, "outage_reach_ns"):
+            rule = "does not fit between outage_reach before and outage_reach after a reconfiguration"
+            problems.add(section.where("outage_max"), "access.outage_max", rule, "at most twice outage_reach")
+        # Else a link on hold would still be on hold when the next reconfiguration begins.
+        if value_of(section, Access, "handover_max_ns") >= value_of(section, Access, "period_ns"):
+            problems.add(section.where("handover_max"), "access.handover_max", "is not below period", "write less")
+        for when, idle in _idle(section).items():
+            for key in idle:
+                attribute, _ = known[key]
+                # A plan spells every key out, so a key without effect is a mistake only if it says something else than
+                # the default.
+                if section.values.get(attribute, getattr(Access, attribute)) != getattr(Access, attribute):
+                    rule = f"has no effect with {when}"
+                    problems.add(section.where(key), f"access.{key}", rule, "take it out")
+
+    @classmethod
+    def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
+        """A shorter run, larger TCP buffers and narrower windows of stored packets than for a constellation."""
+        # At 250 Mbit/s it is reconfigured every 15 s, so that whole seconds around each would store a quarter of all
+        # packets; 100 ms of it and its queue are some 10 MB, of which Linux lets a socket's buffer hold about half.
+        return {
+            "run": {"duration": "60 s"},
+            "tcp": {"buffer_max": "64 MiB"},
+            "observe": {"packets_before": "100 ms", "packets_after": "400 ms"},
+        }
+
+    def places(self, stations: Sequence[Station]) -> Sequence[Station]:
+        """Terminal, gateway and point of presence, in this order.
+
+        Returns
+        -------
+        tuple of three Station
+            Heights 0 m. Used with ``geometry = "constellation"`` alone; `stations` is not looked at.
+        """
+        return (
+            Station(
+                name="terminal",
+                latitude_deg=self.terminal_latitude_deg,
+                longitude_deg=self.terminal_longitude_deg,
+                height_m=0.0,
+            ),
+            Station(
+                name="gateway",
+                latitude_deg=self.gateway_latitude_deg,
+                longitude_deg=self.gateway_longitude_deg,
+                height_m=0.0,
+            ),
+            Station(name="pop", latitude_deg=self.pop_latitude_deg, longitude_deg=self.pop_longitude_deg, height_m=0.0),
+        )
+
+
+ACCESS_PRESETS: Mapping[str, Preset] = {
+    "peak": Preset(
+        {"residual_loss": "0.01 %", "residual_loss_up": "0.01 %"},
+        "Huston 2024 gives no loss of its own outside handovers; 0.01 % is about what leaves CUBIC the 45 Mbit/s of "
+        "some 250 that it reached there at peak hours.",
+    ),
+    "off-peak": Preset(
+        {"residual_loss": "0.001 %", "residual_loss_up": "0.001 %"},
+        "The same by CUBIC's 200 Mbit/s off-peak.",
+    ),
+}
+"""What each preset fills in."""
+
+
+def _check_base(section: Section, problems: Problems) -> None:
+    """A slot's base differs from the one before by a step at least, so from every base one must be within the range.
+
+    From the middle of the range a step up or down needs half the range: high - low >= 2 step. Equal bounds with no step
+    (a constant base) pass too.
+    """
+    low, high, step = (
+        value_of(section, Access, name) for name in ("base_rtt_min_ns", "base_rtt_max_ns", "base_step_min_ns")
+    )
+    # A range that is upside down is told by `_ORDERED`; said here as well it would be one mistake in two messages.
+    if low <= high < low + 2 * step:
+        rule = "leaves no room between base_rtt_min and base_rtt_max for a step up or down from every value"
+        hint = f"at most {units.TIME.format((high - low) // 2)}"
+        problems.add(section.where("base_step_min"), "access.base_step_min", rule, hint)
+
+
+def _idle(section: Section) -> dict[str, tuple[str, ...]]:
+    """Keys that mean nothing with the others, by the reason.
+
+    Returns
+    -------
+    dict of str to tuple of str
+        The words of the message ("has no effect with ...") to TOML keys of ``[access]``.
+    """
+    idle_keys: dict[str, tuple[str, ...]] = {}
+    if value_of(section, Access, "geometry") == "profile":
+        idle_keys['geometry = "profile"'] = _GEOMETRY
+    else:
+        idle_keys['geometry = "constellation"'] = ("base_rtt_min", "base_rtt_max", "base_step_min")
+    if value_of(section, Access, "handover") == "hold":
+        idle_keys['handover = "hold"'] = ("spike_min", "spike_max")
+    scheduled = [value_of(section, Access, name) is None for name in ("capacity_bps", "capacity_up_bps")]
+    if not scheduled[0]:
+        idle_keys["a capacity that is given"] = ("schedule_min", "schedule_median", "schedule_max")
+    if not scheduled[1]:
+        idle_keys["a capacity_up that is given"] = ("schedule_up_min", "schedule_up_median", "schedule_up_max")
+    if not any(scheduled):
+        idle_keys["capacities that are given"] = ("busy_hour", "busy")
+    return idle_keys
+
+
+# Pairs of keys of which the first must not be above the second.
+_ORDERED = (
+    ("base_rtt_min", "base_rtt_max"),
+    ("handover_min", "handover_max"),
+    ("spike_min", "spike_max"),
+    ("outage_min", "outage_max"),
+    ("schedule_min", "schedule_median"),
+    ("schedule_median", "schedule_max"),
+    ("schedule_up_min", "schedule_up_median"),
+    ("schedule_up_median", "schedule_up_max"),
+)
+_GEOMETRY = (
+    "terminal_latitude", "terminal_longitude", "gateway_latitude", "gateway_longitude", "pop_latitude",
+    "pop_longitude", "min_elevation", "scheduler", "processing_delay",
+)  # fmt: skip

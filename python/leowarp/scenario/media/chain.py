@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[chain]`: links in a row that never change.
+
+The smallest network there is, for which delay, throughput and queue length can be computed by hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from leowarp.base import units
+from leowarp.scenario.media.medium_section import MediumSection
+from leowarp.scenario.network.background import RateKeys
+from leowarp.scenario.text.key import count, quantity
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain(RateKeys, MediumSection):
+    """Routers r0 to rN in a row between hosts A and B, with one fixed path.
+
+    Every quantity on it has a closed form (docs/accuracy.md, a check by hand), so the link model is tested on it.
+
+    Attributes
+    ----------
+    hops : int
+        Links between routers; there are `hops` + 1 routers.
+    delay_ns : int
+        One-way propagation delay of each link, ns.
+    overhead_bytes : int
+        On top of the IP length; 14 is the Ethernet header that the kernel's queueing disciplines count.
+    loss_ratio : float
+        0 to 1, independent per packet and link, in each direction.
+    """
+
+    # GOVERNS comes from QueueKeys, which therefore stands before MediumSection among the bases: the first that has it
+    # wins.
+    NAME: ClassVar = "chain"
+
+    hops: int = count("Number of links between routers.", 1, 1, 200)
+    delay_ns: int = quantity(units.TIME, "One-way delay of each link.", "10 ms", low="0 s", high="60 s")
+    overhead_bytes: int = quantity(
+        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+    )
+    loss_ratio: float = quantity(
+        units.RATIO, "Share of packets that each link loses at random.", "0 %", low="0 %", high="100 %"
+    )

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[constellation]`: where the satellites are.
+
+A Walker pattern (J. G. Walker, Satellite constellations, J. Brit. Interplanet. Soc. 37, 1984), spelt out by the
+Walker keys; several of them, the shells; or a file of orbital elements that SGP4 propagates. The three exclude each
+other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from leowarp.base import units
+from leowarp.base.spelling import one_of
+from leowarp.scenario.media.medium_section import Idle, MediumSection
+from leowarp.scenario.names.presets import PRESETS
+from leowarp.scenario.text.decoding import Section, decode
+from leowarp.scenario.text.key import InputFile, count, file, instant, keys, names, quantity, tables, text, word
+from leowarp.scenario.text.problems import Problems
+
+SHAPE_KEYS = ("pattern", "planes", "satellites_per_plane", "altitude", "inclination", "phasing", "node_offset")
+"""Keys of a constellation of one shell that each of several has for itself."""
+
+ELEMENT_KEYS = ("leave_out", "element_sets")
+"""Keys that mean nothing without a file of orbital elements."""
+
+WALKER_KEYS = ("preset", *SHAPE_KEYS, "mu", "earth_rotation")
+"""Keys that mean nothing when a file of orbital elements is given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shell:
+    """A shell of a constellation of several: a Walker pattern with a height and an inclination of its own.
+
+    Satellites of the first shell are called ``s-1-PP-SS``, of the second ``s-2-PP-SS``; shells are numbered in the
+    order in which they are written.
+
+    Attributes
+    ----------
+    pattern : str
+        ``star`` or ``delta``.
+    planes, satellites_per_plane, phasing : int
+        Walker's P, S = T/P and F.
+    altitude_m, inclination_deg, node_offset_deg : float
+        Of circular orbits, above the constellation's `earth_radius_m`.
+    """
+
+    pattern: str = word("Ascending nodes over 180 deg (star) or over 360 deg (delta).", ("star", "delta"), "delta")
+    planes: int = count("Number of orbital planes.", None, 1, 1000, required=True)
+    satellites_per_plane: int = count("Number of satellites in each plane.", None, 1, 1000, required=True)
+    altitude_m: float = quantity(
+        units.LENGTH, "Height of the circular orbits above `earth_radius`.", low="100 km", high="50000 km",
+        required=True,
+    )  # fmt: skip
+    inclination_deg: float = quantity(
+        units.ANGLE, "Inclination of every plane.", low="0 deg", high="180 deg", required=True
+    )
+    phasing: int = count("Walker's F, as of a constellation of one shell.", 0, 0, 10**6)
+    node_offset_deg: float = quantity(
+        units.ANGLE, "Right ascension of plane 0's ascending node.", "0 deg", low="-360 deg", high="360 deg"
+    )
+
+    @property
+    def satellites(self) -> int:
+        """How many it has."""
+        return self.planes * self.satellites_per_plane
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constellation(MediumSection):
+    """Where the satellites are: a Walker pattern, several of them (`shells`), or a file of orbital elements.
+
+    Attributes
+    ----------
+    preset : str or None
+        The name in `presets.PRESETS` that filled the keys below; None: each was given.
+    pattern : str or None
+        ``star`` or ``delta``. This and all Walker keys are None if `tle` is given.
+    planes, satellites_per_plane, phasing : int or None
+        Walker's P, S = T/P and F.
+    altitude_m, inclination_deg, node_offset_deg : float or None
+        Of circular orbits, above `earth_radius_m`.
+    shells : tuple of Shell
+        Several Walker patterns; then the six attributes above are None. Empty: there is one, or a file of elements.
+    tle : InputFile or None
+        TLE, 3LE or OMM; None: the Walker keys hold.
+    leave_out : tuple of str
+        Names of satellites in `tle`, their catalogue numbers, or ``decayed``.
+    element_sets : str
+        ``refuse`` or ``nearest epoch``: several element sets of one satellite in `tle`.
+    epoch : str
+        ISO 8601 in UTC, ending in Z.
+    earth : str
+        ``sphere`` or ``wgs84``: what stations stand on.
+    earth_radius_m, mu_m3_per_s2, earth_rotation_rad_per_s : float
+        Of the sphere; they set period and ground track of the Walker orbits.
+    greenwich_deg : float or None
+        Right ascension of Greenwich at clock 0; None: sidereal time at `epoch`.
+    """
+
+    NAME: ClassVar = "constellation"
+    STATIONS: ClassVar = None
+    GOVERNS: ClassVar = {
+        "preset": (*SHAPE_KEYS, "shells", "tle", "tle_sha256", *ELEMENT_KEYS),
+        "tle": (*SHAPE_KEYS, "shells", "preset", "mu", "earth_rotation", "greenwich", "tle_sha256"),
+        "shells": (*SHAPE_KEYS, "preset", "tle", "tle_sha256", *ELEMENT_KEYS),
+    }
+
+    preset: str | None = text("Name of a built-in constellation; fills the keys below, each can be overridden.", "none")
+    pattern: str | None = word("Ascending nodes over 180 deg (star) or over 360 deg (delta).", ("star", "delta"), None)
+    planes: int | None = count("Number of orbital planes.", None, 1, 1000)
+    satellites_per_plane: int | None = count("Number of satellites in each plane.", None, 1, 1000)
+    altitude_m: float | None = quantity(
+        units.LENGTH, "Height of the circular orbits above `earth_radius`.", None, low="100 km", high="50000 km"
+    )
+    inclination_deg: float | None = quantity(
+        units.ANGLE, "Inclination of every plane.", None, low="0 deg", high="180 deg"
+    )
+    # Walker's F as in T/P/F: the shift from plane to plane in units of 360 deg / T.
+    phasing: int | None = count(
+        "Walker's F: satellite s of plane p starts at argument of latitude 360 s/S + 360 F p/(P S) deg.", 0, 0, 10**6
+    )
+    node_offset_deg: float | None = quantity(
+        units.ANGLE, "Right ascension of plane 0's ascending node.", "0 deg", low="-360 deg", high="360 deg"
+    )
+    shells: tuple[Shell, ...] = tables(
+        "Several shells in place of the six keys above: `[[constellation.shells]]` with the keys of its own table.",
+        Shell,
+    )
+    tle: InputFile | None = file(  # noqa: RUF009
+        "A TLE, 3LE or OMM file in place of the Walker keys; SGP4 propagates it."
+    )
+    leave_out: tuple[str, ...] = names(
+        "Satellites of `tle` that the run does without, by name or catalogue number; `decayed`: all that have no orbit "
+        "during the run, which are an error otherwise."
+    )
+    element_sets: str = word(
+        "Several element sets of one satellite in `tle`: an error, or the set nearest to the begin of the run is used.",
+        ("refuse", "nearest epoch"),
+        "refuse",
+    )
+    epoch: str = instant(
+        "The instant (UTC) at which the constellation's clock is 0; to be given with `tle`.", "2000-01-01T00:00:00Z"
+    )
+    earth: str = word(
+        "The figure that stations stand on: a sphere of `earth_radius`, or the WGS84 ellipsoid (default with `tle`).",
+        ("sphere", "wgs84"),
+        "sphere",
+    )
+    # WGS84's equatorial radius, and below its gravitational parameter.
+    earth_radius_m: float = quantity(
+        units.LENGTH, "Radius of the sphere; altitudes count from it.", "6378.137 km", low="6000 km", high="7000 km"
+    )
+    mu_m3_per_s2: float = quantity(
+        units.GRAVITY, "The Earth's gravitational parameter; sets the orbits' period.", "398600.4418 km3/s2",
+        low="300000 km3/s2", high="500000 km3/s2",
+    )  # fmt: skip
+    # In inertial space: 2 pi in a sidereal day of 86,164.09 s.
+    earth_rotation_rad_per_s: float = quantity(
+        units.ANGULAR_RATE, "How fast the Earth turns.", "7.2921158553e-5 rad/s", low="-1 rad/s", high="1 rad/s"
+    )
+    greenwich_deg: float | None = quantity(
+        units.ANGLE,
+        'Angle of Greenwich from the vernal equinox at constellation clock 0; "gmst": sidereal time at `epoch` '
+        "(always so with `tle`).",
+        "0 deg",
+        low="-360 deg",
+        high="360 deg",
+        none="gmst",
+    )
+
+    @property
+    def patterns(self) -> tuple[Shell, ...]:
+        """Its Walker patterns: the shells, or the one that its own keys spell out; none of a file of elements.
+
+        Raises
+        ------
+        ValueError
+            If a Walker key is None beside neither shells nor a file: not a resolved plan.
+        """
+        if self.shells or self.tle is not None:
+            return self.shells
+        values = {attribute: getattr(self, attribute) for attribute, _ in keys(Shell).values()}
+        missing = [attribute for attribute, value in values.items() if value is None]
+        if missing:
+            raise ValueError(f"constellation lacks {', '.join(missing)}: not a resolved plan")
+        return (Shell(**values),)
+
+    @classmethod
+    def idle(cls, *, follows: bool) -> Idle:
+        """Nothing of the other sections is without effect: a constellation's links, routes and routers are all of
+        theirs.
+        """
+        return {}
+
+    @classmethod
+    def complete(cls, section: Section, problems: Problems) -> None:
+        """Fill in the preset; without one the Walker keys are needed, with a file of elements they mean nothing.
+
+        Parameters
+        ----------
+        section : Section
+            Of ``[constellation]``; what the preset gives is added to its values, keys that were written stay.
+        problems : Problems
+            Gets an unknown preset, missing Walker keys, Walker keys beside `tle`, a phasing F not below P, and a hash
+            of no file.
+        """
+        preset = section.values.get("preset")
+        if preset is not None and preset not in PRESETS:
+            rule = f'there is no constellation "{preset}"'
+            problems.add(section.where("preset"), "constellation.preset", rule, one_of(preset, PRESETS, "known:"))
+        # Elements bring planes of their own, so the preset's numbers are not even looked at.
+        if section.values.get("tle") is not None:
+            _complete_elements(section, problems)
+            return
+        known = keys(Constellation)
+        for key, written in PRESETS[preset].keys.items() if preset in PRESETS else ():
+            attribute, declared = known[key]
+            if not section.gave(key):
+                section.values[attribute] = decode(written, declared, section.origin)
+        for key in ("tle_sha256", *ELEMENT_KEYS):
+            if section.gave(key):
+                problems.add(section.where(key), f"constellation.{key}", "has no effect without tle", "take it out")
+        # A list of shells that is wrong is reported already; keys that it stands in for are not missing as well.
+        if section.values.get("shells") or (section.gave("shells") and "shells" not in section.values):
+            _complete_shells(section, problems)
+            return
+        for key in ("pattern", "planes", "satellites_per_plane", "altitude", "inclination"):
+            # A preset that is unknown, or no text at all, is reported already; five missing keys below it would hide
+            # that.
+            wrong_preset = section.gave("preset") and (preset is not None or "preset" not in section.values)
+            if known[key][0] not in section.values and not section.gave(key) and not wrong_preset:
+                hint = f"write it, or preset = one of: {', '.join(PRESETS)}"
+                problems.add(section.origin, f"constellation.{key}", "is missing", hint)
+        planes, phasing = section.values.get("planes"), section.values.get("phasing", 0)
+        # F and F + P put the satellites at the same places: P times 360 / T deg is one slot.
+        if planes is not None and phasing >= planes:
+            rule = f"{phasing} is not below the number of planes ({planes}), as Walker's F is"
+            problems.add(section.where("phasing"), "constellation.phasing", rule, f"allowed: 0 to {planes - 1}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FollowsConstellation(MediumSection):
+    """Base of the media that may take delays from satellites that move.
+
+    Attributes
+    ----------
+    FOLLOWS : (str, str)
+        The key that says "constellation" if it does, and a preset to propose.
+    constellation : Constellation or None
+        The scenario's ``[constellation]``, no key of this section. None: it does not follow one.
+    """
+
+    FOLLOWS: ClassVar[tuple[str, str]]
+
+    constellation: Constellation | None = None
+
+
+def _complete_shells(section: Section, problems: Problems) -> None:
+    """The rules of shells: no Walker pattern beside them, and of each an F below its P."""
+    for key in SHAPE_KEYS:
+        if section.gave(key):
+            rule = "has no effect: each of [[constellation.shells]] has one of its own"
+            hint = f"write constellation.shells.0.{key}, or a preset of one shell"
+            problems.add(section.where(key), f"constellation.{key}", rule, hint)
+        section.values[keys(Constellation)[key][0]] = None
+    for number, shell in enumerate(section.values.get("shells", ())):
+        if shell.phasing >= shell.planes:
+            rule = f"{shell.phasing} is not below the number of planes ({shell.planes}), as Walker's F is"
+            name = f"constellation.shells.{number}.phasing"
+            problems.add(section.where("shells"), name, rule, f"allowed: 0 to {shell.planes - 1}")
+
+
+def _complete_elements(section: Section, problems: Problems) -> None:
+    """The rules of a file of elements: no Walker keys beside it, an epoch, and the ellipsoid under the stations."""
+    for key in WALKER_KEYS:
+        if section.gave(key) and not (key == "preset" and section.values.get("preset") is None):
+            rule = "has no effect: the orbits come from the file named by tle"
+            problems.add(section.where(key), f"constellation.{key}", rule, f"take out {key} or tle")
+    # No default would do: elements describe orbits near their own epoch, and a run at another date would be of a sky
+    # that never was.
+    if not section.gave("epoch"):
+        rule = "is missing, and a file of orbital elements (tle) is only right near its own epoch"
+        problems.add(section.where("tle"), "constellation.epoch", rule, 'write epoch = "2022-09-14T00:00:00Z"')
+    if section.gave("greenwich") and section.values.get("greenwich_deg", 0.0) is not None:
+        rule = "satellites from orbital elements are turned to the Earth by sidereal time"
+        hint = 'write greenwich = "gmst", or nothing'
+        problems.add(section.where("greenwich"), "constellation.greenwich", rule, hint)
+    if section.gave("shells") and section.values.get("shells") != ():
+        rule = "have no effect: the orbits come from the file named by tle"
+        problems.add(section.where("shells"), "constellation.shells", rule, "take out the shells or tle")
+    # None and not the default: the plan would otherwise spell out planes that no satellite keeps to.
+    for attribute in ("pattern", "planes", "satellites_per_plane", "altitude_m", "inclination_deg", "phasing",
+                      "node_offset_deg", "greenwich_deg", "preset"):  # fmt: skip
+        section.values[attribute] = None
+    # Elements are of the real Earth, on which a station of geodetic latitude stands on the ellipsoid.
+    section.values.setdefault("earth", "wgs84")

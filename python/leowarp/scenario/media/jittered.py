@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[jittered]`: a path on which each packet has a random delay of its own.
+
+It is what emulation studies of reordering build: netem's delay and jitter below a token bucket filter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from leowarp.base import units
+from leowarp.scenario.media.medium_section import Idle, MediumSection
+from leowarp.scenario.text.decoding import Section, value_of
+from leowarp.scenario.text.key import InputFile, file, quantity, queue, word
+from leowarp.scenario.text.problems import Problems
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jittered(MediumSection):
+    """Hosts A and B and one router: each packet to B has a random delay of its own, so packets overtake each other.
+
+    Attributes
+    ----------
+    delay_ns, jitter_ns : int
+        Mean and standard deviation of the delay from A to B, ns, whatever the distribution.
+    delay_up_ns : int
+        From B to A, constant.
+    distribution : str
+        ``uniform``, ``normal``, ``exponential`` or ``table``.
+    table : InputFile or None
+        Samples in any unit, one a line; None unless the distribution is ``table``.
+    rate_bps, rate_up_bps : int or None
+        bit/s of the shaper behind the delay line, A to B and B to A; None: unshaped.
+    queue_pkts : int or None
+        netem's limit, packets that wait and fly; None: unlimited. `queue_bytes` is always None.
+    loss_ratio : float
+        0 to 1, independent per packet, A to B.
+    """
+
+    NAME: ClassVar = "jittered"
+    GOVERNS: ClassVar = {"distribution": ("table", "table_sha256")}
+    # `--set jittered.distribution=table` on a plan must not take the table away that the plan names.
+    KEEPS: ClassVar = {"distribution": "table"}
+
+    delay_ns: int = quantity(units.TIME, "Mean one-way delay, A to B.", "100 ms", low="0 s", high="60 s")
+    delay_up_ns: int = quantity(units.TIME, "One-way delay, B to A; never jittered.", "0 s", low="0 s", high="60 s")
+    # netem's own parameter is the standard deviation of its tables but the half-width of its uniform draw
+    # (net/sched/sch_netem.c, tabledist). Here it is the standard deviation always.
+    jitter_ns: int = quantity(
+        units.TIME, "Standard deviation of a packet's delay, A to B, whatever the distribution.", "1 ms", low="0 s",
+        high="2 s",
+    )  # fmt: skip
+    distribution: str = word(
+        "Of the delays: uniform (mean +- sqrt(3) jitter), normal, exponential (on top of delay - jitter), or that of "
+        "the samples in `table`.",
+        ("uniform", "normal", "exponential", "table"),
+        "normal",
+    )
+    table: InputFile | None = file(  # noqa: RUF009
+        'distribution = "table": a text file of samples, one number a line, in any unit; brought to the mean `delay` '
+        "and the standard deviation `jitter`."
+    )
+    # The shaper stands behind the delay line, as emulation studies have it (docs/concepts/links.md, jittered links).
+    rate_bps: int | None = quantity(
+        units.RATE, "Rate of the link, A to B; packets are serialised in the order in which their delays end.",
+        "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s", none="unshaped",
+    )  # fmt: skip
+    rate_up_bps: int | None = quantity(
+        units.RATE, "The same, B to A.", "unshaped", low="8 kbit/s", high="1000 Gbit/s", none="unshaped"
+    )
+    queue_pkts: int | None = queue(
+        "netem's own limit in each direction: packets waiting and flying. Not in bytes:", "5000 pkts"
+    )
+    queue_bytes: int | None = None
+    overhead_bytes: int = quantity(
+        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+    )
+    loss_ratio: float = quantity(
+        units.RATIO, "Share of packets that are lost at random, A to B.", "0 %", low="0 %", high="100 %"
+    )
+
+    @property
+    def left_bps(self) -> int | None:
+        """As of links that may have background traffic (`background.RateKeys`)."""
+        return self.rate_bps
+
+    @classmethod
+    def idle(cls, *, follows: bool) -> Idle:
+        """As of every medium, and all of `[network]` but the length of packets."""
+        # A jittered link is always netem's, and its hosts hang on it by wires.
+        only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts", "neighbours")
+        return {**super().idle(follows=follows), "network": only}
+
+    @classmethod
+    def complete(cls, section: Section, problems: Problems) -> None:
+        """A table of samples goes with `distribution = "table"` and nothing else; netem's limit is in packets alone.
+
+        Parameters
+        ----------
+        section : Section
+            Of ``[jittered]``; nothing is added to it.
+        problems : Problems
+            Gets a table that is missing or without effect, and a queue in bytes.
+        """
+        drawn = value_of(section, Jittered, "distribution") == "table"
+        given = section.values.get("table") is not None
+        # A table that was written and is wrong has been reported; it is not missing as well.
+        if drawn and not given and not (section.gave("table") and "table" not in section.values):
+            rule = 'is missing, and distribution is "table"'
+            problems.add(section.where("distribution"), "jittered.table", rule, 'write table = "delays.txt"')
+        for key in ("table", "table_sha256"):
+            if section.gave(key) and not drawn and (given or key != "table"):
+                rule = 'has no effect without distribution = "table"'
+                problems.add(
+                    section.where(key), f"jittered.{key}", rule, 'take it out, or write distribution = "table"'
+                )
+        if section.values.get("queue_bytes") is not None:
+            rule = "netem's limit is in packets"
+            problems.add(section.where("queue"), "jittered.queue", rule, 'write "5000 pkts"')

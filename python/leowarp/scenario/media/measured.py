@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[measured]`: a link that follows somebody's measurement.
+
+A replay is open-loop: delay, loss and capacity are functions of time and do not react to the flow (docs/limitations.md,
+replays of measured paths).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from leowarp.base import units
+from leowarp.scenario.media.medium_section import MediumSection
+from leowarp.scenario.network.queues import QueueKeys
+from leowarp.scenario.text.decoding import Section
+from leowarp.scenario.text.key import InputFile, flag, instant, quantity, word
+from leowarp.scenario.text.key import file as named_file
+from leowarp.scenario.text.problems import Problems
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured(QueueKeys, MediumSection):
+    """One link between hosts A and B that follows a measurement. A to B is the way down, from the internet to the user;
+    B to A the way up. `run.start` is the time of the measurement at which the run begins.
+
+    Attributes
+    ----------
+    file, file_up : InputFile or None
+        Delays of both ways or of the way down; one-way delays of the way up.
+    format, capacity_format : str
+        What wrote the files; ``auto`` is decided by their content (`timeline/recordings/formats/files.py`).
+    interval_ns : int or None
+        Between two lines of a file without times; None: the file says it.
+    capacity, capacity_up : InputFile or None
+        What each way could carry, if it was measured apart from the delays.
+    rate_bps, rate_up_bps : int or None
+        bit/s of a way whose capacity was not measured; None: unshaped.
+    repeat : bool
+        Each file begins anew when it ends, with its own length, as Mahimahi and LeoReplayer do.
+    rtt, lost_probes : str
+        How a round trip, or a probe of which only the loss is known, is shared out between the two ways.
+    rtt_from : str
+        The host from which the round trips begin.
+    gaps, gap_after_ns : str, int or None
+        What holds where nothing was measured, and from how long on; None: ten median intervals.
+    resample_ns, interpolation_step_ns : int or None, int
+        Width of a row that several probes become; distance of the rows of a straight line.
+    probe_size_bytes : int or None
+        IP length of the probes, whose own transmission time is in what they measured; None: by the format.
+    clock : str or None
+        What the wall clock showed at the measurement's 0, if the file does not say it.
+    """
+
+    NAME: ClassVar = "measured"
+
+    file: InputFile = named_file(  # noqa: RUF009
+        "The delays: a CSV table with the columns `t_s, delay_ms` (or `rtt_ms`), and if known `rate_mbps, loss_ratio, "
+        "delay_up_ms, rate_up_mbps, loss_up_ratio`; irtt's JSON; the output of `ping -D`; LeoReplayer's delays.",
+        required=True,
+    )
+    format: str = word(
+        "What wrote `file`; auto: seen in its content.", ("auto", "csv", "irtt", "ping", "leoreplayer"), "auto"
+    )
+    file_up: InputFile | None = named_file(  # noqa: RUF009
+        "One-way delays of the way up, in the same format, if `file` holds those of the way down alone."
+    )
+    interval_ns: int | None = quantity(
+        units.TIME, "Time between two lines of a file that does not say it: ping without -D (no default), LeoReplayer "
+        "(10 ms).", "none", low="1 us", high="1 h", none="none",
+    )  # fmt: skip
+    capacity: InputFile | None = named_file(  # noqa: RUF009
+        "What the way down could carry: a CSV table with `t_s, rate_mbps` (or `mbps`) and if known `rate_up_mbps`, or "
+        "a Mahimahi trace."
+    )
+    capacity_up: InputFile | None = named_file("The same for the way up.")  # noqa: RUF009
+    capacity_format: str = word(
+        "What wrote `capacity` and `capacity_up`; auto: seen in the content.", ("auto", "csv", "mahimahi"), "auto"
+    )
+    rate_bps: int | None = quantity(
+        units.RATE, "Rate of the way down where no capacity was measured.", "unshaped", low="8 kbit/s",
+        high="1000 Gbit/s", none="unshaped",
+    )  # fmt: skip
+    rate_up_bps: int | None = quantity(
+        units.RATE, "Rate of the way up where no capacity was measured.", "unshaped", low="8 kbit/s",
+        high="1000 Gbit/s", none="unshaped",
+    )  # fmt: skip
+    repeat: bool = flag(
+        "Each file begins anew when it ends, as Mahimahi and LeoReplayer have it (each with its own length).", False
+    )
+    rtt: str = word(
+        "How a round trip is shared out: half each way, all of it on the way down, or on the way up; one-way: the "
+        "one-way delays that irtt measured are taken (its two clocks must agree).",
+        ("halves", "down", "up", "one-way"),
+        "halves",
+    )
+    rtt_from: str = word(
+        "Where the round trips begin: a ping from this host meets those that were recorded. Its requests meet the one "
+        "part when they are sent, the replies meet the other part when they are. auto: the source of the first flow.",
+        ("auto", "A", "B"),
+        "auto",
+    )
+    lost_probes: str = word(
+        "The way on which a probe was lost of which that is not known; none: such losses are left out. Every packet is "
+        "lost that passes nearer to a lost probe than to another.",
+        ("down", "up", "both", "none"),
+        "down",
+    )
+    # A gap is an error unless somebody says what it was: whatever were put there would be made up.
+    gaps: str = word(
+        "Time without a probe: an error, or the delay before it is held, or there is no connection, or the delay goes "
+        "straight to the one after it.",
+        ("error", "hold", "down", "linear"),
+        "error",
+    )
+    gap_after_ns: int | None = quantity(
+        units.TIME, "How long without a probe is a gap; auto: ten median intervals.", "auto", low="1 us", high="1 d",
+        none="auto",
+    )  # fmt: skip
+    resample_ns: int | None = quantity(
+        units.TIME, "Delays and losses over so much time are made one row.", "none", low="100 us", high="1 h",
+        none="none",
+    )  # fmt: skip
+    resample_rule: str = word("The delay of such a row: the mean or the smallest.", ("mean", "min"), "mean")
+    interpolation: str = word(
+        "Between two rows the first one's delay holds, or goes straight to the next one's.", ("hold", "linear"), "hold"
+    )
+    interpolation_step_ns: int = quantity(
+        units.TIME, "How far apart the rows are that make a straight line.", "1 ms", low="10 us", high="1 h"
+    )
+    probe_size_bytes: int | None = quantity(
+        units.BYTES, "IP length of the probes: their own time on the link is in the delay that they measured. auto: "
+        "what irtt and ping say (84 B if they do not, and of LeoReplayer), 0 B of tables.", "auto", low="0 B",
+        high="65535 B", none="auto",
+    )  # fmt: skip
+    clock: str | None = instant(
+        "What the wall clock showed at the measurement's time 0, if the file does not say it.", "none", none="none"
+    )
+    overhead_bytes: int = quantity(
+        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+    )
+
+    @classmethod
+    def complete(cls, section: Section, problems: Problems) -> None:
+        """Check that no key has no effect beside another; every broken rule goes to `problems`.
+
+        Whether the files make sense is not asked here: a scenario is checked as text, its files are read by
+        `media/measured`.
+        """
+        # A capacity table has a value at every instant, so a rate beside it would never hold.
+        for rate, capacity in (("rate", "capacity"), ("rate_up", "capacity_up")):
+            if section.values.get(f"{rate}_bps") is not None and section.values.get(capacity) is not None:
+                rule = f"has no effect: {capacity} says what this way could carry"
+                problems.add(section.where(rate), f"measured.{rate}", rule, f"take {rate} or {capacity} out")
+        if section.values.get("rtt") == "one-way" and section.values.get("rtt_from") == "A":
+            rule = 'has no effect: with rtt = "one-way" the ways are those of irtt, whose client is B'
+            problems.add(section.where("rtt_from"), "measured.rtt_from", rule, "take rtt_from out")

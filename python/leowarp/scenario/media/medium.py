@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What carries the packets: a plan has exactly one of these media."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import get_args
+
+from leowarp.scenario.media.access import Access
+from leowarp.scenario.media.chain import Chain
+from leowarp.scenario.media.constellation import Constellation, FollowsConstellation
+from leowarp.scenario.media.jittered import Jittered
+from leowarp.scenario.media.measured import Measured
+from leowarp.scenario.media.medium_section import MediumSection
+from leowarp.scenario.media.mobile import Mobile
+
+Medium = Constellation | Measured | Chain | Jittered | Access | Mobile
+"""The type says which medium it is. Messages name the sections in this order."""
+
+MEDIA: Mapping[str, type[MediumSection]] = {medium.NAME: medium for medium in get_args(Medium)}
+"""By section."""
+
+
+def medium_of(given: Iterable[str]) -> type[MediumSection]:
+    """What carries the packets, of the media whose sections are given: one that follows a constellation goes first.
+
+    Parameters
+    ----------
+    given : iterable of str
+        Names of sections, with at least one of `MEDIA`. Others are passed over.
+
+    Returns
+    -------
+    type
+        A class of the union `Medium`. Of several that exclude each other the first by `MEDIA`; `completion` reports
+        them.
+
+    Examples
+    --------
+    >>> medium_of(["constellation", "access"]).NAME
+    'access'
+    """
+    # By the order of MEDIA, not of the file: the same mistake gives the same message however the file is arranged.
+    media = [MEDIA[name] for name in MEDIA if name in set(given)]
+    return next((medium for medium in media if issubclass(medium, FollowsConstellation)), media[0])

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[mobile]`: the fading radio link from the last satellite to a moving terminal, repaired by hybrid ARQ.
+
+What each value rests on is in design/lms-harq.md; the model is in docs/concepts/mobile-channel.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from leowarp.base import units
+from leowarp.scenario.media.constellation import FollowsConstellation
+from leowarp.scenario.media.medium_section import Idle
+from leowarp.scenario.network.links import LARGEST_MTU_BYTES, SMALLEST_MTU_BYTES, UPDATE_KEYS, Station
+from leowarp.scenario.network.queues import QueueKeys
+from leowarp.scenario.text.decoding import Section, value_of
+from leowarp.scenario.text.key import InputFile, count, file, flag, keys, quantity, queue, text, word
+from leowarp.scenario.text.problems import Problems
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mobile(QueueKeys, FollowsConstellation):
+    """A path from the host server over a satellite to the moving host mobile, whose last hop fades.
+
+    Attributes
+    ----------
+    snr_db : float
+        Es/N0 at line of sight, dB; the fading of the table is relative to that.
+    environment, elevation_deg, environments : str, float, InputFile or None
+        Row of the table of environments; None: the package's own table (`timeline/channel/environments.toml`).
+    speed_m_per_s, carrier_hz : float
+        They set the Doppler spectrum's half width v / lambda; 0 m/s is one draw for the whole run.
+    correlation_m, transition_m, frame_m : float or None
+        m; None: what the table says.
+    samples_per_wavelength : int
+        Spacing of the power series.
+    data_bits, codeword_bits : int
+        Of a codeword, which carries one IP packet; the mother code's rate is their quotient.
+    rate_bps : int
+        Data bits a second without retransmissions: one codeword each `data_bits` / `rate_bps` s.
+    retransmissions_take_capacity : bool
+        False: `rate_bps` all the time.
+    first_delay_ns, retransmission_delay_ns, retransmissions : int
+        A packet with n retransmissions takes `first_delay_ns` + n `retransmission_delay_ns`.
+    threshold_ratio, first_target_ratio, target_ratio : float
+        Mutual information over data bits that decodes; probabilities that transmissions are sized for.
+    first_bits : int or None
+        Of the first transmission; None: by the rule.
+    forward_delay_ns, return_delay_ns, return_rate_bps : int, int, int or None
+        Server to last satellite, both ways; terminal to satellite; None: unshaped.
+    constellation : Constellation or None
+        What `delays` follows.
+    """
+
+    NAME: ClassVar = "mobile"
+    STATIONS: ClassVar = ("mobile", "server")
+    FOLLOWS: ClassVar = ("delays", "tauran-study")
+
+    fading: bool = flag(
+        "The last hop fades; without, it is in line of sight: every packet is decoded at once if `snr` allows it.",
+        True,
+    )
+    # The fading's 0 dB is line of sight. Who means energy of a coded bit adds 3 dB (QPSK).
+    snr_db: float = quantity(
+        units.LEVEL, "Energy of a symbol over noise density (Es/N0) at line of sight.", "10 dB", low="-60 dB",
+        high="60 dB",
+    )  # fmt: skip
+    environment: str = text("What surrounds the terminal, a name in the table.", "intermediate-tree-shadowed")
+    elevation_deg: float = quantity(
+        units.ANGLE, "How high the satellite stands; the table has it for some angles only.", "40 deg", low="0 deg",
+        high="90 deg",
+    )  # fmt: skip
+    environments: InputFile | None = file(  # noqa: RUF009
+        "A table of environments of your own, TOML or JSON."
+    )
+    # Assumption: a car on a road between trees. From 10 km/h on losses hardly depend on it; at walking speed all
+    # transmissions meet one fade (design/lms-harq.md).
+    speed_m_per_s: float = quantity(
+        units.SPEED, "Of the terminal; 0 m/s: a frozen channel, one draw for the whole run.", "60 km/h", low="0 m/s",
+        high="1000 km/h",
+    )  # fmt: skip
+    # The band in which the tables of environments were measured.
+    carrier_hz: float = quantity(units.FREQUENCY, "Of the radio link.", "2.2 GHz", low="100 MHz", high="1000 GHz")
+    correlation_m: float | None = quantity(
+        units.LENGTH, "Correlation distance of the direct signal.", "table", low="0.001 m", high="1000 km",
+        none="table",
+    )  # fmt: skip
+    transition_m: float | None = quantity(
+        units.LENGTH, "Length of the slope between two states.", "table", low="0 m", high="1000 km", none="table"
+    )
+    # The published shares of the states are the stationary distribution of the chain, so its steps were of one length;
+    # with each state's own length deep shadow would have 19 % of the way instead of 25 %.
+    frames: str = word(
+        "Step of the chain of states: one length for all (common), or each state's shortest stay (by-state).",
+        ("common", "by-state"),
+        "common",
+    )
+    frame_m: float | None = quantity(
+        units.LENGTH, "A length of the common step in place of the mean of the table's shortest stays.", "table",
+        low="0.001 m", high="1000 km", none="table",
+    )  # fmt: skip
+    samples_per_wavelength: int = count("Samples of the fading in a wavelength.", 16, 4, 1000)
+
+    harq: str = word(
+        "What a retransmission sends: bits that were not sent before (incremental, type II), or the first ones again "
+        "(chase, type I with combining).",
+        ("incremental", "chase"),
+        "incremental",
+    )
+    modulation: str = word("Of the radio link.", ("bpsk", "qpsk", "8psk", "16qam"), "qpsk")
+    # tauran2018: a CCSDS turbo code, 53,520 bits for 8,920 of data, 40 Mbit/s without errors, at most 3
+    # retransmissions.
+    data_bits: int = count("Data in a codeword, one IP packet: a multiple of 8.", 8920, 8, 1_000_000)
+    codeword_bits: int = count("Bits of a codeword that the mother code makes of the data.", 53520, 8, 10_000_000)
+    rate_bps: int = quantity(
+        units.RATE, "Data bits per second on the last hop when no codeword is sent again.", "40 Mbit/s",
+        low="10 kbit/s", high="10 Gbit/s",
+    )  # fmt: skip
+    retransmissions: int = count("At most so many; then the packet is lost.", 3, 0, 255)
+    # tauran2018 does not say; its flows stay far below 40 Mbit/s.
+    retransmissions_take_capacity: bool = flag(
+        "The last hop carries less while codewords are sent again: `rate` times the share of first transmissions in "
+        "all bits sent, in steps of 100 ms, as if every codeword were used.",
+        False,
+    )
+    # tauran2018: 10 ms without a retransmission, 70 ms with three; evenly spaced is our reading.
+    first_delay_ns: int = quantity(
+        units.TIME, "From the begin of a transmission to its decoding, propagation included.", "10 ms", low="0 s",
+        high="10 s",
+    )  # fmt: skip
+    retransmission_delay_ns: int = quantity(
+        units.TIME, "From the begin of a transmission to the next one's.", "20 ms", low="0 s", high="10 s"
+    )
+    threshold_kind: str = word(
+        "What decodes: the same multiple of the data bits always, or by the rate of the code that was sent so far.",
+        ("constant", "by-rate"),
+        "constant",
+    )
+    # Monte Carlo of that code at low rates: half of the codewords decode at 1.13 to 1.14, nine in ten at 1.16 to 1.17.
+    threshold_ratio: float = quantity(
+        units.RATIO, "Mutual information that decodes, over the data bits.", "115 %", low="100 %", high="1000 %"
+    )
+    # `received` is what the authors' abstracts describe (arXiv 1411.3625, 1501.01471). At 13 dB a factor of ten in loss
+    # lies between rules (design/lms-harq.md).
+    rule: str = word(
+        "How many bits a retransmission sends: what is missing at the power just received, at the one that follows "
+        "such a power with probability `target` (predicted), or that there is at any time (statistics); or the "
+        "codeword in equal parts.",
+        ("received", "predicted", "statistics", "equal"),
+        "received",
+    )
+    # Nothing is known of the channel yet; a half is neutral between delay and symbols.
+    first_target_ratio: float = quantity(
+        units.RATIO, "Probability of decoding that the first transmission is sized for.", "50 %", low="0.1 %",
+        high="99.9 %",
+    )  # fmt: skip
+    target_ratio: float = quantity(
+        units.RATIO, "The same of a later transmission, by the rules predicted and statistics.", "50 %", low="0.1 %",
+        high="99.9 %",
+    )  # fmt: skip
+    # What the last transmission does not bring is lost, so there is nothing to save bits for.
+    last_sends_rest: bool = flag("The last transmission sends all that is left of the codeword.", True)
+    first_bits: int | None = count(
+        "Bits of the first transmission; rule: by `first_target`, or a part.", "rule", 8, 10_000_000, none="rule"
+    )
+
+    resequencing: bool = flag(
+        "The link hands packets on in the order in which it sent them; one that is lost holds its followers until it "
+        "is given up.",
+        True,
+    )
+    return_delay_ns: int = quantity(
+        units.TIME, "One-way delay from the terminal to the satellite; nothing is lost there.", "10 ms", low="0 s",
+        high="10 s",
+    )  # fmt: skip
+    return_rate_bps: int | None = quantity(
+        units.RATE, "From the terminal to the satellite.", "none", low="10 kbit/s", high="10 Gbit/s", none="none"
+    )
+    delays: str = word(
+        "Where the delay between server and last satellite comes from: `forward_delay`, or the routes over the "
+        "scenario's [constellation].",
+        ("constant", "constellation"),
+        "constant",
+    )
+    forward_delay_ns: int = quantity(
+        units.TIME, 'delays = "constant": one way between server and last satellite, both ways.', "80 ms", low="0 s",
+        high="10 s",
+    )  # fmt: skip
+    last_satellite: str = word(
+        'delays = "constellation": which of the satellites that the terminal sees is the last. The one that it has '
+        "until it sees that no more, then the highest (kept); always the highest; or that of the shortest route.",
+        ("kept", "highest", "shortest"),
+        "kept",
+    )
+    # Frankfurt and Lima: of the gazetteer's pairs from six cities the nearest to the study's 70 to 90 ms.
+    gateway_latitude_deg: float = quantity(
+        units.ANGLE, "The same: where the gateway is, beside the server.", "50.11 deg", low="-90 deg", high="90 deg"
+    )
+    gateway_longitude_deg: float = quantity(
+        units.ANGLE, "The same: its longitude.", "8.68 deg", low="-180 deg", high="360 deg"
+    )
+    terminal_latitude_deg: float = quantity(
+        units.ANGLE, "The same: where the terminal is; the routes take it for at rest.", "-12.05 deg", low="-90 deg",
+        high="90 deg",
+    )  # fmt: skip
+    terminal_longitude_deg: float = quantity(
+        units.ANGLE, "The same: its longitude.", "-77.04 deg", low="-180 deg", high="360 deg"
+    )
+    queue_pkts: int | None = queue("Waiting packets that each direction of the last hop holds.", "500 pkts")
+    queue_bytes: int | None = None
+    # A codeword carries one IP packet and nothing else.
+    overhead_bytes: int = quantity(
+        units.BYTES, "Bytes on the last hop per packet on top of its IP length.", "0 B", low="0 B", high="1000 B"
+    )
+
+    @classmethod
+    def idle(cls, *, follows: bool) -> Idle:
+        """As of every medium; over a constellation, of its links and routes only what a path that is not built cannot
+        obey.
+        """
+        # Routes over a constellation give it its delays; their links are not built. Its own link is always leolink's:
+        # only that knows tables of delays and capacities.
+        routed: Idle = {
+            "isl": ("rate", "overhead", "loss", *keys(QueueKeys)),
+            "ground": ("rate", "overhead", "loss", *keys(QueueKeys)),
+            "routing": ("in_flight", "leaving_links", "reverse", "update", *UPDATE_KEYS),
+        }
+        only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")
+        return {**super().idle(follows=follows), **(routed if follows else {}), "network": only}
+
+    @classmethod
+    def complete(cls, section: Section, problems: Problems) -> None:
+        """Check what the keys say together; every broken rule goes to `problems`.
+
+        Parameters
+        ----------
+        section : Section
+            Of ``[mobile]``; nothing is added to it.
+        problems : Problems
+            Gets data bits that are no whole bytes or more than the codeword, a first transmission outside of both, keys
+            without effect, and an unlimited queue on a link that keeps no order.
+        """
+        data, code = (value_of(section, Mobile, name) for name in ("data_bits", "codeword_bits"))
+        # A codeword carries one IP packet, which has whole bytes.
+        if data % 8:
+            problems.add(section.where("data_bits"), "mobile.data_bits", f"{data} is no multiple of 8", "write 8920")
+        if data > code:
+            rule = f"{data} is more than the codeword has ({code})"
+            problems.add(section.where("data_bits"), "mobile.data_bits", rule, "write codeword_bits too")
+        first = value_of(section, Mobile, "first_bits")
+        # Less than the data bits can never decode: mutual information is at most a bit for each bit that was sent.
+        if first is not None and not data <= first <= code:
+            rule = f"{first} is not between data_bits ({data}) and codeword_bits ({code})"
+            problems.add(section.where("first_bits"), "mobile.first_bits", rule, 'write first_bits = "rule"')
+        if value_of(section, Mobile, "frame_m") is not None and value_of(section, Mobile, "frames") != "common":
+            problems.add(
+                section.where("frame"), "mobile.frame", 'has no effect with frames = "by-state"', "take one out"
+            )
+        driven = value_of(section, Mobile, "delays") == "constellation"
+        for key in ("forward_delay",) if driven else _GEOMETRY:
+            attribute, _ = keys(Mobile)[key]
+            if value_of(section, Mobile, attribute) != getattr(Mobile, attribute):
+                rule = f'has no effect with delays = "{"constellation" if driven else "constant"}"'
+                problems.add(section.where(key), f"mobile.{key}", rule, "take it out")
+        # leolink has room for LEOLINK_WAITING_MAX = 65,536 waiting packets where they may overtake
+        # (guest/qdisc/leolink.h), so neither an unlimited queue nor one in bytes can be obeyed.
+        in_packets = section.values.get("queue_pkts", Mobile.queue_pkts)
+        if not value_of(section, Mobile, "resequencing") and (
+            in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS
+        ):
+            rule = "where packets overtake each other the queue has a limit in packets"
+            hint = f'write queue = "500 pkts", at most {_OVERTAKING_QUEUE_PKTS}'
+            problems.add(section.where("queue"), "mobile.queue", rule, hint)
+
+    @classmethod
+    def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
+        """An MTU that fills a codeword, and over a constellation the links and intervals of `ROUTED_DEFAULTS`.
+
+        Returns
+        -------
+        dict of str to dict
+            ``{"network": {"mtu": "1115 B"}}`` for 8,920 data bits.
+        """
+        # The packet that fills a codeword's data bits, as far as a packet may be that long or short.
+        packet_bytes = value_of(sections["mobile"], cls, "data_bits") // 8
+        mtu_bytes = min(max(packet_bytes, SMALLEST_MTU_BYTES), LARGEST_MTU_BYTES)
+        defaults: dict[str, Mapping[str, object]] = {"network": {"mtu": f"{mtu_bytes} B"}}
+        sky = sections.get("constellation")
+        if sky is None:
+            return defaults
+        # A file of elements has a grid only if its satellites stand evenly spaced.
+        without = ("isl",) if sky.values.get("tle") is not None else ()
+        return defaults | {name: texts for name, texts in ROUTED_DEFAULTS.items() if name not in without}
+
+    def places(self, stations: Sequence[Station]) -> Sequence[Station]:
+        """Terminal and gateway, in this order and under the names of its stations.
+
+        Returns
+        -------
+        tuple of two Station
+            ``mobile`` and ``server``, heights 0 m; the terminal rests there for the routes, whatever `speed_m_per_s`
+            says.
+        """
+        terminal, gateway = self.STATIONS
+        return (
+            Station(
+                name=terminal,
+                latitude_deg=self.terminal_latitude_deg,
+                longitude_deg=self.terminal_longitude_deg,
+                height_m=0.0,
+            ),
+            Station(
+                name=gateway,
+                latitude_deg=self.gateway_latitude_deg,
+                longitude_deg=self.gateway_longitude_deg,
+                height_m=0.0,
+            ),
+        )
+
+
+ROUTED_DEFAULTS: Mapping[str, Mapping[str, object]] = {
+    "isl": {"rule": "plus-grid", "seam": False, "polar_cutoff": "60 deg"},
+    "ground": {"rule": "min-elevation", "min_elevation": "8.2 deg"},
+    "routing": {"interval": "10 s", "link_interval": "1 s"},
+}
+"""Of a channel whose delays come from routes: links, mask and the time between two looks are those of ns-2's model of
+Iridium (tcl/ex/sat-iridium.tcl), for `tauran2018` used ns-2. In between delays follow the satellites in steps of some
+30 us."""
+
+_GEOMETRY = ("last_satellite", "gateway_latitude", "gateway_longitude", "terminal_latitude", "terminal_longitude")
+
+_OVERTAKING_QUEUE_PKTS = 65_536
+"""Packets that a link which keeps no order has room for (design/interfaces.md, section 13)."""

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scenarios that come with leowarp, by name: of a checkout, or packed into the wheel."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from leowarp.base import plainfiles
+from leowarp.base.errors import ScenarioError
+from leowarp.base.spelling import nearest
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+# The wheel's copy first: a checkout has none within the package, and an installed package must not take a folder that
+# happens to lie two levels above it.
+_FOLDERS = (_PACKAGE / "examples", _PACKAGE.parents[1] / "examples")
+_ABOUT_EXTENT = 600
+"""Characters of a file in which the first sentence of its comment is looked for."""
+_LEAST_ABOUT = 40
+"""What stands before a colon says enough by itself from so many characters on."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A scenario that comes with leowarp.
+
+    Attributes
+    ----------
+    name : str
+        What it is called where a scenario is asked for: `leowarp run starlink`.
+    path : Path
+    about : str
+        What it is: the first sentence of its comment, or what stands before its colon.
+    """
+
+    name: str
+    path: Path
+    about: str
+
+
+def example_file(name: str) -> Path:
+    """A file that comes with leowarp: a scenario, or what one of them names.
+
+    Raises
+    ------
+    ScenarioError
+        If this installation has no such file.
+    """
+    for folder in _FOLDERS:
+        if (folder / name).is_file():
+            return folder / name
+    raise ScenarioError(
+        f"the example {name} is not installed beside the package ({_PACKAGE})",
+        hint="run from a checkout, or install a complete wheel",
+    )
+
+
+def examples() -> list[Example]:
+    """All of them, by name; none if the installation has none."""
+    folder = next((folder for folder in _FOLDERS if folder.is_dir()), None)
+    files = [] if folder is None else sorted(folder.glob("*.toml"))
+    return [Example(file.stem, file, _about(file)) for file in files]
+
+
+def found(scenario: str | Path) -> Path:
+    """The file of a scenario: itself, or the example of that name if there is no such file or directory.
+
+    Raises
+    ------
+    ScenarioError
+        If it is a name, and no example has it.
+    """
+    path = Path(scenario)
+    # A path with a folder, or with the ending of a file, is a place on the disk and nothing else.
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", str(scenario)) is None or path.exists():
+        return path
+    for example in examples():
+        if example.name == str(scenario):
+            return example.path
+    raise ScenarioError(f"there is no scenario file {path}, and no example of that name", hint=instead_of(path))
+
+
+def instead_of(missing: Path) -> str:
+    """What to type in place of a scenario that is not there."""
+    known = [example.name for example in examples()]
+    near = nearest(missing.stem, known)
+    return f"{f'did you mean the example {near}? ' if near else ''}`leowarp examples` lists all {len(known)} of them"
+
+
+def copies(example: Path, name: str) -> dict[str, str]:
+    """What a scenario of one's own begins with: file names, and their texts.
+
+    The example under its new name, and what it names: a file that it extends, a measured table, a C file.
+
+    Parameters
+    ----------
+    example : Path
+        The scenario's file.
+    name : str
+        Of the new scenario, and of its file.
+    """
+    text = example.read_text(encoding="utf-8")
+    text = text.replace(f"examples/{example.name}", f"{name}.toml")
+    texts = {f"{name}.toml": re.sub(r'^name = ".*"', f'name = "{name}"', text, count=1, flags=re.MULTILINE)}
+    for found in dict.fromkeys(re.findall(r'"([\w-]+\.(?:toml|csv|c))"', _without_comments(text))):
+        beside = example.parent / found
+        if beside.is_file():
+            texts[found] = beside.read_text(encoding="utf-8")
+    return texts
+
+
+def _without_comments(text: str) -> str:
+    return "\n".join(line.partition("#")[0] for line in text.splitlines())
+
+
+def _about(file: Path) -> str:
+    lines = plainfiles.read(file, plainfiles.MOST_TOML_BYTES).decode()[:_ABOUT_EXTENT].splitlines()
+    comment = []
+    for line in lines:
+        if not line.startswith("#") or line == "#":
+            break
+        comment.append(line.removeprefix("#").strip())
+    # A sentence ends where a capital follows; "Frederiksen et al.," and "1.5 MB" are none.
+    sentence = re.split(r"(?<=[a-z0-9)])[.] (?=[A-Z])", " ".join(comment))[0].rstrip(".")
+    lead = sentence.partition(": ")[0]
+    return lead if len(lead) >= _LEAST_ABOUT else sentence

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rates of links, and what traffic that a run does not have takes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leowarp.base import units
+from leowarp.scenario.network.queues import QueueKeys
+from leowarp.scenario.text.decoding import Section
+from leowarp.scenario.text.key import quantity
+from leowarp.scenario.text.problems import Problems
+
+
+@dataclass(frozen=True, kw_only=True)
+class RateKeys(QueueKeys):
+    """The keys of links whose rate is one number, both ways and all the time.
+
+    Background traffic is a rate and no packets: it takes its share of the serialiser steadily, as a fluid, so that a
+    packet takes L / (rate - background). It fills no queue, loses nothing and yields to nobody.
+
+    Attributes
+    ----------
+    rate_bps : int or None
+        bit/s of IP packet plus overhead, of each direction; None: unshaped, nothing is serialised.
+    background_bps : int
+        What of it other traffic takes, of each direction; below `rate_bps`.
+    """
+
+    rate_bps: int | None = quantity(
+        units.RATE, "Rate of each link, each direction.", "100 Mbit/s", low="8 kbit/s", high="1000 Gbit/s",
+        none="unshaped",
+    )  # fmt: skip
+    background_bps: int = quantity(
+        units.RATE, "What traffic that the run does not have takes of each link, each direction: a rate without "
+        "packets. The run's own packets are sent at what is left.",
+        "0 bit/s", low="0 bit/s", high="1000 Gbit/s",
+    )  # fmt: skip
+
+    @property
+    def left_bps(self) -> int | None:
+        """What is left for the run's packets; None: unshaped."""
+        return None if self.rate_bps is None else self.rate_bps - self.background_bps
+
+
+SMALLEST_LEFT_BPS = 8000
+"""As the smallest rate of a link."""
+
+
+def check_background(section: Section, rate_bps: int | None, background_bps: int, problems: Problems) -> None:
+    """That a link carries its background traffic, and something besides; what is wrong goes to `problems`."""
+    if background_bps == 0:
+        return
+    where, key = section.where("background"), f"{section.name}.background"
+    load = units.RATE.format(background_bps)
+    if rate_bps is None:
+        hint = f'give it a rate: {section.name}.rate = "1 Gbit/s"'
+        problems.add(where, key, f"{load} of a link that is unshaped", hint)
+    elif rate_bps - background_bps < SMALLEST_LEFT_BPS:
+        rule = f"{load} of a link that carries {units.RATE.format(rate_bps)} leave nothing for the run's packets"
+        problems.add(where, key, rule, f"write less than {section.name}.rate, or a higher rate")

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the network does about route changes, besides obeying them (docs/concepts/cures.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from leowarp.base import units
+from leowarp.scenario.network.links import Ground, Isl, Network, Routing
+from leowarp.scenario.text.decoding import Section, value_of
+from leowarp.scenario.text.key import flag, quantity, word
+from leowarp.scenario.text.problems import Problems
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cures:
+    """What nodes do when an entry for a host changes from one link to another, so that packets arrive in order.
+
+    Attributes
+    ----------
+    move_queue : str
+        ``off``; ``kept``: what waits at the link before goes over the new one; ``lost``: so too, but for what waits at
+        a link that goes down.
+    hold, hold_buffer_bytes, hold_full : bool, int, str
+        New packets are held back until they would arrive behind the last of before; in frames with the link's
+        overhead, for each direction of a link. The buffer and what happens when it is full are `end_marker`'s as well.
+    end_marker, end_marker_wait_ns : bool, int
+        The last packet by the old path is a marker; where the paths meet, packets that come by the new one wait for it,
+        so long at most.
+    duplicate_ns : int or None
+        How long after a change packets go over both links; None: over the new one alone.
+    resequence, resequence_kind, resequence_delay_ns : str, str, int
+        ``off``, ``flow`` or ``aggregate``: stations number packets and put them in order, in streams of one flow or of
+        all between two hosts; a packet waits so long for those before it, always (``basic``) or if it came by the new
+        path just after a change (``advanced``).
+    notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns : bool, int, float, int or None
+        The node tells the sending hosts, this time after the change, or before it if it is negative; the share that is
+        lost, 0 to 1; the mean time between two false notices to a host, None: none are.
+    """
+
+    move_queue: str = word(
+        "At a route change what waits at the abandoned link stays there (off), or the node forwards it anew, before "
+        "anything newer: its queue is in the node's memory (kept), or lost with a link that goes down (lost).",
+        ("off", "kept", "lost"),
+        "off",
+    )
+    hold: bool = flag(
+        "At a route change a node holds new packets back until those that left before, by the old path, will have "
+        "arrived first: computed from the delays of both paths and its own queue.",
+        False,
+    )
+    hold_buffer_bytes: int = quantity(
+        units.BYTES, "hold, end_marker: what may be held back at each direction of a link.", "2 MB", low="1600 B",
+        high="1 GB",
+    )  # fmt: skip
+    hold_full: str = word(
+        "hold, end_marker: a full buffer refuses the packet that comes (drop), or sends its oldest before their time "
+        "(send).",
+        ("drop", "send"),
+        "drop",
+    )
+    end_marker: bool = flag(
+        "At a route change a node sends a marker as the last packet over the old link; the node where the paths meet "
+        "holds what comes by the new one until the marker arrives.",
+        False,
+    )
+    end_marker_wait_ns: int = quantity(
+        units.TIME, "end_marker: how long a packet waits for it, at most.", "100 ms", low="1 us", high="199 ms"
+    )
+    duplicate_ns: int | None = quantity(
+        units.TIME,
+        "For so long after a route change a node sends packets over the new link and copies over the old one; the "
+        "station that receives takes the first of each.",
+        "off", low="1 ms", high="10 s", none="off",
+    )  # fmt: skip
+    resequence: str = word(
+        "The station that sends numbers packets, the one that receives puts them in order (RFC 9550): each flow by "
+        "itself, or all from host to host.",
+        ("off", "flow", "aggregate"),
+        "off",
+    )
+    resequence_kind: str = word(
+        "resequence: a packet before its turn waits, always (basic), or only if it came by the new path of a recent "
+        "route change (advanced).",
+        ("basic", "advanced"),
+        "basic",
+    )
+    # TCP_RTO_MIN is 200 ms (include/net/tcp.h): who waits as long for a packet that is lost has its sender time out.
+    resequence_delay_ns: int = quantity(
+        units.TIME, "resequence: how long a packet waits for those before it, at most.", "50 ms", low="1 us",
+        high="199 ms",
+    )  # fmt: skip
+    notify: bool = flag(
+        "At a route change the node sends a notice (ICMP) to each host whose packets it takes over another path: "
+        "delays of both paths, and for how long packets may be late.",
+        False,
+    )
+    notify_delay_ns: int = quantity(
+        units.TIME, "notify: how long after the change notices leave the node; negative: before it, since changes are "
+        "computed from the constellation.",
+        "0 s", low="-10 s", high="10 s",
+    )  # fmt: skip
+    notify_loss_ratio: float = quantity(
+        units.RATIO, "notify: share of notices that are lost, besides what links lose.", "0 %", low="0 %", high="100 %"
+    )
+    notify_false_interval_ns: int | None = quantity(
+        units.TIME, "notify: mean time between false notices to a host, at random instants.", "never", low="1 ms",
+        high="1 d", none="never",
+    )  # fmt: skip
+
+    def idle(self) -> tuple[str, ...]:
+        """Keys without effect beside the others."""
+        on = {"hold": self.hold, "end_marker": self.end_marker, "resequence": self.resequence != "off",
+              "notify": self.notify}  # fmt: skip
+        return tuple(key for keys, cures in _NEEDS if not any(on[cure] for cure in cures) for key in keys)
+
+
+RTO_MIN = "net.ipv4.tcp_rto_min_us"
+"""The sysctl of a host's least retransmission timeout; 200 ms without it."""
+
+# Keys that have an effect with one of these cures alone.
+_NEEDS = (
+    (("hold_buffer", "hold_full"), ("hold", "end_marker")),
+    (("end_marker_wait",), ("end_marker",)),
+    (("resequence_kind", "resequence_delay"), ("resequence",)),
+    (("notify_delay", "notify_loss", "notify_false_interval"), ("notify",)),
+)
+# How one of them is switched on.
+_WRITTEN = {
+    "hold": "hold = true",
+    "end_marker": "end_marker = true",
+    "resequence": 'resequence = "flow"',
+    "notify": "notify = true",
+}
+
+# Two cures of which one takes from the other what it needs, and why.
+_APART = (
+    ("duplicate", "move_queue", "what was moved off the old link would be copied back to it"),
+    ("duplicate", "hold", "copies go by the old path at once, and what is held back comes later than they do"),
+    ("duplicate", "end_marker", "copies go over the old link behind the marker, which is to be the last"),
+    ("resequence", "end_marker", "both put in order what the paths mix, and the second finds nothing to do"),
+)
+
+
+def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Problems) -> None:
+    """What the cures ask of the rest of a scenario.
+
+    Parameters
+    ----------
+    tables : dict of str to Section
+        All sections, decoded and completed.
+    memory_bytes : int
+        The guest's.
+    problems : Problems
+        Gets each rule that is broken.
+    """
+    section = tables["cures"]
+    on = _switched_on(section)
+    for keys, cures in _NEEDS:
+        if any(on[cure] for cure in cures):
+            continue
+        rule = f"has no effect without {' or '.join(cures)}"
+        hint = f"write {' or '.join(_WRITTEN[cure] for cure in cures)}, too"
+        for key in filter(section.gave, keys):
+            problems.add(section.where(key), f"cures.{key}", rule, hint)
+    for one, other, why in _APART:
+        if on[one] and on[other]:
+            problems.add(section.where(one), f"cures.{one}", f"cannot be with {other}: {why}", "take one of them out")
+    first = next((cure for cure, is_on in on.items() if is_on), None)
+    if first is None:
+        return
+    _check_links(tables, first, problems)
+    if on["resequence"] or on["duplicate"]:
+        _check_stations(tables, "resequence" if on["resequence"] else "duplicate", problems)
+    _check_in_flight(tables, on, problems)
+    if on["notify"]:
+        _check_lead(tables, problems)
+    # Of a packet with few bytes the kernel's memory is twice to twelve times as much.
+    buffer_bytes = value_of(section, Cures, "hold_buffer_bytes")
+    if (on["hold"] or on["end_marker"]) and buffer_bytes > memory_bytes // 4:
+        rule = f"{units.BYTES.format(buffer_bytes)} is more than a quarter of the guest's memory"
+        hint = f"at most {units.BYTES.format(memory_bytes // 4)}, or a larger guest.memory"
+        problems.add(section.where("hold_buffer"), "cures.hold_buffer", rule, hint)
+
+
+def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) -> None:
+    """Nothing waits in the network for as long as the retransmission timeout of a sender, if that was made shorter.
+
+    Parameters
+    ----------
+    section : Section
+        `[cures]`.
+    hosts : iterable of Section
+        `[tcp]` and what replaces it for single hosts.
+    problems : Problems
+        Gets each rule that is broken.
+    """
+    on = _switched_on(section)
+    least_us = [str(host.values.get("sysctl", {}).get(RTO_MIN)) for host in hosts]
+    # Linux refuses what is no number when the run begins; here it says nothing about time.
+    least_ns = min((1000 * int(text) for text in least_us if text.isdecimal()), default=None)
+    if least_ns is None:
+        return
+    for cure, key in (("resequence", "resequence_delay"), ("end_marker", "end_marker_wait")):
+        wait_ns = value_of(section, Cures, f"{key}_ns")
+        if on[cure] and wait_ns >= least_ns:
+            rule = f"{units.TIME.format(wait_ns)} is not below the least retransmission timeout of a host, "
+            rule += f"{units.TIME.format(least_ns)} ({RTO_MIN}): its sender would time out meanwhile"
+            problems.add(section.where(key), f"cures.{key}", rule, "write a shorter one, or a longer timeout")
+
+
+def _switched_on(section: Section) -> dict[str, bool]:
+    """Each cure, and whether it is given; what asks most of a scenario comes first."""
+    return {
+        "hold": value_of(section, Cures, "hold"),
+        "end_marker": value_of(section, Cures, "end_marker"),
+        "duplicate": value_of(section, Cures, "duplicate_ns") is not None,
+        "move_queue": value_of(section, Cures, "move_queue") != "off",
+        "resequence": value_of(section, Cures, "resequence") != "off",
+        "notify": value_of(section, Cures, "notify"),
+    }
+
+
+def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], problems: Problems) -> None:
+    """What nodes do at a change of their entries needs nodes that change them, and an old path that leads on."""
+    section = tables["cures"]
+    in_flight = value_of(tables["routing"], Routing, "in_flight")
+    lost = {
+        "hold": "nothing is to wait for",
+        "end_marker": "the marker would be too",
+        "duplicate": "copies would be too",
+    }
+    kind = value_of(section, Cures, "resequence_kind") if on["resequence"] else "basic"
+    if value_of(tables["routing"], Routing, "update") != "atomic":
+        cure = next(cure for cure, is_on in on.items() if is_on)
+        rule = 'cannot be with routing.update = "staggered": cures reckon with nodes that all switch at once'
+        problems.add(section.where(cure), f"cures.{cure}", rule, 'write update = "atomic"')
+    for cure, is_on in on.items():
+        if is_on and in_flight == "source" and (cure != "resequence" or kind == "advanced"):
+            key = "resequence_kind" if cure == "resequence" else cure
+            rule = 'cannot be with routing.in_flight = "source": packets keep the path that they left with'
+            problems.add(section.where(key), f"cures.{key}", rule, 'write in_flight = "drain"')
+            return
+        if is_on and in_flight == "drop" and cure in lost:
+            rule = f'cannot be with routing.in_flight = "drop": what left by the old path is lost, and {lost[cure]}'
+            hint = f'write in_flight = "drain", or take {cure} out'
+            problems.add(section.where(cure), f"cures.{cure}", rule, hint)
+            return
+
+
+def _check_lead(tables: Mapping[str, Section], problems: Problems) -> None:
+    """A notice ahead leaves by the path that the change ends, so that no other change may come between."""
+    section = tables["cures"]
+    lead_ns = -value_of(section, Cures, "notify_delay_ns")
+    interval_ns = value_of(tables["routing"], Routing, "interval_ns")
+    if lead_ns >= interval_ns:
+        rule = f"{units.TIME.format(lead_ns)} before a change is not within the route interval before it, "
+        rule += units.TIME.format(interval_ns)
+        problems.add(
+            section.where("notify_delay"), "cures.notify_delay", rule, "write a shorter lead than routing.interval"
+        )
+
+
+def _check_stations(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
+    """Stations number and order packets on links that take time."""
+    origin, key = tables["cures"].where(cure), f"cures.{cure}"
+    if value_of(tables["network"], Network, "endpoints") == "satellites":
+        rule = 'cannot be with network.endpoints = "satellites": ground links without delay and rate number nothing'
+        problems.add(origin, key, rule, 'write endpoints = "stations"')
+    ground = tables["ground"]
+    if value_of(ground, Ground, "delay") == "zero" and value_of(ground, Ground, "rate_bps") is None:
+        rule = 'cannot be with ground links of delay = "zero" and rate = "unshaped": nothing arrives over them'
+        problems.add(origin, key, rule, "give them a rate or a delay")
+
+
+def _check_links(tables: Mapping[str, Section], cure: str, problems: Problems) -> None:
+    """A queue that can be read back is a FIFO of leolink, and its neighbours are known."""
+    origin, key = tables["cures"].where(cure), f"cures.{cure}"
+    network = tables["network"]
+    if value_of(network, Network, "link_model") != "leolink":
+        problems.add(origin, key, 'needs network.link_model = "leolink": netem gives nothing back', "take one out")
+    if value_of(network, Network, "neighbours") != "static":
+        problems.add(origin, key, 'needs network.neighbours = "static"', 'write neighbours = "static"')
+    for name, schema in (("isl", Isl), ("ground", Ground)):
+        discipline = value_of(tables[name], schema, "queue_discipline")
+        if discipline != "fifo":
+            rule = f'needs {name}.queue_discipline = "fifo": {discipline} has an order of its own'
+            problems.add(origin, key, rule, f'write queue_discipline = "fifo" into [{name}]')

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[[stations]]`, `[isl]`, `[ground]`, `[routing]` and `[network]`: what a constellation's links are and do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leowarp.base import units
+from leowarp.scenario.network.background import RateKeys
+from leowarp.scenario.text.key import count, flag, quantity, text, word
+
+SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
+"""What `network.mtu` may be."""
+UPDATE_KEYS = ("update_order", "update_delay", "update_spread")
+"""Keys of `[routing]` that only `update = "staggered"` obeys."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Station:
+    """A place on the ground with a host behind it.
+
+    Attributes
+    ----------
+    name : str
+        The host's node is called ``host:<name>`` (`leowarp.base.nodes`).
+    latitude_deg, longitude_deg : float or None
+        North and east positive; None of the stations that a medium implies.
+    height_m : float or None
+        Above the sphere or the ellipsoid, by ``[constellation] earth``; None likewise.
+    shaped : bool
+        False: its ground links have neither rate, queue nor loss; their delay is that of ``[ground]``.
+    """
+
+    name: str = text("A name of the gazetteer, or any other with latitude and longitude.", required=True)
+    latitude_deg: float | None = quantity(
+        units.ANGLE, "Geodetic latitude, north positive.", None, low="-90 deg", high="90 deg"
+    )
+    longitude_deg: float | None = quantity(
+        units.ANGLE, "Longitude, east positive.", None, low="-180 deg", high="360 deg"
+    )
+    height_m: float | None = quantity(
+        units.LENGTH, "Height above the figure of the Earth.", "0 m", low="-1 km", high="100 km"
+    )
+    # The study's emulator leaves the receiver's unshaped: it takes the wrong node of the path (main.go at 34e333e).
+    shaped: bool = flag("Rate, queue and loss of `[ground]` hold for its links; false: they have none of these.", True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Isl(RateKeys):
+    """Links between satellites.
+
+    A rule sets them at each instant; no time to point a laser is in them (docs/limitations.md, links).
+
+    Attributes
+    ----------
+    rule : str
+        ``range``, ``plus-grid`` or ``none``.
+    max_range_m, grazing_height_m : float, float or None
+        Of the rule ``range``; None: nothing but the range limits a link, even through the Earth.
+    terminals : int or None
+        Links a satellite, nearest first; None: no limit.
+    seam, polar_cutoff_deg : bool, float or None
+        Of ``plus-grid``: links between the first and the last plane of a star; latitude above which planes are not
+        linked.
+    across_shells : bool
+        Of the rule ``range`` over several shells: whether satellites of two shells are linked.
+    overhead_bytes : int
+        On top of the IP length.
+    loss_ratio : float
+        0 to 1, independent per packet.
+    """
+
+    rule: str = word(
+        "Which satellites are linked: any two within `max_range`; the four neighbours of a grid; none. The planes of a "
+        "grid over `constellation.tle` are found in its elements.",
+        ("range", "plus-grid", "none"),
+        "range",
+    )
+    max_range_m: float = quantity(
+        units.LENGTH, "Longest link of the rule `range`.", "3000 km", low="1 km", high="100000 km"
+    )
+    grazing_height_m: float | None = quantity(
+        units.LENGTH, "Height above the sphere that the line of sight must clear.", "none", low="0 km", high="1000 km",
+        none="none",
+    )  # fmt: skip
+    terminals: int | None = count("Links per satellite at most, nearest first.", "unlimited", 1, 1000, none="unlimited")
+    # Across a star's seam planes move against each other; each satellite has the partner with the least mean distance
+    # (docs/limitations.md, constellations).
+    seam: bool = flag("plus-grid: links across the seam of a star.", True)
+    polar_cutoff_deg: float | None = quantity(
+        units.ANGLE, "plus-grid: no link between planes above this latitude.", "none", low="0 deg", high="90 deg",
+        none="none",
+    )  # fmt: skip
+    across_shells: bool = flag(
+        "range, with `[[constellation.shells]]`: satellites of two shells are linked, too; else no link leads from one "
+        "shell to another.",
+        False,
+    )
+    overhead_bytes: int = quantity(
+        units.BYTES, "Bytes on the link per packet on top of its IP length; 14 is what the kernel's qdiscs count.",
+        "14 B", low="0 B", high="1000 B",
+    )  # fmt: skip
+    loss_ratio: float = quantity(
+        units.RATIO, "Share of packets that each link loses at random.", "0 %", low="0 %", high="100 %"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground(RateKeys):
+    """Links between stations and satellites.
+
+    Attributes
+    ----------
+    rule : str
+        ``ground-range`` or ``min-elevation``; each uses one of the two values below.
+    max_ground_range_m, min_elevation_deg : float
+        On a sphere, from the station to the sub-satellite point; above the station's horizon.
+    delay : str
+        ``slant-range`` over c = 299,792,458 m/s, or ``zero``.
+    overhead_bytes, loss_ratio : int, float
+        As of `Isl`.
+    """
+
+    rule: str = word(
+        "Which satellites a station reaches: by great-circle distance to the sub-satellite point, or by elevation.",
+        ("ground-range", "min-elevation"),
+        "ground-range",
+    )
+    max_ground_range_m: float = quantity(
+        units.LENGTH, "Longest distance on the ground of the rule `ground-range`.", "1500 km", low="1 km",
+        high="20040 km",
+    )  # fmt: skip
+    min_elevation_deg: float = quantity(
+        units.ANGLE, "Lowest elevation of the rule `min-elevation`.", "25 deg", low="0 deg", high="90 deg"
+    )
+    delay: str = word("A ground link's delay: its slant range over c, or none.", ("slant-range", "zero"), "slant-range")
+    overhead_bytes: int = quantity(
+        units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
+    )
+    loss_ratio: float = quantity(
+        units.RATIO, "Share of packets that each link loses at random.", "0 %", low="0 %", high="100 %"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Routing:
+    """Which way packets go, and what happens to those under way when that changes.
+
+    Every node has the routes of an update at once, or, with ``update = "staggered"``, one after the other. There is no
+    routing protocol.
+
+    Attributes
+    ----------
+    metric, ground_cost : str
+        What a path's cost adds up: metres, ns or hops; of a ground link metres of slant range or on the ground.
+    interval_ns, link_interval_ns : int
+        Of route updates and of the links' delays, both counted from the run's 0. The first finds new paths, the second
+        moves the delays of links in use.
+    in_flight, leaving_links : str
+        What becomes of packets under way, and of links that leave their rule between two updates
+        (docs/concepts/in-flight-rules.md).
+    reverse : str
+        ``mirror`` or ``own``: with ``own`` the two ways may differ.
+    margin_ratio : float or None
+        Of the least cost; None: a path stays until it breaks.
+    update, update_order, update_spread : str
+        ``atomic`` or ``staggered``, and how (`leowarp.media.constellation.switching`).
+    update_delay_ns : int
+        Mean time that a node of the new path takes, counted from when the node before it is done.
+    """
+
+    metric: str = word("What a path's cost adds up.", ("distance", "delay", "hops"), "distance")
+    ground_cost: str = word(
+        "What a ground link weighs: its slant range, or the distance on the ground to the sub-satellite point.",
+        ("slant-range", "ground-distance"),
+        "slant-range",
+    )
+    # The study's emulator (Frederiksen et al.) computes paths every 30 s and moves delays every 15 s.
+    interval_ns: int = quantity(
+        units.TIME, "How often routes are computed anew (the study's L3 interval).", "30 s", low="1 ms", high="1 d"
+    )
+    link_interval_ns: int = quantity(
+        units.TIME, "How often the links' delays follow the satellites (the study's L2 interval).", "15 s", low="1 ms",
+        high="1 d",
+    )  # fmt: skip
+    in_flight: str = word(
+        "At a route change, packets under way: old links live on and nodes forward by the new table (drain); they keep "
+        "the path they left with (source); a link that goes down loses what it holds (drop).",
+        ("drain", "source", "drop"),
+        "drain",
+    )
+    leaving_links: str = word(
+        "A link in use that leaves its rule's range lives until the next route update (keep), or goes down (strict).",
+        ("keep", "strict"),
+        "keep",
+    )
+    reverse: str = word(
+        "The way back: the way there reversed, or a shortest path of its own.", ("mirror", "own"), "mirror"
+    )
+    margin_ratio: float | None = quantity(
+        units.RATIO,
+        "A path stays in force until it breaks, or costs more than the least by this share of it; 0 %: the shortest is "
+        "always taken; unlimited: until it breaks.",
+        "0 %", low="0 %", high="1000 %", none="unlimited",
+    )  # fmt: skip
+    update: str = word(
+        "At a route update, nodes of a new path have their entries at its instant (atomic), or one node after another "
+        "(staggered): first those of the way there, then those of the way back.",
+        ("atomic", "staggered"),
+        "atomic",
+    )
+    # In the study's emulator the order is that of a Go map, which is random (main.go at 34e333e).
+    update_order: str = word(
+        "staggered: nodes in the order in which packets pass them, in the opposite order, or in a random one.",
+        ("source-first", "destination-first", "random"),
+        "source-first",
+    )
+    update_delay_ns: int = quantity(
+        units.TIME, "staggered: how long a node takes on average, after the one before it.", "100 ms", low="0 ms",
+        high="1 h",
+    )  # fmt: skip
+    update_spread: str = word(
+        "staggered: every node takes `update_delay`, or a random time with this mean: uniform from 0 to twice as much, "
+        "or exponential.",
+        ("constant", "uniform", "exponential"),
+        "constant",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """What is built in the guest kernel.
+
+    Attributes
+    ----------
+    instantiate : str
+        ``used`` or ``all``: all satellites cost a namespace each, and every link of the rule its events.
+    endpoints : str
+        ``stations`` or ``satellites``; the latter takes the ground links' delay and rate out of the path.
+    link_model, queue_counts, delay_rounding : str
+        ``leolink`` and exact ns, or netem as other emulators configure it.
+    forwarding : str
+        ``direct`` or ``kernel``: whether the kernel's IP stack sees packets that a node only passes on.
+    mtu_bytes : int
+        Of the hosts' interfaces; all others have 1,500.
+    neighbours : str
+        ``static`` or ``arp``: with ``arp`` each new link first resolves its neighbour, which takes a round trip of it.
+    """
+
+    # "all" with the rule `range` is costly: 18 x 36 satellites within 3000 km have 22,334 different links in 1000 s and
+    # 1.6 million events (design/routes-and-timeline.md).
+    instantiate: str = word(
+        "Satellites that become routers: those that some path uses, or all.", ("used", "all"), "used"
+    )
+    endpoints: str = word(
+        "Where a connection's network begins: at the stations, or at the first and last satellite "
+        "(ground links then have no delay and no rate).",
+        ("stations", "satellites"),
+        "stations",
+    )
+    # netem counts its delay line in its limit: 500 packets with 10 ms at 100 Mbit/s leave room for 417 that wait
+    # (docs/concepts/links.md).
+    link_model: str = word(
+        "The queueing discipline of a link: ours (queue, serialiser and delay line apart), or Linux netem.",
+        ("leolink", "netem"),
+        "leolink",
+    )
+    forwarding: str = word(
+        "How a node passes a packet on from one link of `leolink` to another: straight into its queue, or through "
+        "the kernel's IP stack. Both give the same run to the byte, and `kernel` costs more. "
+        "The kernel always forwards if data of TCP or of a program may meet no rate at all.",
+        ("direct", "kernel"),
+        "direct",
+    )
+    delay_rounding: str = word("Delays as computed, or rounded up to whole milliseconds.", ("none", "ceil-ms"), "none")
+    queue_counts: str = word(
+        "What `queue` limits: the waiting packets, or those in the delay line too (netem's own limit).",
+        ("waiting", "waiting-and-flying"),
+        "waiting",
+    )
+    mtu_bytes: int = quantity(
+        units.BYTES,
+        "Longest IP packet of the hosts (MTU of their interfaces): a TCP segment carries 40 bytes less, 52 with "
+        "timestamps. Delay lines and limits that are counted in full packets follow it.",
+        "1500 B", low=f"{SMALLEST_MTU_BYTES} B", high=f"{LARGEST_MTU_BYTES} B",
+    )  # fmt: skip
+    neighbours: str = word("Neighbours are set, or asked for by ARP on every new link.", ("static", "arp"), "static")

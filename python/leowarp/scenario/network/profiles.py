@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TCP profiles as sysctls: what a host gets, spelt out, so that nothing derives from the memory a boot happens to find.
+
+Linux computes tcp_mem, udp_mem and the largest buffers from free memory at boot, which varies from boot to boot;
+a plan that did not set them would not give the same run twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from leowarp.scenario.network.hosts import LOSS_DETECTIONS, OWN_SCOREBOARD, Tcp
+
+
+def host_sysctls(tcp: Tcp) -> dict[str, str]:
+    """Every sysctl of a host (a network namespace), sorted by name.
+
+    What wins, from the lowest: the profile, keys of [tcp] that are switches or sizes, `tcp.sysctl`.
+
+    Parameters
+    ----------
+    tcp : Tcp
+        Of one host, its own keys already on top of the common ones.
+
+    Returns
+    -------
+    dict of str to str
+        Names and values as the agent writes them below /proc/sys.
+
+    Examples
+    --------
+    >>> host_sysctls(Tcp(profile="norack"))["net.ipv4.tcp_recovery"]
+    '0'
+    """
+    own = {
+        # Least and initial sizes are Linux's own (tcp_init in net/ipv4/tcp.c); the largest alone is the scenario's.
+        "net.ipv4.tcp_rmem": f"4096 131072 {tcp.buffer_max_bytes}",
+        "net.ipv4.tcp_wmem": f"4096 16384 {tcp.buffer_max_bytes}",
+        "net.ipv4.tcp_ecn": _ECN[tcp.ecn],
+    }
+    switches = {
+        "net.ipv4.tcp_sack": tcp.sack,
+        "net.ipv4.tcp_dsack": tcp.dsack,
+        "net.ipv4.tcp_recovery": tcp.rack,
+        "net.ipv4.tcp_timestamps": tcp.timestamps,
+    }
+    numbers = {
+        "net.ipv4.tcp_recovery": tcp.recovery,
+        "net.ipv4.tcp_reordering": tcp.reordering,
+        "net.ipv4.tcp_max_reordering": tcp.max_reordering,
+    }
+    # A key that is not set is not written, so that the profile's own value stands.
+    for name, value in [*switches.items(), *numbers.items()]:
+        if value is not None:
+            own[name] = str(int(value))
+    sysctls = {**PROFILE_SYSCTLS[tcp.profile], **own}
+    if tcp.loss_detection != "kernel":
+        recovery = 1 if tcp.loss_detection in OWN_SCOREBOARD else int(sysctls["net.ipv4.tcp_recovery"])
+        # The kernel reads bits 0 to 2, our module the higher ones (guest/tcp/loss_detection.h). Those that replace RACK
+        # stand where it would be called.
+        recovery += LOSS_DETECTIONS.index(tcp.loss_detection) << _LOSS_DETECTION_SHIFT
+        sysctls["net.ipv4.tcp_recovery"] = str(recovery)
+    return dict(sorted({**sysctls, **tcp.sysctl}.items()))
+
+
+def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, str]) -> dict[str, str]:
+    """Every sysctl of the guest as a whole, sorted by name.
+
+    Parameters
+    ----------
+    buffer_max_bytes : int
+        The largest that any host asks for.
+    memory_bytes : int
+        The guest's memory, from which the thresholds of TCP and UDP memory follow.
+    own : dict of str to str
+        ``[guest.sysctl]``; wins over what is derived.
+
+    Returns
+    -------
+    dict of str to str
+
+    Examples
+    --------
+    >>> guest_sysctls(16 << 20, 1 << 30, {})["net.ipv4.tcp_mem"]
+    '98304 131072 196608'
+    """
+    pages = memory_bytes // _PAGE_BYTES
+    # Three thresholds (low, pressure, high), as the kernel's tcp_init_mem forms them: 3/4, 1 and 3/2 of a share. The
+    # kernel's share is a sixteenth of the free pages; a guest that does nothing but networking can give half.
+    thresholds = f"{pages // 8 * 3} {pages // 2} {pages // 4 * 3}"
+    derived = {
+        # The backlog of one processor that all hosts and satellites share; Linux's 1,000 is meant for one machine's
+        # receive path.
+        "net.core.netdev_max_backlog": "100000",
+        "net.core.rmem_max": str(buffer_max_bytes),
+        "net.core.wmem_max": str(buffer_max_bytes),
+        # The kernel would derive it from its hash table's size.
+        "net.ipv4.tcp_max_orphans": "4096",
+        "net.ipv4.tcp_mem": thresholds,
+        "net.ipv4.udp_mem": thresholds,
+    }
+    return dict(sorted({**derived, **own}.items()))
+
+
+def is_per_host(name: str) -> bool:
+    """Whether Linux 6.12 keeps this sysctl per network namespace (net/core and net/ipv4's sysctl tables).
+
+    Of `net.` everything counts as per namespace but what is listed below; what is not of `net.` is the guest's.
+
+    >>> is_per_host("net.ipv4.tcp_sack"), is_per_host("net.ipv4.tcp_mem")
+    (True, False)
+    """
+    if name.startswith("net.core."):
+        return name in _CORE_PER_NAMESPACE
+    return name.startswith("net.") and name not in _IPV4_GLOBAL
+
+
+# x86-64's; the sysctls tcp_mem and udp_mem count pages.
+_PAGE_BYTES = 4096
+# LOSS_DETECTION_SHIFT of guest/tcp/loss_detection.h
+_LOSS_DETECTION_SHIFT = 4
+# Values of net.ipv4.tcp_ecn: 2 answers but never asks, which is Linux's default
+# (Documentation/networking/ip-sysctl.rst).
+_ECN = {"passive": "2", "on": "1", "off": "0"}
+
+# Linux 6.12's own values (tcp_sk_init in net/ipv4/tcp_ipv4.c), but tcp_no_metrics_save: a flow must not inherit what
+# an earlier one learnt, or the order of flows would matter.
+_LINUX = {
+    "net.ipv4.tcp_adv_win_scale": "1",
+    "net.ipv4.tcp_autocorking": "1",
+    "net.ipv4.tcp_comp_sack_delay_ns": "1000000",
+    "net.ipv4.tcp_comp_sack_nr": "44",
+    "net.ipv4.tcp_comp_sack_slack_ns": "100000",
+    "net.ipv4.tcp_dsack": "1",
+    "net.ipv4.tcp_early_retrans": "3",
+    "net.ipv4.tcp_ecn": "2",
+    "net.ipv4.tcp_frto": "2",
+    "net.ipv4.tcp_limit_output_bytes": "1048576",
+    "net.ipv4.tcp_max_reordering": "300",
+    "net.ipv4.tcp_min_rtt_wlen": "300",
+    "net.ipv4.tcp_moderate_rcvbuf": "1",
+    "net.ipv4.tcp_no_metrics_save": "1",
+    "net.ipv4.tcp_pacing_ca_ratio": "120",
+    "net.ipv4.tcp_pacing_ss_ratio": "200",
+    "net.ipv4.tcp_recovery": "1",
+    "net.ipv4.tcp_reordering": "3",
+    "net.ipv4.tcp_sack": "1",
+    "net.ipv4.tcp_slow_start_after_idle": "1",
+    "net.ipv4.tcp_timestamps": "1",
+    "net.ipv4.tcp_window_scaling": "1",
+}
+
+# RACK off and the duplicate-ACK threshold fixed at 3. tcp_recovery = 0 alone would not do: the threshold grows up to
+# tcp_max_reordering as reordering is seen.
+_NORACK = _LINUX | {"net.ipv4.tcp_recovery": "0", "net.ipv4.tcp_max_reordering": "3"}
+
+# With timestamps (Eifel) and DSACK the kernel undoes a spurious reduction at once; without them it stands.
+_CLASSIC = _NORACK | {"net.ipv4.tcp_timestamps": "0", "net.ipv4.tcp_dsack": "0"}
+
+PROFILE_SYSCTLS = {
+    "linux": _LINUX,
+    "norack": _NORACK,
+    "classic": _CLASSIC,
+    # RFC 6582 and no more: what the NewReno of simulators is.
+    "newreno": _CLASSIC | {"net.ipv4.tcp_sack": "0", "net.ipv4.tcp_frto": "0"},
+}
+
+_CORE_PER_NAMESPACE = ("net.core.somaxconn", "net.core.optmem_max", "net.core.txrehash")
+# Those below /proc/sys/net/ipv4 that only the first namespace has (ipv4_table in net/ipv4/sysctl_net_ipv4.c).
+_IPV4_GLOBAL = (
+    "net.ipv4.tcp_mem",
+    "net.ipv4.udp_mem",
+    "net.ipv4.tcp_max_orphans",
+    "net.ipv4.tcp_low_latency",
+    "net.ipv4.inet_peer_threshold",
+    "net.ipv4.inet_peer_minttl",
+    "net.ipv4.inet_peer_maxttl",
+    "net.ipv4.fib_sync_mem",
+)

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What waits before a link's serialiser: the keys that every link with a queue has, and the parameters of each
+queueing discipline (Linux 6.12, net/sched)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from leowarp.base import units
+from leowarp.base.errors import ScenarioError
+from leowarp.base.spelling import one_of
+from leowarp.scenario.text.decoding import Section, decode, value_of
+from leowarp.scenario.text.key import Key, flag, queue, table, word
+from leowarp.scenario.text.problems import Problems
+
+
+def _time(doc: str, low: str = "1 us") -> Key:
+    """A parameter that is a time, kept in ns; the kernel's attributes are in us, which the agent converts to."""
+    return Key("quantity", doc, quantity=units.TIME, low=low, high="100 s")
+
+
+def _size(doc: str, low: str, high: str = "4 GB") -> Key:
+    """A parameter in bytes."""
+    return Key("quantity", doc, quantity=units.BYTES, low=low, high=high)
+
+
+def _number(doc: str, low: int, high: int) -> Key:
+    """A parameter without a unit."""
+    return Key("count", doc, low=low, high=high)
+
+
+# Defaults are the kernel's own: a parameter that is not given is not sent to it (docs/concepts/links.md, other queues).
+_TARGET = _time("Delay in the queue that it aims at.")
+# Names as tc(8) has them, without their units; `ce_threshold` marks by delay alone, whatever the control law says.
+_CODEL = {
+    "target": _TARGET,
+    "interval": _time("How long the delay must have been above `target` before it drops or marks."),
+    "ce_threshold": _time("Delay above which every packet that can be is marked.", "0 s"),
+}
+_PIE = {
+    "target": _TARGET,
+    "tupdate": _time("How often the drop probability is computed.", "1 ms"),
+    "alpha": _number("Weight of the delay's distance from `target`, in sixteenths.", 0, 32),
+    "beta": _number("Weight of the delay's trend, in sixteenths.", 0, 32),
+}
+_FLOWS = {
+    "flows": _number("Number of queues that flows are hashed into.", 1, 65536),
+    "quantum": _size("What a queue may send before it is the next one's turn.", "256 B", "1 MB"),
+}
+_MEMORY = {"memory_limit": _size("Most memory that waiting packets may take.", "64 kB")}
+
+PARAMETERS: Mapping[str, Mapping[str, Key]] = {
+    "fifo": {},
+    "codel": _CODEL,
+    "fq_codel": _CODEL | _FLOWS | _MEMORY,
+    "pie": _PIE,
+    "fq_pie": _PIE | _FLOWS,
+    "cake": {
+        "rtt": _time("Round-trip time that target and interval are made for."),
+        "flow_mode": Key("word", "How it tells flows apart.", words=(
+            "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate",
+        )),
+        "ack_filter": Key("word", "Whether it drops ACKs that a later one makes needless.", words=(
+            "no", "ack-filter", "ack-filter-aggressive",
+        )),
+    } | _MEMORY,
+    "red": {
+        "min": _size("Mean queue below which nothing is dropped or marked.", "1 B", "1 GB"),
+        "max": _size("Mean queue from which on everything is.", "1 B", "1 GB"),
+        "probability": Key("quantity", "Probability at `max`.", quantity=units.PROBABILITY, low="1 ppm", high="100 %"),
+        "adaptive": Key("flag", "`probability` is adapted (Adaptive RED)."),
+    },
+}  # fmt: skip
+"""The parameters of each queueing discipline, as a scenario writes them."""
+
+DISCIPLINES = tuple(PARAMETERS)
+
+MARKS_ALWAYS = ("cake",)
+"""Disciplines without a switch for ECN: they mark whatever can be marked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueKeys:
+    """The keys of whatever has a queue.
+
+    `queue_parameters` holds what was given, in the units of its names: ``{"target_ns": 5000000}``.
+
+    Attributes
+    ----------
+    queue_pkts, queue_bytes : int or None
+        The limit of each direction; at most one is not None. Both None: unlimited.
+    queue_discipline : str
+        A key of `PARAMETERS`.
+    ecn : bool
+        Whether packets are marked (CE) where the discipline would drop them, if their sender allows it (ECT).
+    queue_parameters : dict of str to int
+        Integers: ns, bytes, ppm, places in lists of words, 0 or 1 of flags. What is not in it the kernel decides.
+    """
+
+    GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {"queue_discipline": ("queue_parameters",)}
+
+    queue_pkts: int | None = queue("Waiting packets that each direction of a link holds.", "500 pkts")
+    queue_bytes: int | None = None
+    queue_discipline: str = word(
+        "What waits before the serialiser of each direction: a plain queue, or one of the kernel's active queue "
+        "managements.",
+        DISCIPLINES,
+        "fifo",
+    )
+    ecn: bool = flag("It marks packets that can be marked instead of dropping them (cake always does).", False)
+    queue_parameters: Mapping[str, int] = table(
+        "Parameters of the discipline, by name (see below); what is left out is the kernel's own or follows from "
+        "`queue`."
+    )
+
+
+def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, problems: Problems) -> None:
+    """Turn a section's queue parameters into numbers; every broken rule goes to `problems`.
+
+    Parameters
+    ----------
+    section : Section
+        Of a link with a queue; its ``queue_parameters`` are replaced.
+    schema : type
+        Where the defaults of its queue keys are.
+    netem : bool
+        Whether links are netem's, which have no other discipline before them.
+    problems : Problems
+    """
+    # Of a section that could not be decoded the default, so that its parameters are checked against something.
+    kind = value_of(section, schema, "queue_discipline")
+    if netem and kind != "fifo":
+        rule = f"netem has a plain queue of its own, not {kind}"
+        hint = 'write queue_discipline = "fifo", or link_model = "leolink"'
+        problems.add(section.where("queue_discipline"), f"{section.name}.queue_discipline", rule, hint)
+    _complete_ecn(section, kind, problems)
+    node = section.nodes.get("queue_parameters")
+    # No parameters, or no table: the latter is reported already.
+    if node is None or "queue_parameters" not in section.values:
+        return
+    parameters = {}
+    for name, child in node.value.items():
+        key = f"{section.name}.queue_parameters.{name}"
+        declared = PARAMETERS[kind].get(name)
+        if declared is None:
+            problems.add(child.origin, key, f"{kind} has no such parameter", _parameter_hint(name, kind))
+            continue
+        try:
+            value = decode(child.value, declared, child.origin)
+        except ScenarioError as error:
+            problems.add(child.origin, key, error.message, error.hint)
+            continue
+        # A word is its place in the list, which is the number that the kernel gives it (CAKE_FLOW_*, CAKE_ACK_*,
+        # include/uapi/linux/pkt_sched.h).
+        parameters[name + declared.suffix] = declared.words.index(value) if declared.kind == "word" else int(value)
+    section.values["queue_parameters"] = dict(sorted(parameters.items()))
+    least, most = parameters.get("min_bytes"), parameters.get("max_bytes")
+    if least is not None and most is not None and least >= most:
+        rule = f"min ({units.BYTES.format(least)}) is not below max ({units.BYTES.format(most)})"
+        problems.add(node.origin, f"{section.name}.queue_parameters", rule, "red drops more and more between the two")
+
+
+def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str, str | int | bool]:
+    """A discipline's parameters as a scenario writes them.
+
+    Parameters
+    ----------
+    kind : str
+        A key of `PARAMETERS`.
+    parameters : dict of str to int
+        As a plan has them.
+
+    Returns
+    -------
+    dict
+        Sorted by name, ready for TOML.
+
+    Examples
+    --------
+    >>> parameters_as_written("fq_codel", {"target_ns": 5_000_000, "flows": 1024})
+    {'flows': 1024, 'target': '5 ms'}
+    """
+    written: dict[str, str | int | bool] = {}
+    for name, declared in PARAMETERS[kind].items():
+        value = parameters.get(name + declared.suffix)
+        if value is None:
+            continue
+        if declared.quantity is not None:
+            written[name] = declared.quantity.format(value)
+        elif declared.kind == "word":
+            written[name] = declared.words[value]
+        else:
+            written[name] = bool(value) if declared.kind == "flag" else value
+    return dict(sorted(written.items()))
+
+
+def _complete_ecn(section: Section, kind: str, problems: Problems) -> None:
+    """Whether the discipline marks: cake always, a fifo never, the others as they are told."""
+    marks = section.values.get("ecn")
+    if kind in MARKS_ALWAYS:
+        if marks is False:
+            rule = f"is false, and {kind} marks whatever can be marked"
+            hint = 'write ecn = true, or have hosts without it: [tcp] ecn = "off"'
+            problems.add(section.where("ecn"), f"{section.name}.ecn", rule, hint)
+        section.values["ecn"] = True
+    elif kind == "fifo" and marks:
+        rule = "a fifo marks nothing, it only drops"
+        hint = 'write queue_discipline = "fq_codel" (or codel, pie, fq_pie, cake, red) too'
+        problems.add(section.where("ecn"), f"{section.name}.ecn", rule, hint)
+
+
+def _parameter_hint(name: str, kind: str) -> str:
+    """What to write in place of a parameter that the discipline does not have, and who does have it."""
+    known = PARAMETERS[kind]
+    if not known:
+        return 'write queue_discipline = "fq_codel" too, or take the parameters out'
+    others = [other for other, theirs in PARAMETERS.items() if name in theirs]
+    elsewhere = f"{name} is one of {', '.join(others)}; " if others else ""
+    return one_of(name, known, f"{elsewhere}{kind} has:")

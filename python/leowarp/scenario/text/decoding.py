@@ -1,0 +1,441 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A section's nodes to the values of its keys: units, words and ranges, and nothing about other sections.
+
+A wrong value is noted and left out, so that one reading finds all mistakes; what a section then lacks is told from what
+it was never given by `Section.nodes`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from leowarp.base.errors import ScenarioError
+from leowarp.base.spelling import one_of
+from leowarp.base.units import BYTES, PACKETS
+from leowarp.scenario.text.key import Key, keys
+from leowarp.scenario.text.node import Node
+from leowarp.scenario.text.problems import Origin, Problems, unknown_key_hint
+
+
+@dataclass
+class Section:
+    """What a scenario says about one section.
+
+    Attributes
+    ----------
+    name : str
+        Its dotted name (``flows.0``).
+    origin : Origin
+        Where it begins.
+    values : dict
+        Attribute -> value, of the keys that were given and are right.
+    nodes : dict
+        Key -> node, of all valid keys that were given, wrong values included.
+    """
+
+    name: str
+    origin: Origin
+    values: dict[str, Any] = field(default_factory=dict)
+    nodes: dict[str, Node] = field(default_factory=dict)
+
+    def where(self, key: str) -> Origin:
+        """The place of a key, or of the section if it was not given.
+
+        Parameters
+        ----------
+        key : str
+            As written in TOML, without the unit's suffix.
+        """
+        return self.nodes[key].origin if key in self.nodes else self.origin
+
+    def gave(self, key: str) -> bool:
+        """Whether the key was written, be its value right or wrong.
+
+        Parameters
+        ----------
+        key : str
+            As written in TOML, without the unit's suffix.
+        """
+        return key in self.nodes
+
+
+def value_of(section: Section, schema: type, attribute: str) -> Any:
+    """A value as given, or its default.
+
+    Parameters
+    ----------
+    section : Section
+    schema : type
+        The dataclass of the section, whose class attributes are the defaults.
+    attribute : str
+        With its unit's suffix: ``duration_ns``. It must have a default; a required key is asked for by `values.get`.
+    """
+    return section.values.get(attribute, getattr(schema, attribute))
+
+
+def decode_section(
+    name: str, schema: type, node: Node, problems: Problems, elsewhere: dict[str, str] | None = None
+) -> Section:
+    """The values of a section; every mistake goes to `problems`.
+
+    Parameters
+    ----------
+    name : str
+        Dotted, for messages; "" for keys at the top.
+    schema : type
+        The dataclass whose fields declare the keys.
+    node : Node
+        The table. Anything else is a problem and gives an empty section.
+    problems : Problems
+    elsewhere : dict, optional
+        Key -> section that has it, for hints about keys in the wrong section.
+
+    Returns
+    -------
+    Section
+        With a value for every key that was given and is right. Defaults are not filled in: a preset may still do it.
+    """
+    section = Section(name, node.origin)
+    prefix = f"{name}." if name else ""
+    known = keys(schema)
+    # A plan writes the content's hash beside each file name, so hashes are keys of every section that names files,
+    # without being declared.
+    hashes = {f"{key}_sha256": declared for key, (_, declared) in known.items() if declared.kind in ("file", "files")}
+    if not isinstance(node.value, dict):
+        problems.add(node.origin, name, f"{node.value!r} is not a table", f"write [{name}] and its keys below")
+        return section
+    for key, child in node.value.items():
+        if key in known:
+            section.nodes[key] = child
+            _decode_key(section, key, *known[key], child, problems)
+        elif key in hashes:
+            section.nodes[key] = child
+            decoder = _hashes if hashes[key].kind == "files" else _hash
+            section.values[key] = _checked(decoder, child, prefix + key, problems)
+        else:
+            hint = unknown_key_hint(key, known, elsewhere or {})
+            problems.add(child.origin, prefix + key, "there is no such key", hint)
+    for key, (_, declared) in known.items():
+        if declared.required and key not in node.value:
+            problems.add(node.origin, prefix + key, "is missing", f"{declared.doc} {_example(key, declared)}")
+    return section
+
+
+def _decode_key(section: Section, key: str, attribute: str, declared: Key, node: Node, problems: Problems) -> None:
+    """One key's value into the section, under its attribute's name; a queue's under two names."""
+    name = f"{section.name}.{key}".lstrip(".")
+    if declared.kind == "queue":
+        value = _checked(lambda raw: _queue(raw, declared), node, name, problems)
+        if value is not None:
+            section.values["queue_pkts"], section.values["queue_bytes"] = value
+        return
+    # None is a value that some keys have, so a mistake is told by the list of them.
+    before = len(problems.found)
+    if declared.kind == "tables":
+        # Not from plain values as below: a mistake in one of the tables has a line of its own.
+        tables = _tables(name, declared, node, problems)
+        if len(problems.found) == before:
+            section.values[attribute] = tables
+        return
+    value = _checked(lambda raw: decode(raw, declared, node.origin), node, name, problems)
+    if len(problems.found) == before:
+        section.values[attribute] = value
+
+
+def decode(raw: Any, declared: Key, origin: Origin) -> Any:
+    """The value of a key as the plan keeps it.
+
+    Parameters
+    ----------
+    raw : object
+        As TOML has it.
+    declared : Key
+        The key's declaration.
+    origin : Origin
+        Where it was written: sysctls of a ``--set`` may be bare integers.
+
+    Returns
+    -------
+    object
+        A quantity in its kept unit (ns, bytes, bit/s, m, deg); None for the key's word of no value; a tuple of names
+        for files, of dataclasses for tables; a dict, sorted by name, for sysctls.
+
+    Raises
+    ------
+    ScenarioError
+        With the value and the rule that it breaks.
+
+    Examples
+    --------
+    >>> decode("1200 km", keys(schema.Constellation)["altitude"][1], Origin(Path("a.toml")))
+    1200000.0
+    """
+    # Before the kind is looked at, so that the word means the same of quantities, counts, flags and instants.
+    if declared.none is not None and raw == declared.none:
+        return None
+    match declared.kind:
+        case "quantity":
+            return _quantity(raw, declared)
+        case "count":
+            return _count(raw, declared)
+        case "word":
+            return _word(raw, declared)
+        case "flag":
+            if not isinstance(raw, bool):
+                hint = "write true or false, without quotes" + (f', or "{declared.none}"' if declared.none else "")
+                raise ScenarioError(f"{_shown(raw)} is neither true nor false", hint)
+            return raw
+        case "instant":
+            return _instant(raw)
+        case "sysctl":
+            return _sysctl(raw, lenient=origin.override is not None)
+        case "file" | "text":
+            return _text(raw)
+        case "command":
+            return _command(raw)
+        case "variables":
+            return _variables(raw)
+        case "files" | "names":
+            if not isinstance(raw, list):
+                raise ScenarioError(
+                    f"{_shown(raw)} is not a list",
+                    'write ["one.c"], in brackets' if declared.kind == "files" else 'write ["one", "two"]',
+                )
+            return tuple(_text(name) for name in raw)
+        case "tables":
+            problems = Problems()
+            nodes = [Node({key: Node(value, origin) for key, value in one.items()}, origin) for one in raw]
+            found = _tables("", declared, Node(nodes, origin), problems)
+            problems.raise_any()
+            return found
+        case "table":
+            if not isinstance(raw, dict):
+                raise ScenarioError(f"{_shown(raw)} is not a table", 'write { target = "5 ms" }')
+            return raw
+    raise AssertionError(f"no decoder for keys of kind {declared.kind}")
+
+
+def _tables(name: str, declared: Key, node: Node, problems: Problems) -> tuple[Any, ...]:
+    """A list of tables as instances of the key's dataclass; those with a mistake are left out, and it is noted."""
+    assert declared.section is not None
+    if not isinstance(node.value, list):
+        problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
+        return ()
+    found: list[Any] = []
+    for number, child in enumerate(node.value):
+        before = len(problems.found)
+        section = decode_section(f"{name}.{number}", declared.section, child, problems)
+        if len(problems.found) == before:
+            found.append(declared.section(**section.values))
+    return tuple(found)
+
+
+def _checked(decoder: Callable[[Any], Any], node: Node, name: str, problems: Problems) -> Any:
+    """What `decoder` makes of a node; None, and the mistake noted, if it refuses."""
+    try:
+        return decoder(_plain(node))
+    except ScenarioError as error:
+        problems.add(node.origin, name, error.message, error.hint)
+        return None
+
+
+def _plain(node: Node) -> Any:
+    """The values of a node and of all below it, without their origins."""
+    if isinstance(node.value, dict):
+        return {key: _plain(child) for key, child in node.value.items()}
+    if isinstance(node.value, list):
+        return [_plain(child) for child in node.value]
+    return node.value
+
+
+def _quantity(raw: Any, declared: Key) -> int | float:
+    """A number in the quantity's kept unit; the key's limits are written with units too, and parsed likewise."""
+    assert declared.quantity is not None
+    try:
+        value = declared.quantity.parse(raw, like=declared.default)
+    except ScenarioError as error:
+        hint = error.hint
+        if declared.none is not None:
+            hint = f'{hint}; or the word "{declared.none}"' if hint else f'or the word "{declared.none}"'
+        raise ScenarioError(error.message, hint) from None
+    # Compared after parsing: "0.5 s" and "500 ms" are one value, and limits are declared in the unit that reads best.
+    if not declared.quantity.parse(declared.low) <= value <= declared.quantity.parse(declared.high):
+        raise ScenarioError(f'"{raw}" is out of range', f"allowed: {declared.low} to {declared.high}")
+    return value
+
+
+def _queue(raw: Any, declared: Key) -> tuple[int | None, int | None]:
+    """(packets, bytes), one of them None; both None: unlimited.
+
+    >>> _queue("64 kB", keys(schema.Chain)["queue"][1])
+    (None, 64000)
+    """
+    if raw == declared.none:
+        return None, None
+    unit = re.search(r"[^\W\d_]+\s*$", raw) if isinstance(raw, str) else None
+    try:
+        # The unit decides which of two limits is meant, before the number is read.
+        in_bytes = unit is not None and unit[0].strip() in BYTES.units
+        limit = (BYTES if in_bytes else PACKETS).parse(raw)
+    except ScenarioError as error:
+        rule = error.message.replace(PACKETS.name, "a queue")
+        raise ScenarioError(rule, 'a queue is like "500 pkts", "64 kB" or "unlimited"') from None
+    if not 1 <= limit <= _LARGEST_QUEUE:
+        raise ScenarioError(f'"{raw}" is out of range', f"allowed: 1 to {_LARGEST_QUEUE} packets or bytes")
+    return (None, int(limit)) if in_bytes else (int(limit), None)
+
+
+def _count(raw: Any, declared: Key) -> int:
+    """A bare integer within the key's range: a count has no unit, and a float is no count even if it is whole."""
+    # To Python `True` is an int; to TOML it is no number.
+    if isinstance(raw, bool) or not isinstance(raw, int):
+        also = f' or "{declared.none}"' if declared.none else ""
+        raise ScenarioError(f"{_shown(raw)} is not a bare integer", f"a count is an integer without quotes{also}")
+    if not declared.low <= raw <= declared.high:
+        raise ScenarioError(f"{_shown(raw)} is out of range", f"allowed: {declared.low} to {declared.high}")
+    return raw
+
+
+def _word(raw: Any, declared: Key) -> str:
+    """One of the words that are allowed, spelt exactly; a near miss is named in the hint."""
+    if raw not in declared.words:
+        raise ScenarioError(f"{_shown(raw)} is not allowed here", one_of(raw, declared.words, "allowed:"))
+    return str(raw)
+
+
+def _text(raw: Any) -> str:
+    """A printable name of 1 to 200 characters without blanks at its ends, as a path or a station's name."""
+    if not isinstance(raw, str):
+        raise ScenarioError(f"{_shown(raw)} is not a string", "write it in quotes")
+    if not raw or raw != raw.strip() or not raw.isprintable() or len(raw) > _LONGEST_TEXT:
+        rule = f"{_shown(raw)} is empty, too long, or has blanks at its ends or control characters"
+        raise ScenarioError(rule, f"a name has 1 to {_LONGEST_TEXT} printable characters")
+    return raw
+
+
+def _command(raw: Any) -> str:
+    """A line of words as a shell splits them; nothing of it is a shell's but the quotes."""
+    if not isinstance(raw, str):
+        raise ScenarioError(f"{_shown(raw)} is not a string", "write it in quotes, as on a command line")
+    if not raw.isprintable() or len(raw) > _LONGEST_COMMAND:
+        rule = f"{_shown(raw)} is too long or has control characters"
+        raise ScenarioError(rule, f"a command has {_LONGEST_COMMAND} characters at most")
+    try:
+        words = shlex.split(raw)
+    except ValueError as error:
+        raise ScenarioError(f"{_shown(raw)} is no command: {error}", "close the quotes") from None
+    if not words or not words[0]:
+        raise ScenarioError(f"{_shown(raw)} names no program", 'write it like "iperf3 -c {server} -p {port}"')
+    return raw
+
+
+def _variables(raw: Any) -> dict[str, str]:
+    """Environment variables by name, sorted, so that the order in which they were written does not matter."""
+    if not isinstance(raw, dict):
+        raise ScenarioError(f"{_shown(raw)} is not a table", 'write { "SSLKEYLOGFILE" = "{run_dir}/keys" }')
+    for name, value in raw.items():
+        if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is None:
+            raise ScenarioError(f"{name!r:.80} is not the name of a variable", "letters, digits and _")
+        if not isinstance(value, str) or "\0" in value or len(value) > _LONGEST_COMMAND:
+            raise ScenarioError(f"{name} = {_shown(value)} is not a string", f'write "{name}" = "1", value in quotes')
+    return dict(sorted(raw.items()))
+
+
+def _instant(raw: Any) -> str:
+    """An instant as ISO 8601 in UTC, ending in Z: one spelling, so that equal instants give equal plans."""
+    hint = 'an instant of UTC is like "2022-09-14T00:00:00Z"'
+    try:
+        instant = raw if isinstance(raw, datetime.datetime) else datetime.datetime.fromisoformat(raw)
+    except (ValueError, TypeError):
+        raise ScenarioError(f"{_shown(raw)} is not an instant", hint) from None
+    if instant.tzinfo is None:
+        raise ScenarioError(f'"{raw}" has no time zone', hint)
+    try:
+        utc = instant.astimezone(datetime.UTC)
+    except OverflowError:
+        raise ScenarioError(f'"{raw}" is out of range', hint) from None
+    # The first satellite flew in 1957; two digits of a TLE's epoch mean 1957 to 2056.
+    if not 1957 <= utc.year <= 2200:
+        raise ScenarioError(f'"{raw}" is out of range', "allowed: the years 1957 to 2200")
+    return utc.isoformat().replace("+00:00", "Z")
+
+
+def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
+    """Sysctls by name, checked for form alone: which exist is known only to the kernel that boots.
+
+    Parameters
+    ----------
+    lenient : bool
+        Whether a bare integer is taken for its digits, as of a ``--set``.
+    """
+    if not isinstance(raw, dict):
+        raise ScenarioError(f"{_shown(raw)} is not a table", 'write { "net.ipv4.tcp_ecn" = "1" }')
+    values: dict[str, str] = {}
+    for name, value in raw.items():
+        # A shell eats the quotes of --set tcp.sysctl.net.ipv4.tcp_ecn=1, so there a bare integer is a text.
+        if lenient and isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)
+        # A scenario may be somebody else's, and is data: code that a file names runs only if the user says so
+        # (guest/building/trust.py).
+        if name in _SYSCTLS_THAT_START:
+            raise ScenarioError(f"{name} would have the guest's kernel start a program", "leave it out")
+        if _SYSCTL_NAME.fullmatch(name) is None:
+            raise ScenarioError(f"{name!r} is not the name of a sysctl", "names are like net.ipv4.tcp_ecn")
+        if not isinstance(value, str) or not value or not value.isprintable() or len(value) > _LONGEST_TEXT:
+            raise ScenarioError(f"{name} = {_shown(value)} is not a string", f'write "{name}" = "1", value in quotes')
+        values[name] = value
+    # Sorted: the plan's text, and its hash, do not depend on the order in which they were written.
+    return dict(sorted(values.items()))
+
+
+def _hash(raw: Any) -> str:
+    """64 hexadecimal digits in lower case, as `hashlib` and `sha256sum` write them."""
+    if not isinstance(raw, str) or re.fullmatch(r"[0-9a-f]{64}", raw) is None:
+        rule = f"{_shown(raw)} is not a sha256 (64 hexadecimal digits)"
+        raise ScenarioError(rule, "leave it out to accept any content")
+    return raw
+
+
+def _hashes(raw: Any) -> tuple[str, ...]:
+    """One hash for each file of a list, in its order."""
+    if not isinstance(raw, list):
+        raise ScenarioError(f"{_shown(raw)} is not a list of sha256", "leave it out to accept any content")
+    return tuple(_hash(one) for one in raw)
+
+
+def _example(key: str, declared: Key) -> str:
+    """What to write for a key that is missing."""
+    return f'Write {key} = "..."' if declared.quantity is None else f'Write {key} = "{declared.quantity.example}"'
+
+
+def _shown(raw: Any) -> str:
+    """A value as a message repeats it, printable and short whatever it is."""
+    if isinstance(raw, str):
+        text = f'"{raw}"' if raw.isprintable() else repr(raw)
+    elif isinstance(raw, bool):
+        text = str(raw).lower()
+    elif isinstance(raw, dict):
+        text = "a table"
+    elif isinstance(raw, list):
+        text = "a list"
+    elif isinstance(raw, int) and abs(raw) >= 10**_LONGEST_SHOWN:
+        text = f"an integer beyond 10^{_LONGEST_SHOWN}"  # str() of a huge one is refused by Python itself
+    else:
+        text = str(raw)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
+_LARGEST_QUEUE = 10**9
+"""Packets or bytes; `access.queue_up` ends there, too."""
+_LONGEST_TEXT = 200
+_LONGEST_COMMAND = 4000
+_LONGEST_SHOWN = 60
+"""Characters of a wrong value that a message repeats; a file may hold megabytes there."""
+# Linux 6.12: fs/coredump.c, kernel/module/kmod.c, lib/kobject_uevent.c, kernel/reboot.c
+_SYSCTLS_THAT_START = ("kernel.core_pattern", "kernel.modprobe", "kernel.hotplug", "kernel.poweroff_cmd")
+_SYSCTL_NAME = re.compile(r"[a-z][a-z0-9_]*(?:\.[A-Za-z0-9_*-]+)+")

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a key of a scenario is declared: one function for each kind of value."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from leowarp.base.units import PACKETS, Quantity
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A file that a plan names. Two are the same if their content is, wherever they lie.
+
+    Attributes
+    ----------
+    name : str
+        Its name without folders; the run directory holds it as ``00-inputs/<name>``.
+    sha256 : str
+        Of its content, hexadecimal.
+    path : Path
+        Where it was found on this machine.
+    named_in : Path, optional
+        The file that names it; None: the user did, on the command line or in a call.
+    """
+
+    name: str
+    sha256: str
+    path: Path = dataclasses.field(compare=False)
+    named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key's declaration.
+
+    Attributes
+    ----------
+    kind : str
+        quantity, queue, word, text, names, command, count, flag, instant, file, files, sysctl, variables, table or
+        tables.
+    doc : str
+        What it means.
+    default : object
+        As a user would write it; None: none here (a preset, the gazetteer or the user gives it).
+    required : bool
+        It is an error to leave it out.
+    quantity : Quantity, optional
+        Of kind quantity.
+    words : tuple of str
+        Of kind word: all that is allowed.
+    low, high : object
+        Smallest and largest value allowed, as a user would write them.
+    none : str, optional
+        The word that means "no value" (None in the plan).
+    section : type, optional
+        Of kind tables: the dataclass of each.
+    """
+
+    kind: str
+    doc: str
+    default: object = None
+    required: bool = False
+    quantity: Quantity | None = None
+    words: tuple[str, ...] = ()
+    low: Any = None
+    high: Any = None
+    none: str | None = None
+    section: type | None = None
+
+    @property
+    def suffix(self) -> str:
+        """What the attribute's name has and the key's has not: ``_ns`` of a time; "" of what has no unit."""
+        if self.kind == "queue":
+            # A queue has two attributes, and `queue_bytes` is no field with a key: the decoder fills it.
+            return "_pkts"
+        return self.quantity.suffix if self.quantity is not None else ""
+
+
+def quantity(
+    measure: Quantity,
+    doc: str,
+    default: str | None = None,
+    *,
+    low: str,
+    high: str,
+    none: str | None = None,
+    required: bool = False,
+) -> Any:
+    """A quantity between `low` and `high`, or the word `none`.
+
+    Parameters
+    ----------
+    measure : Quantity
+        Of `leowarp.base.units`; its suffix ends the attribute's name.
+    doc : str
+        What it means, for the reference page.
+    default, low, high : str
+        With units, as a user would write them. A default of None: the preset, the gazetteer or the user gives it.
+    none : str, optional
+        The word for "no value".
+    required : bool
+        There is no default, and it is an error to leave it out.
+
+    Returns
+    -------
+    dataclasses.Field
+        Typed Any, so that a class body may annotate it with the type that its instances have.
+    """
+    value = None if default is None or default == none else measure.parse(default)
+    key = Key("quantity", doc, default, required=required, quantity=measure, low=low, high=high, none=none)
+    return _field(key, value, required)
+
+
+def queue(doc: str, default: str) -> Any:
+    """A limit in packets or bytes; fills two attributes, `queue_pkts` and `queue_bytes`, one of them None."""
+    doc += ' In packets, in bytes ("64 kB"), or "unlimited".'
+    return _field(Key("queue", doc, default, low="1 pkts", none="unlimited"), PACKETS.parse(default))
+
+
+def word(doc: str, words: tuple[str, ...], default: str | None) -> Any:
+    """One of a few words.
+
+    Parameters
+    ----------
+    words : tuple of str
+        All that is allowed; messages and the reference page list them in this order.
+    default : str or None
+        One of them; None: a preset gives it.
+    """
+    return _field(Key("word", doc, default, words=words), default)
+
+
+def text(doc: str, default: str | None = None, *, required: bool = False) -> Any:
+    """A name or a path; the word "none" means no value."""
+    none = "none" if default == "none" else None
+    key = Key("text", doc, default, required=required, none=none)
+    return _field(key, None if default == none else default, required)
+
+
+def command(doc: str, *, none: str | None = None) -> Any:
+    """A program and its arguments as a shell's words; the key is a text, which the plan keeps as it is."""
+    return _field(Key("command", doc, none, none=none), None)
+
+
+def variables(doc: str) -> Any:
+    """A table of environment variables, names and values as strings."""
+    return _field(Key("variables", doc, {}), _EMPTY)
+
+
+def names(doc: str) -> Any:
+    """A list of names."""
+    return _field(Key("names", doc, []), ())
+
+
+def count(
+    doc: str, default: int | str | None, low: int, high: int, *, none: str | None = None, required: bool = False
+) -> Any:
+    """A bare integer between `low` and `high`, or the word `none`; `required`: it is an error to leave it out."""
+    key = Key("count", doc, default, required=required, low=low, high=high, none=none)
+    return _field(key, None if isinstance(default, str) else default, required)
+
+
+def flag(doc: str, default: bool | str, *, none: str | None = None) -> Any:
+    """True or false, or the word `none`."""
+    return _field(Key("flag", doc, default, none=none), None if isinstance(default, str) else default)
+
+
+def instant(doc: str, default: str, *, none: str | None = None) -> Any:
+    """An instant of UTC, or the word `none`."""
+    return _field(Key("instant", doc, default, none=none), None if default == none else default)
+
+
+def file(doc: str, *, required: bool = False) -> Any:
+    """A file beside the scenario; the plan adds a key with its sha256."""
+    key = Key("file", doc, None if required else "none", required=required, none=None if required else "none")
+    return _field(key, None, required)
+
+
+def files(doc: str) -> Any:
+    """Files beside the scenario, a list; the plan adds a key with the sha256 of each."""
+    return _field(Key("files", doc, []), ())
+
+
+def sysctl(doc: str) -> Any:
+    """A table of sysctls, names and values as strings."""
+    return _field(Key("sysctl", doc, {}), _EMPTY)
+
+
+def table(doc: str) -> Any:
+    """A table whose keys other rules know."""
+    return _field(Key("table", doc, {}), _EMPTY)
+
+
+def tables(doc: str, section: type) -> Any:
+    """A list of tables, each with the keys of the dataclass `section`; a plan writes ``[[name]]`` above each."""
+    return _field(Key("tables", doc, [], section=section), ())
+
+
+# Declarations never change while a program runs, and a study decodes each section once for each of its combinations.
+@cache
+def keys(section: type) -> Mapping[str, tuple[str, Key]]:
+    """The keys of a section as written in TOML, each with its attribute's name; those of its bases last.
+
+    Parameters
+    ----------
+    section : type
+        A dataclass whose fields were made by the functions above. Fields without a declaration are no keys.
+
+    Returns
+    -------
+    mapping of str to (str, Key)
+        Read only and cached: one for each class.
+
+    Examples
+    --------
+    >>> keys(schema.Chain)["delay"][0]
+    'delay_ns'
+    """
+    declared = {}
+    # Python's own way to a class's annotations, which from 3.14 on are no longer in its __dict__.
+    own = list(inspect.get_annotations(section))
+    place = {name: number for number, name in enumerate(own)}
+    # `fields` has those of base classes first. A plan is read top down: the section's own keys come first.
+    for field in sorted(dataclasses.fields(section), key=lambda field: place.get(field.name, len(own))):
+        key = field.metadata.get("key")
+        if key is not None:
+            declared[field.name.removesuffix(key.suffix)] = (field.name, key)
+    return MappingProxyType(declared)
+
+
+def _field(key: Key, value: object, required: bool = False) -> Any:
+    """A dataclass field that carries its key's declaration, which `keys` reads."""
+    if required:
+        return dataclasses.field(metadata={"key": key})
+    # A dataclass refuses a mutable default.
+    if isinstance(value, Mapping):
+        return dataclasses.field(default_factory=dict, metadata={"key": key})
+    return dataclasses.field(default=value, metadata={"key": key})
+
+
+# Read only, for it is the default of every section's class.
+_EMPTY: Mapping[str, Any] = MappingProxyType({})

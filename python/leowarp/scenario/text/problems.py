@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with a scenario, gathered so that one message tells all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from leowarp.base.errors import ScenarioError
+from leowarp.base.layout import PLAN
+from leowarp.base.spelling import nearest
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a value was written: a line of a file, a ``--set``, a line of a study file, which is both, or a call.
+
+    Attributes
+    ----------
+    file : Path
+        The scenario, the plan or the study file.
+    line : int or None
+        From 1; None of what has none.
+    override : str or None
+        The text after ``--set``, or what a study calls its value.
+    in_call : bool
+        Whether a Python program gave it.
+    """
+
+    file: Path
+    line: int | None = None
+    override: str | None = None
+    in_call: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """What a relative file name beside this value is relative to: the working directory of what was typed, else the
+        file's.
+        """
+        return Path() if self._is_typed else self.file.parent
+
+    @property
+    def named_in(self) -> Path | None:
+        """The file that holds it; None: the user typed it, or gave it in a call."""
+        return None if self._is_typed or self.in_call else self.file
+
+    @property
+    def is_of_a_run(self) -> bool:
+        """Whether it was written in the plan of a run directory, which names nothing outside that directory."""
+        return not self._is_typed and self.file.name == PLAN
+
+    @property
+    def _is_typed(self) -> bool:
+        return self.override is not None and self.line is None
+
+    def __str__(self) -> str:
+        if self._is_typed:
+            return f"--set {self.override}"
+        return str(self.file) if self.line is None else f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake.
+
+    Attributes
+    ----------
+    origin : Origin
+        Where.
+    key : str
+        The dotted key, as ``--set`` would name it; "": the mistake is of the whole text.
+    rule : str
+        The value and the rule that it breaks.
+    hint : str, optional
+        What to write instead.
+
+    Examples
+    --------
+    >>> print(Problem(Origin(Path("a.toml"), 3), "run.duration", '"5" has no unit', 'write "5 s"'))
+    a.toml:3: run.duration: "5" has no unit
+        write "5 s"
+    """
+
+    origin: Origin
+    key: str
+    rule: str
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.origin}: {self.key}: {self.rule}" if self.key else f"{self.origin}: {self.rule}"
+        return where if self.hint is None else f"{where}\n    {self.hint}"
+
+
+class ScenarioProblems(ScenarioError):
+    """A scenario with mistakes: all of them, in the order of the file.
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+        In the order of the message.
+    """
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        text = "\n".join(str(problem) for problem in self.problems)
+        count = len(self.problems)
+        super().__init__(text if count == 1 else f"{count} errors:\n{text}")
+
+
+@dataclass
+class Problems:
+    """Gathers mistakes; `raise_any` ends the reading if there was one.
+
+    Attributes
+    ----------
+    found : list of Problem
+        In the order in which they were noted; the same one may be there twice.
+    """
+
+    found: list[Problem] = field(default_factory=list)
+
+    def add(self, origin: Origin, key: str, rule: str, hint: str | None = None) -> None:
+        """Note a mistake and go on; the parameters are the attributes of `Problem`."""
+        self.found.append(Problem(origin, key, rule, hint))
+
+    def raise_any(self) -> None:
+        """Raise `ScenarioProblems` if anything was noted.
+
+        Raises
+        ------
+        ScenarioProblems
+            Each mistake once, files first and line by line, then what was typed.
+        """
+        if self.found:
+            # Two checks may find the same mistake, for instance of a key of [tcp] that every host has.
+            unique = dict.fromkeys(self.found)
+            raise ScenarioProblems(sorted(unique, key=_place))
+
+
+def _place(problem: Problem) -> tuple[bool, str, int]:
+    """Order of messages: files first, line by line, then what was typed."""
+    origin = problem.origin
+    return origin.override is not None, str(origin.file), origin.line or 0
+
+
+def unknown_key_hint(key: str, known: Iterable[str], elsewhere: Mapping[str, str]) -> str:
+    """What to write in place of a key that is not known here; `elsewhere` maps other sections' keys to the section.
+
+    >>> unknown_key_hint("altitud", ["rate", "size"], {"altitude": "constellation"})
+    'did you mean "altitude" in [constellation]?'
+    """
+    here = list(known)
+    near = nearest(key, [*here, *elsewhere])
+    if near in here:
+        return f'did you mean "{near}"?'
+    if near is not None:
+        return f'did you mean "{near}" in [{elsewhere[near]}]?'
+    return f"known here: {', '.join(here)}"

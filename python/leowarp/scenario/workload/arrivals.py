@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The flows of ``[traffic]``: drawn once, when a plan is made, from streams of the run's seed.
+
+Arrivals, pairs, sizes and congestion controls have a stream each: another mix leaves arrivals, pairs and sizes as they
+are. Every draw goes through uniform numbers and closed forms, which another version of numpy gives alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.base import plainfiles, units
+from leowarp.base.errors import ScenarioError
+from leowarp.base.streams import stream
+from leowarp.scenario.names.cities import CITIES
+from leowarp.scenario.network.hosts import Flow
+from leowarp.scenario.workload.flows import fields_of_other_kinds
+from leowarp.scenario.workload.traffic import MOST_FLOWS, Traffic
+
+if TYPE_CHECKING:
+    from leowarp.scenario.network.links import Ground, Network, Station
+    from leowarp.scenario.sections import Run
+
+_TCP_HEADERS_BYTES = 52
+"""IPv4 (20), TCP (20) and its timestamps (12), of a segment as long as the MTU."""
+
+
+def arrivals(
+    traffic: Traffic, stations: Sequence[Station], run: Run, ground: Ground, network: Network
+) -> tuple[Flow, ...]:
+    """The flows that arrive, by their start.
+
+    Parameters
+    ----------
+    traffic : Traffic
+    stations : sequence of Station
+        With coordinates; all cities are among them.
+    run, ground, network
+        Of the same plan.
+
+    Returns
+    -------
+    tuple of Flow
+        TCP flows with a size, that last until they are done or the run ends.
+
+    Raises
+    ------
+    ScenarioError
+        If more flows than `MOST_FLOWS` or none arrive, a city's share of the load is above its access link's rate, two
+        cities are at one place, or the file of sizes is malformed.
+    """
+    stop_ns = run.duration_ns if traffic.stop_ns is None else traffic.stop_ns
+    if not traffic.start_ns < stop_ns <= run.duration_ns:
+        raise ScenarioError(
+            f'traffic.stop: flows cannot arrive from "{units.TIME.format(traffic.start_ns)}" to '
+            f'"{units.TIME.format(stop_ns)}" in a run of "{units.TIME.format(run.duration_ns)}"',
+            "start before stop, both within the run",
+        )
+    expected = traffic.arrival_rate_flows_per_s * (stop_ns - traffic.start_ns) / 1e9
+    if expected > MOST_FLOWS:
+        raise ScenarioError(
+            f"traffic.arrival_rate: {expected:.0f} flows are expected, and at most {MOST_FLOWS} are possible: a plan "
+            "writes out each of them",
+            f'write arrival_rate = "{MOST_FLOWS * 0.9e9 / (stop_ns - traffic.start_ns):.6g} flows/s" or less',
+        )
+    pairs, shares = _gravity(traffic, stations)
+    listed_bytes = _listed_bytes(traffic)
+    _check_load(traffic, pairs, shares, listed_bytes, ground, network)
+    start_ns = _poisson_ns(traffic, stop_ns, run.seed)
+    if not 0 < len(start_ns) <= MOST_FLOWS:
+        raise ScenarioError(
+            f"traffic.arrival_rate: {len(start_ns)} flows arrive with seed {run.seed}, of {expected:.3g} expected",
+            f"1 to {MOST_FLOWS} are possible: change arrival_rate, or the seed",
+        )
+    number = len(start_ns)
+    chosen = _weighted(shares, stream(run.seed, "traffic.pairs").random(number))
+    sizes_bytes = _sizes_bytes(traffic, listed_bytes, stream(run.seed, "traffic.sizes").random(number))
+    mix = dict(sorted(traffic.congestion_controls.items())) or {"cubic": 1}
+    weights = np.array(list(mix.values()), dtype=np.float64)
+    controls = _weighted(weights / weights.sum(), stream(run.seed, "traffic.congestion_controls").random(number))
+    names = list(mix)
+    # As of a flow in a text, or the plan would not give itself when it is loaded.
+    without: dict[str, Any] = dict.fromkeys(fields_of_other_kinds("tcp"))
+    return tuple(
+        Flow(
+            source=pairs[pair][0], destination=pairs[pair][1], congestion_control=names[control], size_bytes=size,
+            start_ns=start, stop_ns=run.duration_ns, **without,
+        )
+        for pair, control, size, start in zip(
+            chosen.tolist(), controls.tolist(), sizes_bytes.tolist(), start_ns.tolist(), strict=True
+        )
+    )  # fmt: skip
+
+
+def _gravity(traffic: Traffic, stations: Sequence[Station]) -> tuple[list[tuple[str, str]], NDArray[np.float64]]:
+    """Ordered pairs of cities, and the share of the flows of each: P_i P_j / d_ij^k, normalised."""
+    by_name = {station.name: station for station in stations}
+    lon_rad, lat_rad = (
+        np.radians([getattr(by_name[name], attribute) for name in traffic.cities])
+        for attribute in ("longitude_deg", "latitude_deg")
+    )
+    unit = np.stack([np.cos(lat_rad) * np.cos(lon_rad), np.cos(lat_rad) * np.sin(lon_rad), np.sin(lat_rad)], axis=1)
+    # The angle at the Earth's centre, by the chord: exact for near places too, unlike the cosine.
+    chord = np.linalg.norm(unit[:, None, :] - unit[None, :, :], axis=-1)
+    angle_rad = 2.0 * np.arcsin(np.minimum(chord / 2.0, 1.0))
+    people = np.array([CITIES[name] for name in traffic.cities], dtype=np.float64)
+    count = len(traffic.cities)
+    source, destination = np.nonzero(~np.eye(count, dtype=bool))
+    apart_rad = angle_rad[source, destination]
+    if not apart_rad.all():
+        at = int(np.flatnonzero(apart_rad == 0)[0])
+        names = " and ".join(traffic.cities[place] for place in (source[at], destination[at]))
+        raise ScenarioError(f"traffic.cities: {names} are at one place", "give the stations coordinates of their own")
+    weight = people[source] * people[destination] / apart_rad**traffic.distance_exponent
+    pairs = [(traffic.cities[a], traffic.cities[b]) for a, b in zip(source.tolist(), destination.tolist(), strict=True)]
+    return pairs, weight / weight.sum()
+
+
+def _check_load(
+    traffic: Traffic,
+    pairs: Sequence[tuple[str, str]],
+    shares: NDArray[np.float64],
+    listed_bytes: NDArray[np.int64],
+    ground: Ground,
+    network: Network,
+) -> None:
+    """What a city sends, or receives, fits its access link on average, headers and overhead included.
+
+    Without this a run would be of queues that only grow, whatever the congestion control does.
+    """
+    if ground.left_bps is None or network.endpoints == "satellites":
+        return
+    mean_bytes = float(listed_bytes.mean()) if len(listed_bytes) else float(traffic.mean_size_bytes)
+    on_link = (network.mtu_bytes + ground.overhead_bytes) / (network.mtu_bytes - _TCP_HEADERS_BYTES)
+    load_bps = traffic.arrival_rate_flows_per_s * mean_bytes * 8 * on_link
+    for end, verb in ((0, "sends"), (1, "receives")):
+        share: dict[str, float] = {}
+        for pair, one in zip(pairs, shares.tolist(), strict=True):
+            share[pair[end]] = share.get(pair[end], 0.0) + one
+        name = max(share, key=lambda city: share[city])
+        if share[name] * load_bps > ground.left_bps:
+            fits = traffic.arrival_rate_flows_per_s * ground.left_bps / (share[name] * load_bps)
+            raise ScenarioError(
+                f"traffic.arrival_rate: {name} {verb} {share[name] * load_bps / 1e6:.4g} Mbit/s on average "
+                f"({share[name] * 100:.3g} % of all flows), and its access link (ground.rate) has "
+                f"{units.RATE.format(ground.left_bps)} for them",
+                f'write arrival_rate = "{fits * 0.99:.4g} flows/s" or less, smaller sizes, or a higher ground.rate',
+            )
+
+
+def _poisson_ns(traffic: Traffic, stop_ns: int, seed: int) -> NDArray[np.int64]:
+    """Arrivals of a Poisson process between start and stop, ns, ascending; at most `MOST_FLOWS` + 1."""
+    draws = stream(seed, "traffic.arrivals").random(MOST_FLOWS + 1)
+    # Exponential gaps by inversion: -ln(1 - u) / rate; u is below 1.
+    gap_s = -np.log1p(-draws) / traffic.arrival_rate_flows_per_s
+    at_ns = traffic.start_ns + np.rint(np.cumsum(gap_s) * 1e9)
+    return np.asarray(at_ns[at_ns < stop_ns].astype(np.int64))
+
+
+def _weighted(shares: NDArray[np.float64], draws: NDArray[np.float64]) -> NDArray[np.intp]:
+    """For each uniform number the place among the shares, which sum to 1."""
+    return np.minimum(np.searchsorted(np.cumsum(shares), draws, side="right"), len(shares) - 1)
+
+
+def _sizes_bytes(traffic: Traffic, listed_bytes: NDArray[np.int64], draws: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Sizes of flows by uniform numbers, whole bytes from 1 on."""
+    mean_bytes = traffic.mean_size_bytes
+    if traffic.sizes == "file":
+        return listed_bytes[(draws * len(listed_bytes)).astype(np.intp)]
+    if traffic.sizes == "fixed":
+        return np.full(len(draws), mean_bytes, dtype=np.int64)
+    if traffic.sizes == "pareto":
+        # F(x) = 1 - (m/x)^a with mean = m a / (a - 1)
+        exponent = mean_bytes / (mean_bytes - traffic.smallest_size_bytes)
+        size_bytes = traffic.smallest_size_bytes * (1.0 - draws) ** (-1.0 / exponent)
+    else:
+        from scipy.special import ndtri
+
+        # ln x is normal with mean ln(median); mean = median exp(sigma^2 / 2)
+        sigma = math.sqrt(2.0 * math.log(mean_bytes / traffic.median_size_bytes))
+        size_bytes = traffic.median_size_bytes * np.exp(sigma * ndtri(draws))
+    return np.maximum(np.rint(size_bytes), 1.0).astype(np.int64)
+
+
+def _listed_bytes(traffic: Traffic) -> NDArray[np.int64]:
+    """The sizes of the file, one a line; empty if sizes come from a distribution."""
+    if traffic.sizes != "file" or traffic.size_file is None:
+        return np.empty(0, dtype=np.int64)
+    content = plainfiles.read(traffic.size_file.path, plainfiles.MOST_INPUT_BYTES)
+    sizes: list[int] = []
+    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+        text = line.strip()
+        if not text:
+            continue
+        if not (text.isascii() and text.isdigit() and 1 <= len(text) <= 12 and int(text) > 0):
+            raise ScenarioError(
+                f"{traffic.size_file.path}:{number}: {text[:40]!r} is not a size, a whole number of bytes from 1 on",
+                "write one size a line, without a unit",
+            )
+        sizes.append(int(text))
+    if not sizes:
+        raise ScenarioError(f"{traffic.size_file.path}: has no sizes", "write one size in bytes a line")
+    return np.array(sizes, dtype=np.int64)

@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of `[[flows]]`: which keys a kind has, what excludes what, and when a flow runs.
+
+Keys that a kind does not have become None in the plan, so that no room can take a default for something that was asked
+for.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import count
+
+from leowarp.base import units
+from leowarp.base.spelling import nearest, one_of
+from leowarp.scenario import sections
+from leowarp.scenario.text.decoding import Section, value_of
+from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.key import keys
+from leowarp.scenario.text.node import Node
+from leowarp.scenario.text.problems import Problems
+
+FLOW_KEYS = {
+    "tcp": ("congestion_control", "size", "rate"),
+    "ping": ("interval", "packet_rate", "packets", "payload", "replies", "flood"),
+    "udp": ("rate", "packet_rate", "packets", "payload"),
+    "program": (
+        "client",
+        "server",
+        "client_at",
+        "client_after",
+        "port",
+        "environment",
+        "directory",
+        "rootfs",
+        "storage",
+        "expect_exit",
+    ),
+}
+"""Keys that only some kinds of flow have, by kind."""
+
+PACE_KEYS = {"ping": "interval", "udp": "rate"}
+"""What `packet_rate` stands in for, by kind."""
+
+FILLED_IN = ("server", "port", "run_dir", "applications")
+"""What stands in braces in a program's command line and environment."""
+
+# A shell's ${name} and curl's %{name} are the program's own.
+_BRACES = re.compile(r"(?<![$%])\{([a-z_]+)\}")
+
+FLOOD_INTERVAL_NS = 10_000_000
+"""What iputils' `ping -f` has: at least 100 probes a second."""
+
+PROBE_HEADERS_BYTES = 20 + 8
+"""IP, and ICMP or UDP."""
+
+UDP_PAYLOAD_BYTES = 1200
+"""What QUIC may count on (RFC 9000, 14): the default of udp flows."""
+
+# `str.isalnum` also takes ü and ², which are two bytes each in a setsockopt. 15: TCP_CA_NAME_MAX less the closing 0.
+_CC_NAME = re.compile(r"[A-Za-z0-9_-]{1,15}")
+
+# A letter first: digits alone are a flow's number. No comma and no brackets: other names of flows have them.
+_FLOW_NAME = re.compile(r"[^\W\d_][\w .-]{0,39}")
+_NAME_OF_NUMBER = re.compile(r"flow ?\d+", re.IGNORECASE)
+
+
+def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
+    """Fill in what a flow's kind and the run imply; every broken rule goes to `problems`.
+
+    Parameters
+    ----------
+    draft : Draft
+        With its stations complete: ends of flows are looked up among them.
+    document : Node
+        The whole text, for the place of flows that are missing.
+    problems : Problems
+    """
+    traffic = draft.sections.get("traffic")
+    if not draft.flows and traffic is None:
+        node = document.get("flows")
+        hint = 'write [[flows]] and below it source = "Madrid" and destination = "Tokyo"'
+        problems.add(document.origin if node is None else node.origin, "flows", "are missing", hint)
+    duration_ns = value_of(draft.sections["run"], sections.Run, "duration_ns")
+    mtu_bytes = value_of(draft.sections["network"], sections.Network, "mtu_bytes")
+    for section in draft.flows:
+        kind = value_of(section, sections.Flow, "kind")
+        _check_ends(section, draft, problems)
+        _check_flow_keys(section, kind, problems)
+        if kind == "tcp":
+            _check_congestion_control(section, draft, problems)
+        elif kind == "program":
+            _check_program(section, draft, problems)
+        else:
+            _complete_payload(section, kind, mtu_bytes, problems)
+        _complete_flow_times(section, duration_ns, problems)
+        if kind == "program":
+            _check_client_start(section, problems)
+    if traffic is not None:
+        for name in traffic.values.get("congestion_controls", {}):
+            mixed = Section("traffic", traffic.where("congestion_controls"), {"congestion_control": name})
+            _check_congestion_control(mixed, draft, problems)
+    # After the flows one by one: these look at all of them together.
+    _check_names(draft, problems)
+    _check_replies(draft, problems)
+    _check_ends_of_run(draft, problems)
+
+
+def fields_of_other_kinds(kind: str) -> dict[str, str]:
+    """Fields of `Flow` that a flow of this kind does not have, which are None there, each with its key."""
+    known = keys(sections.Flow)
+    others = dict.fromkeys(key for only in FLOW_KEYS.values() for key in only if key not in FLOW_KEYS[kind])
+    return {known[key][0]: key for key in others}
+
+
+def station_names(draft: Draft) -> list[str]:
+    """Names of the stations, in order; one whose name was wrong is left out."""
+    return [str(section.values["name"]) for section in draft.stations if "name" in section.values]
+
+
+def _check_ends(section: Section, draft: Draft, problems: Problems) -> None:
+    """Source and destination are two different stations."""
+    stations = station_names(draft)
+    for key in ("source", "destination"):
+        name = section.values.get(key)
+        # Where a station's own name was wrong, an end that is not found is most likely that one: it is reported once.
+        all_named = len(stations) == len(draft.stations)
+        if name is not None and name not in stations and all_named:
+            hint = one_of(name, stations, "stations:")
+            problems.add(section.where(key), f"{section.name}.{key}", f'there is no station "{name}"', hint)
+    source = section.values.get("source")
+    if source is not None and source == section.values.get("destination"):
+        rule = f'"{source}" is the source too'
+        problems.add(section.where("destination"), f"{section.name}.destination", rule, "a flow joins two stations")
+
+
+def _check_flow_keys(section: Section, kind: str, problems: Problems) -> None:
+    """A kind's keys and no others, and one way to say how fast a probe sends."""
+    known = keys(sections.Flow)
+    for field, key in fields_of_other_kinds(kind).items():
+        if section.gave(key):
+            kinds = " and ".join(other for other, only in FLOW_KEYS.items() if key in only)
+            rule = f"is a key of {kinds}, and this flow is {kind}"
+            problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
+        section.values[field] = None
+    if kind not in PACE_KEYS:
+        return
+    pace = PACE_KEYS[kind]
+    paced = section.values.get("packet_rate_pkts_per_s") is not None
+    if paced and section.gave(pace):
+        rule = f"is given too, and {pace} says the same of {kind}"
+        problems.add(section.where("packet_rate"), f"{section.name}.packet_rate", rule, "take one of them out")
+    if paced:
+        section.values[known[pace][0]] = None
+    if kind == "ping":
+        _complete_flood(section, paced, problems)
+    if kind == "udp":
+        # A rate that was written and is wrong is reported by the decoder; it is not missing as well.
+        wrong = any(section.gave(key) and known[key][0] not in section.values for key in ("rate", "packet_rate"))
+        if section.values.get("rate_bps") is None and not paced and not wrong:
+            rule = "is missing: udp sends at a constant rate"
+            hint = 'write rate = "1 Mbit/s", or packet_rate = "1000 pkts/s"'
+            problems.add(section.where("rate"), f"{section.name}.rate", rule, hint)
+
+
+def _check_program(section: Section, draft: Draft, problems: Problems) -> None:
+    """A client; places that are told by absolute paths; nothing in braces but what is filled in; packets that keep no
+    tag of their path, which only the agent's own sockets could carry."""
+    if not section.gave("client"):
+        hint = 'write client = "iperf3 -c {server} -p {port}"'
+        problems.add(section.origin, f"{section.name}.client", "is missing: a program flow runs one", hint)
+    if section.gave("client_after") and section.values.get("server") is None and not section.gave("server"):
+        rule, hint = "is given, and the flow has no server to wait for", "take it out, or give a server"
+        problems.add(section.where("client_after"), f"{section.name}.client_after", rule, hint)
+    elif section.values.get("server") is None:
+        section.values["client_after_ns"] = 0
+    for key in ("directory", "rootfs"):
+        path = section.values.get(key)
+        if path is not None and not path.startswith("/"):
+            rule = f'"{path}" is not an absolute path'
+            problems.add(section.where(key), f"{section.name}.{key}", rule, "write it from / on")
+    for key in ("client", "server"):
+        command = section.values.get(key) or ""
+        for name in _BRACES.findall(command):
+            # Other words in braces are the program's own affair.
+            near = nearest(name, FILLED_IN) if name not in FILLED_IN else None
+            if near is not None:
+                hint = f"did you mean {{{near}}}? filled in are {', '.join(f'{{{known}}}' for known in FILLED_IN)}"
+                problems.add(section.where(key), f"{section.name}.{key}", f"{{{name}}} stands for nothing", hint)
+    if value_of(draft.sections["routing"], sections.Routing, "in_flight") == "source":
+        rule = 'is a program, and routing.in_flight is "source": packets of programs cannot carry the tag of their path'
+        problems.add(section.where("kind"), f"{section.name}.kind", rule, 'write in_flight = "drain" or "drop"')
+
+
+def _check_client_start(section: Section, problems: Problems) -> None:
+    """The client starts before the flow stops."""
+    start_ns = value_of(section, sections.Flow, "start_ns")
+    after_ns, stop_ns = value_of(section, sections.Flow, "client_after_ns"), section.values["stop_ns"]
+    if start_ns < stop_ns <= start_ns + after_ns:
+        rule = f"{units.TIME.format(after_ns)} after the start the flow has stopped ({units.TIME.format(stop_ns)})"
+        hint = "let the client start earlier, or the flow stop later"
+        problems.add(section.where("client_after"), f"{section.name}.client_after", rule, hint)
+
+
+def _complete_payload(section: Section, kind: str, mtu_bytes: int, problems: Problems) -> None:
+    """A probe fits into one packet of the network's MTU, with the headers of IPv4 and of ICMP or UDP (28 bytes)."""
+    most_bytes = mtu_bytes - PROBE_HEADERS_BYTES
+    # Of a smaller MTU as much as fits: a default must not be an error.
+    if kind == "udp" and not section.gave("payload"):
+        section.values["payload_bytes"] = min(UDP_PAYLOAD_BYTES, most_bytes)
+    if value_of(section, sections.Flow, "payload_bytes") > most_bytes:
+        rule = f"makes packets longer than network.mtu = {units.BYTES.format(mtu_bytes)}"
+        problems.add(section.where("payload"), f"{section.name}.payload", rule, f"at most {most_bytes} B fit")
+
+
+def _complete_flood(section: Section, paced: bool, problems: Problems) -> None:
+    """What paces a flood: its replies, and `interval` as the longest time between two probes (iputils: 10 ms)."""
+    flood = value_of(section, sections.Flow, "flood")
+    if flood and paced:
+        rule = "is given too, and a flood is paced by its replies"
+        problems.add(
+            section.where("packet_rate"), f"{section.name}.packet_rate", rule, 'write interval = "10 ms" instead'
+        )
+    elif flood and not value_of(section, sections.Flow, "replies"):
+        rule = "is false, and a flood is paced by its replies"
+        problems.add(
+            section.where("replies"), f"{section.name}.replies", rule, "write replies = true, or flood = false"
+        )
+    elif flood and not section.gave("interval"):
+        section.values["interval_ns"] = FLOOD_INTERVAL_NS
+    elif not flood and not paced and section.values.get("interval_ns", 0) is None:
+        rule = 'is "none", and this flow is no flood'
+        hint = 'write flood = true, or interval = "1 s"'
+        problems.add(section.where("interval"), f"{section.name}.interval", rule, hint)
+
+
+def _check_names(draft: Draft, problems: Problems) -> None:
+    """A name is one of a flow, and of no other flow."""
+    first: dict[str, str] = {}
+    named = [(section, section.values["name"]) for section in draft.flows if section.values.get("name") is not None]
+    every = {name for _, name in named}
+    for section, name in named:
+        where, key = section.where("name"), f"{section.name}.name"
+        if _FLOW_NAME.fullmatch(name) is None:
+            rule = f'"{name}" is not the name of a flow'
+            hint = "1 to 40 letters, digits, blanks, dots, dashes and underscores, a letter first"
+            problems.add(where, key, rule, hint)
+        elif _NAME_OF_NUMBER.fullmatch(name) is not None:
+            rule = f'"{name}" is what a flow without a name is called'
+            problems.add(where, key, rule, 'say what it does, as in name = "upload"')
+        elif name in first:
+            free = next(text for number in count(2) if (text := f"{name}-{number}") not in every)
+            problems.add(where, key, f'{first[name]} is called "{name}", too', f'write name = "{free}"')
+        first.setdefault(name, section.name)
+
+
+def _check_replies(draft: Draft, problems: Problems) -> None:
+    """Pings to one destination are all answered, or none is."""
+    # The destination's kernel answers all echo requests or none (icmp_echo_ignore_all).
+    first: dict[str, tuple[str, bool]] = {}
+    for section in draft.flows:
+        destination = section.values.get("destination")
+        if value_of(section, sections.Flow, "kind") != "ping" or destination is None:
+            continue
+        replies = value_of(section, sections.Flow, "replies")
+        other, theirs = first.setdefault(destination, (section.name, replies))
+        if replies != theirs:
+            rule = f"is {str(replies).lower()}, and of {other}, which also pings {destination}, it is not"
+            hint = f"{destination} answers all pings or none: write the same in both"
+            problems.add(section.where("replies"), f"{section.name}.replies", rule, hint)
+
+
+def _check_ends_of_run(draft: Draft, problems: Problems) -> None:
+    """A run that ends with its flows has at least one that ends by itself."""
+    run = draft.sections["run"]
+    ends = [s for s in draft.flows if s.values.get("size_bytes") is not None or s.values.get("packets") is not None]
+    ends += [s for s in draft.flows if s.values.get("client") and s.values.get("expect_exit", 0) is not None]
+    if value_of(run, sections.Run, "ends") == "flows" and not ends and "traffic" not in draft.sections:
+        rule = 'is "flows", and no flow has an end of its own'
+        hint = "give a tcp flow a size, or a ping or udp flow packets; a program's client ends by itself"
+        problems.add(run.where("ends"), "run.ends", rule, hint)
+
+
+def _check_congestion_control(section: Section, draft: Draft, problems: Problems) -> None:
+    """A congestion control that the guest kernel has; with code of the user's own, one that may be the name of one.
+
+    The kernel looks names up among at most TCP_CA_NAME_MAX = 16 bytes, the closing 0 included (include/net/tcp.h).
+    """
+    name = value_of(section, sections.Flow, "congestion_control")
+    kernel = value_of(draft.sections["guest"], sections.Guest, "kernel")
+    own = draft.sections["guest"].gave("cc_modules")
+    # What a kernel or a module of the user's own has is known only once it boots.
+    if kernel == "default" and not own and name not in sections.CONGESTION_CONTROLS:
+        hint = one_of(name, sections.CONGESTION_CONTROLS, "it has:")
+        hint += "; a module of your own (guest.cc_modules) or a kernel of your own (guest.kernel) may have others"
+        rule = f'the guest kernel has no congestion control "{name}"'
+        problems.add(section.where("congestion_control"), f"{section.name}.congestion_control", rule, hint)
+    elif _CC_NAME.fullmatch(name) is None:
+        rule = f'"{name}" is not the name of a congestion control (at most 15 letters of ASCII, digits, - and _)'
+        problems.add(section.where("congestion_control"), f"{section.name}.congestion_control", rule)
+
+
+def _complete_flow_times(section: Section, duration_ns: int, problems: Problems) -> None:
+    """Start before stop, both within the run; a flow without a stop lasts to the run's end."""
+    start_ns = value_of(section, sections.Flow, "start_ns")
+    stop_ns = section.values.get("stop_ns")
+    if stop_ns is None:
+        section.values["stop_ns"] = stop_ns = duration_ns
+    duration = units.TIME.format(duration_ns)
+    if start_ns >= duration_ns:
+        rule = f'"{units.TIME.format(start_ns)}" is not before the end of the run ({duration})'
+        problems.add(section.where("start"), f"{section.name}.start", rule, "start earlier or let the run last longer")
+    elif stop_ns <= start_ns:
+        rule = f'"{units.TIME.format(stop_ns)}" is not after the start ("{units.TIME.format(start_ns)}")'
+        hint = 'a flow stops after it starts; "end" is the end of the run'
+        problems.add(section.where("stop"), f"{section.name}.stop", rule, hint)
+    if stop_ns > duration_ns:
+        rule = f'"{units.TIME.format(stop_ns)}" is after the end of the run ({duration})'
+        problems.add(section.where("stop"), f"{section.name}.stop", rule, 'write "end", or let the run last longer')

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tcp.loss_detection`: what it is to the guest's kernel, and what it asks of the rest of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from leowarp.scenario import sections
+from leowarp.scenario.network.hosts import LOSS_DETECTION_MODULE, LOSS_DETECTIONS, OWN_SCOREBOARD
+from leowarp.scenario.network.profiles import PROFILE_SYSCTLS
+from leowarp.scenario.text.decoding import Section, value_of
+from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.problems import Problems
+
+_RECOVERY, _SACK = "net.ipv4.tcp_recovery", "net.ipv4.tcp_sack"
+# Attribute of [tcp], the module's parameter, and what a value of the one is in units of the other.
+_PARAMETERS = {
+    "door_freeze_ns": ("door_freeze_ns", 1),
+    "door_undo_ns": ("door_undo_ns", 1),
+    "rr_percentile_ratio": ("rr_percentile_ppm", 10**6),
+    "pr_alpha_ratio": ("pr_alpha_ppm", 10**6),
+    "pr_beta_ratio": ("pr_beta_ppm", 10**6),
+}
+
+
+def check_loss_detection(draft: Draft, problems: Problems) -> None:
+    """No other key says how losses are found, and detection that reads SACK has it at both ends.
+
+    Parameters
+    ----------
+    draft : Draft
+        With flows and stations complete.
+    problems : Problems
+    """
+    for section in (draft.sections["tcp"], *draft.hosts.values()):
+        _check_one_voice(section, draft.sections["tcp"], problems)
+    blind = {name for name, _, _ in _senders(draft) if not _has_sack(draft, name)}
+    for name, detection, section in _senders(draft):
+        if detection not in OWN_SCOREBOARD:
+            continue
+        for flow in draft.flows:
+            ends = {flow.values.get("source"), flow.values.get("destination")}
+            if name in ends and ends & blind and value_of(flow, sections.Flow, "kind") in ("tcp", "program"):
+                rule = f'"{detection}" counts what SACK reports, and {min(map(str, ends & blind))} has none'
+                hint = 'write loss_detection = "kernel", or a profile with SACK: "classic"'
+                problems.add(section.where("loss_detection"), f"{section.name}.loss_detection", rule, hint)
+                break
+
+
+def complete_loss_detection(draft: Draft, problems: Problems) -> None:
+    """The parameters of the kernel's one module, from the hosts that use it.
+
+    Parameters
+    ----------
+    draft : Draft
+        Its modules are changed in place.
+    problems : Problems
+        Gets parameters that differ between hosts.
+    """
+    given = draft.modules.get(LOSS_DETECTION_MODULE)
+    if given is not None:
+        rule = "has its parameters from [tcp]"
+        problems.add(given.origin, given.name, rule, 'write [tcp] loss_detection = "pr" and pr_beta = "300 %"')
+        return
+    first: dict[str, object] = {}
+    for name, detection, section in _senders(draft):
+        if detection == "kernel":
+            continue
+        for attribute in _PARAMETERS:
+            own = _value(draft, name, attribute)
+            if first.setdefault(attribute, own) != own:
+                key = attribute.rsplit("_", 1)[0]
+                rule = "differs from that of another host, and the guest kernel has one for all"
+                problems.add(section.where(key), f"{section.name}.{key}", rule, "write it into [tcp]")
+    if first:
+        texts = {_PARAMETERS[each][0]: _text(first[each], _PARAMETERS[each][1]) for each in _PARAMETERS}
+        origin = draft.sections["tcp"].origin
+        draft.modules[LOSS_DETECTION_MODULE] = Section(f"modules.{LOSS_DETECTION_MODULE}", origin, texts)
+
+
+def _check_one_voice(section: Section, common: Section, problems: Problems) -> None:
+    """What the kernel's own detection goes by is not given beside another that replaces it."""
+    detection = section.values.get("loss_detection", value_of(common, sections.Tcp, "loss_detection"))
+    if detection == "kernel":
+        return
+    if _RECOVERY in section.values.get("sysctl", {}):
+        rule = f'is given, and loss_detection = "{detection}" is said by bits of it'
+        problems.add(section.where("sysctl"), f"{section.name}.sysctl.{_RECOVERY}", rule, "write recovery = 1 instead")
+    if detection in OWN_SCOREBOARD:
+        for key in ("rack", "recovery"):
+            if section.values.get(key) is not None:
+                rule = f'has no effect: loss_detection = "{detection}" takes the place of RACK'
+                problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
+
+
+def _senders(draft: Draft) -> Iterator[tuple[str, str, Section]]:
+    """Each station with its host's loss detection, and the section that says it."""
+    for station in draft.stations:
+        name = str(station.values.get("name"))
+        own = draft.hosts.get(name)
+        says = own if own is not None and own.gave("loss_detection") else draft.sections["tcp"]
+        yield name, _value(draft, name, "loss_detection"), says
+
+
+def _has_sack(draft: Draft, name: str) -> bool:
+    """Whether a host has selective acknowledgements: by its sysctls, else its switch, else its profile."""
+    sysctls = [section.values.get("sysctl", {}).get(_SACK) for section in (draft.hosts.get(name), draft.sections["tcp"])
+               if section is not None]  # fmt: skip
+    switch = _value(draft, name, "sack")
+    profile = PROFILE_SYSCTLS[_value(draft, name, "profile")][_SACK]
+    switched = profile if switch is None else str(int(switch))
+    return next((text for text in sysctls if text is not None), switched) != "0"
+
+
+def _value(draft: Draft, name: str, attribute: str):
+    """A key of a host: its own, else that of [tcp], else the default."""
+    common = value_of(draft.sections["tcp"], sections.Tcp, attribute)
+    own = draft.hosts.get(name)
+    return common if own is None else own.values.get(attribute, common)
+
+
+def _text(value: object, scale: int) -> str:
+    """A parameter as the module reads it: a whole number; 0 is a round trip."""
+    return "0" if value is None else str(round(value * scale))  # type: ignore[operator]
+
+
+assert set(OWN_SCOREBOARD) < set(LOSS_DETECTIONS)

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[modules.NAME]` and `[guest] cc_modules`: parameters of kernel modules, and modules of one's own."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from pathlib import PurePath
+from typing import Any
+
+from leowarp.base import units
+from leowarp.base.errors import ScenarioError
+from leowarp.base.spelling import one_of
+from leowarp.scenario import sections
+from leowarp.scenario.network.hosts import DELACK_MODULE, LOSS_DETECTION_MODULE
+from leowarp.scenario.text.decoding import Section, value_of
+from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.node import Node
+from leowarp.scenario.text.problems import Problems
+
+HANDOVER_AWARE = ("bbr_handover", "cubic_handover")
+"""Congestion controls of our own that know when the path changes; each is a module of its name."""
+
+KERNELS_MODULES = (
+    "tcp_bic", "tcp_cdg", "tcp_cubic", "tcp_dctcp", "tcp_htcp", "tcp_hybla", "tcp_illinois", "tcp_nv", "tcp_vegas",
+)  # fmt: skip
+"""Congestion controls of the default guest kernel whose modules have parameters (Linux 6.12, net/ipv4)."""
+
+SET_BY_THE_GUEST = "origin_ns"
+"""The parameter that the guest itself writes: when the run's clock was 0."""
+
+
+def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
+    """The parameters of each module, as texts; times (names that end in ``_ns``) in whole nanoseconds.
+
+    Parameters
+    ----------
+    node : Node or None
+        ``[modules]``; None: it is not there.
+    problems : Problems
+
+    Returns
+    -------
+    dict of str to Section
+        Module to a section whose values are its parameters, sorted by name.
+    """
+    if node is None:
+        return {}
+    if not isinstance(node.value, dict):
+        problems.add(node.origin, "modules", "is not a table", "write [modules.NAME] and its parameters below")
+        return {}
+    modules = {}
+    for name, table in node.value.items():
+        if _NAME.fullmatch(name) is None:
+            rule = f"{name!r:.80} is not the name of a kernel module"
+            problems.add(table.origin, f"modules.{name}", rule, "letters, digits and _, as in /sys/module")
+        elif not isinstance(table.value, dict):
+            hint = f"write [modules.{name}] and its parameters below"
+            problems.add(table.origin, f"modules.{name}", "is not a table", hint)
+        else:
+            modules[name] = Section(f"modules.{name}", table.origin, _parameters(name, table, problems))
+    return modules
+
+
+def _parameters(module: str, table: Node, problems: Problems) -> dict[str, Any]:
+    """One module's parameters, checked for form; which there are is known to the module alone."""
+    parameters: dict[str, Any] = {}
+    for name, node in table.value.items():
+        key = f"modules.{module}.{name}"
+        # A shell eats the quotes of --set, so there a bare integer is a text, as with sysctls.
+        lenient = node.origin.override is not None and isinstance(node.value, int) and not isinstance(node.value, bool)
+        value = str(node.value) if lenient else node.value
+        if _NAME.fullmatch(name) is None:
+            problems.add(node.origin, key, f"{name!r:.80} is not the name of a parameter", "letters, digits and _")
+        elif name == SET_BY_THE_GUEST:
+            problems.add(node.origin, key, "is written by the guest, when the run's clock is 0", "take it out")
+        elif name.endswith("_ns"):
+            try:
+                value_ns = units.TIME.parse(node.value)
+            except ScenarioError as error:
+                problems.add(node.origin, key, error.message, error.hint)
+                continue
+            # The kernel's parameters of times are s64 or u64; what fits both is taken.
+            if not 0 <= value_ns < 2**63:
+                problems.add(node.origin, key, f'"{node.value}" is out of range', "allowed: 0 s to 292 years")
+            parameters[name] = str(value_ns)
+        elif not isinstance(value, str) or not value or not value.isprintable() or len(value) > _LONGEST_VALUE:
+            rule = "is not a string of 1 to 200 printable characters"
+            problems.add(node.origin, key, rule, f'write {name} = "1", value in quotes')
+        else:
+            parameters[name] = value
+    return dict(sorted(parameters.items()))
+
+
+def parameter_as_written(name: str, value: str) -> str:
+    """A parameter as a scenario writes it: times with their unit.
+
+    >>> parameter_as_written("phase_ns", "12000000000"), parameter_as_written("beta", "717")
+    ('12 s', '717')
+    """
+    return units.TIME.format(int(value)) if name.endswith("_ns") else value
+
+
+def complete_modules(draft: Draft, problems: Problems) -> None:
+    """Check the modules' names, and fill in what the flows and an access link imply.
+
+    Every module of one's own, and every handover-aware control that a flow uses, gets an entry, if only an empty one:
+    the agent writes `origin_ns` for modules that it is told of.
+
+    Parameters
+    ----------
+    draft : Draft
+        With flows, stations and media complete; its modules are changed in place.
+    problems : Problems
+    """
+    guest = draft.sections["guest"]
+    own = _check_files(guest, problems)
+    # Which modules a kernel of the user's own has is known only once it boots.
+    if value_of(guest, sections.Guest, "kernel") == "default":
+        known = [*own, *HANDOVER_AWARE, *KERNELS_MODULES]
+        for name, section in draft.modules.items():
+            if name not in (*known, DELACK_MODULE, LOSS_DETECTION_MODULE):
+                rule = f"the guest kernel has no module {name} with parameters"
+                problems.add(section.origin, section.name, rule, one_of(name, known, "known:"))
+    _complete_delack(draft, problems)
+    for name in own:
+        draft.modules.setdefault(name, Section(f"modules.{name}", guest.origin))
+    for section in draft.flows:
+        name = value_of(section, sections.Flow, "congestion_control")
+        if value_of(section, sections.Flow, "kind") == "tcp" and name in HANDOVER_AWARE:
+            parameters = draft.modules.setdefault(name, Section(f"modules.{name}", section.origin)).values
+            if "access" in draft.sections:
+                for parameter, value_ns in _schedule(draft.sections["access"]).items():
+                    # What the scenario says of the module itself stays.
+                    parameters.setdefault(parameter, str(value_ns))
+
+    traffic = draft.sections.get("traffic")
+    for name in traffic.values.get("congestion_controls", {}) if traffic is not None else ():
+        if name in HANDOVER_AWARE:
+            draft.modules.setdefault(name, Section(f"modules.{name}", draft.sections["run"].origin))
+
+
+def _complete_delack(draft: Draft, problems: Problems) -> None:
+    """The one timer of all hosts that delay their acknowledgements."""
+    given = draft.modules.get(DELACK_MODULE)
+    if given is not None:
+        rule = "has its parameters from [tcp]"
+        hint = 'write [tcp] delayed_ack = "on" and delayed_ack_timer = "40 ms"'
+        problems.add(given.origin, given.name, rule, hint)
+        return
+    # The module (guest/ulp/delack.c) has one parameter for the whole kernel.
+    timer: int | None = None
+    for station in draft.stations:
+        host = draft.hosts.get(str(station.values.get("name")), draft.sections["tcp"])
+        common = draft.sections["tcp"]
+        if host.values.get("delayed_ack", value_of(common, sections.Tcp, "delayed_ack")) != "on":
+            continue
+        own_ns = host.values.get("delayed_ack_timer_ns", value_of(common, sections.Tcp, "delayed_ack_timer_ns"))
+        # The first host that delays sets it; those after it are held against it.
+        timer = own_ns if timer is None else timer
+        if own_ns % _TICK_NS:
+            rule = f'"{units.TIME.format(own_ns)}" is no whole number of ms, the kernel\'s ticks'
+            problems.add(host.where("delayed_ack_timer"), f"{host.name}.delayed_ack_timer", rule, 'write "40 ms"')
+        if own_ns != timer:
+            rule = f"differs from that of another host ({units.TIME.format(timer)}), and the guest kernel has one timer"
+            problems.add(host.where("delayed_ack_timer"), f"{host.name}.delayed_ack_timer", rule, "write it into [tcp]")
+    if timer is not None:
+        origin = draft.sections["tcp"].origin
+        draft.modules[DELACK_MODULE] = Section(f"modules.{DELACK_MODULE}", origin, {"max_ns": str(timer)})
+
+
+def _schedule(access: Section) -> dict[str, int]:
+    """An access link's period, and its first reconfiguration on the run's clock.
+
+        phase = (phase after midnight - time of day at the run's 0) mod period
+
+    Returns
+    -------
+    dict
+        ``phase_ns`` in [0, period) and ``period_ns``.
+    """
+    clock = datetime.datetime.fromisoformat(value_of(access, sections.Access, "clock"))
+    period_ns = value_of(access, sections.Access, "period_ns")
+    # The phase of an access link counts from 0:00 of the wall clock; the module counts from the run's 0.
+    midnight = clock.replace(hour=0, minute=0, second=0, microsecond=0)
+    shown_ns = (clock - midnight) // datetime.timedelta(microseconds=1) * 1000
+    return {
+        "phase_ns": (value_of(access, sections.Access, "phase_ns") - shown_ns) % period_ns,
+        "period_ns": period_ns,
+    }
+
+
+def _check_files(guest: Section, problems: Problems) -> list[str]:
+    """Names of the modules of one's own.
+
+    Returns
+    -------
+    list of str
+        The files' stems, wrong ones included, so that a congestion control by that name is not a second mistake.
+    """
+    names: list[str] = []
+    for file in guest.values.get("cc_modules", ()):
+        name = PurePath(file).stem
+        where = guest.where("cc_modules"), "guest.cc_modules"
+        if PurePath(file).suffix != ".c":
+            problems.add(*where, f'"{file}" is not a C file', 'a module is one file: cc_modules = ["my_cc.c"]')
+        elif _NAME.fullmatch(name) is None or len(name) > _LONGEST_NAME:
+            rule = f'"{file}": a module is called by its file, and {name!r} is not the name of one'
+            problems.add(*where, rule, f"at most {_LONGEST_NAME} letters, digits and _, a letter first")
+        elif name in (*HANDOVER_AWARE, DELACK_MODULE, LOSS_DETECTION_MODULE, "leolink"):
+            rule = f'"{file}": the guest kernel has a module {name} already'
+            problems.add(*where, rule, "give the file, and the congestion control in it, names of their own")
+        elif name in names:
+            problems.add(*where, f'"{file}": there are two modules called {name}', "rename one of the two")
+        names.append(name)
+    return names
+
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+# MODULE_NAME_LEN is 56 on 64-bit machines (MAX_PARAM_PREFIX_LEN, include/linux/moduleparam.h).
+_LONGEST_NAME = 50
+_LONGEST_VALUE = 200
+# A tick of the guest's kernel, which has HZ = 1000 (guest/Kconfig.top); its timers end with one.
+_TICK_NS = 1_000_000

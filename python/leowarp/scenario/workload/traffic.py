@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[traffic]`: many short TCP flows between cities, of which a plan spells out each as a flow of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from leowarp.base import units
+from leowarp.base.spelling import one_of
+from leowarp.scenario.names.cities import CITIES, COORDINATES
+from leowarp.scenario.network.links import Station
+from leowarp.scenario.text.decoding import Section, decode_section, value_of
+from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.key import InputFile, count, file, keys, names, quantity, table, word
+from leowarp.scenario.text.node import Node
+from leowarp.scenario.text.problems import Problems
+
+MOST_FLOWS = 20_000
+"""Of a run with traffic: flow n has the ports 10000 + n and 30000 + n (crates/agent/src/packets/frame.rs), so that with
+more the two ranges of a host meet. A plan, which writes out each, may have 8 MiB (`plainfiles`)."""
+
+_ONLY_OF = {
+    "mean_size": ("lognormal", "pareto", "fixed"),
+    "median_size": ("lognormal",),
+    "smallest_size": ("pareto",),
+    "size_file": ("file",),
+}
+"""Keys that only some distributions of sizes have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traffic:
+    """TCP flows that arrive at random between cities: ordinary flows, which the plan spells out one by one.
+
+    They come after those of ``[[flows]]``. A plan has no ``[traffic]`` any more: another seed, or another key of it,
+    needs the scenario. A city becomes a station if there is none of its name.
+
+    Attributes
+    ----------
+    cities : tuple of str
+        Names of `cities.CITIES`; empty if `largest` is given.
+    largest : int or None
+    distance_exponent : int
+        Flows go from i to j with probability P_i P_j / d_ij^exponent, up to a factor.
+    arrival_rate_flows_per_s : float
+        Of a Poisson process, of all pairs together.
+    start_ns, stop_ns : int, int or None
+        When flows arrive; None: to the end of the run.
+    sizes : str
+        ``lognormal``, ``pareto``, ``fixed`` or ``file``.
+    mean_size_bytes, median_size_bytes, smallest_size_bytes : int
+        Of the distribution.
+    size_file : InputFile or None
+    congestion_controls : dict of str to int
+        Weights.
+    """
+
+    cities: tuple[str, ...] = names("Cities between which flows go, by name.")
+    largest: int | None = count(
+        "So many of the most populous cities, in place of `cities`.", "none", 2, len(CITIES), none="none"
+    )
+    distance_exponent: int = count(
+        "Gravity: a pair's share is the product of its populations over the distance to this power.", 0, 0, 4
+    )
+    arrival_rate_flows_per_s: float = quantity(
+        units.FLOW_RATE, "Flows that arrive a second, of all pairs together (Poisson).", low="0.001 flows/s",
+        high="1000000 flows/s", required=True,
+    )  # fmt: skip
+    start_ns: int = quantity(units.TIME, "When the first may arrive.", "0 s", low="0 s", high="30 d")
+    stop_ns: int | None = quantity(units.TIME, "When no more arrive.", "end", low="1 ms", high="30 d", none="end")
+    sizes: str = word(
+        "Distribution of the flows' sizes; `file`: each is drawn from a list.",
+        ("lognormal", "pareto", "fixed", "file"),
+        "lognormal",
+    )
+    mean_size_bytes: int = quantity(units.BYTES, "Mean size.", "100 kB", low="1 B", high="1000 GB")
+    # mean = median exp(sigma^2 / 2)
+    median_size_bytes: int = quantity(
+        units.BYTES, "lognormal: the median, below the mean; sigma follows from both.", "20 kB", low="1 B",
+        high="1000 GB",
+    )  # fmt: skip
+    # mean = smallest a / (a - 1)
+    smallest_size_bytes: int = quantity(
+        units.BYTES, "pareto: the smallest size, below the mean; the exponent follows from both.", "20 kB", low="1 B",
+        high="1000 GB",
+    )  # fmt: skip
+    size_file: InputFile | None = file(  # noqa: RUF009
+        "file: a text of sizes in bytes, a whole number a line."
+    )
+    congestion_controls: Mapping[str, int] = table(
+        "Congestion controls with their weights; none: cubic alone. For instance `{ cubic = 3, bbr = 1 }`."
+    )
+
+
+def complete_traffic(draft: Draft, problems: Problems) -> None:
+    """Check ``[traffic]`` and add its cities to the stations; every broken rule goes to `problems`.
+
+    Parameters
+    ----------
+    draft : Draft
+        With a constellation as its medium.
+    problems : Problems
+    """
+    section = draft.sections["traffic"]
+    _complete_cities(section, problems)
+    _check_sizes(section, problems)
+    _check_mix(section, problems)
+    there = {station.values.get("name") for station in draft.stations}
+    for name in section.values.get("cities", ()):
+        if name in COORDINATES and name not in there:
+            # As if the text had them: they pass the same checks as every other station.
+            written = dict(zip(("latitude", "longitude"), COORDINATES[name], strict=True))
+            nodes = {key: Node(text, section.origin) for key, text in {"name": name, **written}.items()}
+            place = f"stations.{len(draft.stations)}"
+            draft.stations.append(decode_section(place, Station, Node(nodes, section.origin), problems))
+
+
+def _complete_cities(section: Section, problems: Problems) -> None:
+    """Two cities at least, all of them known: those that are named, or the most populous."""
+    cities, largest = section.values.get("cities", ()), section.values.get("largest")
+    if section.gave("cities") == (largest is not None):
+        rule = "are given, and largest too" if largest is not None else "are missing"
+        hint = 'write either cities = ["Tokyo", "Delhi"] or largest = 20'
+        problems.add(section.where("cities"), "traffic.cities", rule, hint)
+        return
+    if largest is not None:
+        section.values["cities"] = tuple(list(CITIES)[:largest])
+        return
+    for name in cities:
+        if name not in CITIES:
+            hint = one_of(name, CITIES, "known:")
+            problems.add(section.where("cities"), "traffic.cities", f'"{name}" is not in the list of cities', hint)
+    if len(set(cities)) < max(2, len(cities)):
+        rule = f"{', '.join(cities) or 'none'}: flows need two cities at least, each named once"
+        problems.add(section.where("cities"), "traffic.cities", rule)
+
+
+def _check_sizes(section: Section, problems: Problems) -> None:
+    """Keys of the distribution that is chosen and of no other, and a mean that it can have."""
+    sizes = value_of(section, Traffic, "sizes")
+    for key, kinds in _ONLY_OF.items():
+        if section.gave(key) and sizes not in kinds and section.values.get(keys(Traffic)[key][0]) is not None:
+            rule = f"is a key of sizes = {' and '.join(kinds)}, and sizes is {sizes}"
+            problems.add(section.where(key), f"traffic.{key}", rule, "take it out")
+    if sizes == "file" and section.values.get("size_file") is None and "size_file" not in section.nodes:
+        problems.add(section.where("sizes"), "traffic.size_file", "is missing", 'write size_file = "sizes.txt"')
+    low = {"lognormal": "median_size", "pareto": "smallest_size"}.get(sizes)
+    if low is not None:
+        least_bytes, mean_bytes = (value_of(section, Traffic, f"{key}_bytes") for key in (low, "mean_size"))
+        if least_bytes >= mean_bytes:
+            rule = f'"{units.BYTES.format(least_bytes)}" is not below mean_size ("{units.BYTES.format(mean_bytes)}")'
+            problems.add(section.where(low), f"traffic.{low}", rule, f"a {sizes} distribution has a larger mean")
+
+
+def _check_mix(section: Section, problems: Problems) -> None:
+    """Weights are whole numbers from 1 on."""
+    for name, weight in section.values.get("congestion_controls", {}).items():
+        if isinstance(weight, bool) or not isinstance(weight, int) or not 1 <= weight <= 10**6:
+            rule = f"{weight!r:.40} is not a weight, a whole number from 1 to 1000000"
+            where = section.where("congestion_controls")
+            problems.add(where, f"traffic.congestion_controls.{name}", rule, "write { cubic = 3, bbr = 1 }")

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A dotted key of a scenario: which key of the plan that is, and the columns of the results that hold its values."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from leowarp.scenario import Plan, schema
+from leowarp.scenario.loading import TABLES
+from leowarp.scenario.text.key import Key, keys
+
+
+@dataclass(frozen=True)
+class PlanKey:
+    """A key that a plan has.
+
+    Attributes
+    ----------
+    parts : tuple of str
+        The dotted key, in parts: `("flows", "0", "size")`.
+    attribute : str
+        Its name in the plan's dataclass: `size_bytes`.
+    declared : Key
+        Its kind, unit and range.
+    """
+
+    parts: tuple[str, ...]
+    attribute: str
+    declared: Key
+
+    def value(self, plan: Plan, attribute: str | None = None) -> Any:
+        """What the plan says.
+
+        Parameters
+        ----------
+        plan : Plan
+        attribute : str, optional
+            Another attribute of the same section, such as `queue_bytes` of a queue.
+        """
+        owner: Any = plan
+        for part in self.parts[:-1]:
+            # A plan has its medium under one name, whichever of the sections of a scenario it is.
+            if owner is plan and part == plan.medium.NAME:
+                owner = plan.medium
+            elif isinstance(owner, tuple):
+                # Flows and stations go by their place or their name, hosts by their name.
+                owner = owner[int(part)] if part.isdecimal() else next(item for item in owner if item.name == part)
+            else:
+                owner = getattr(owner, part)
+        return getattr(owner, attribute or self.attribute)
+
+
+def plan_key(parts: Sequence[str]) -> PlanKey | None:
+    """The key of these parts; None for sysctls, for whole tables, and for what no scenario has.
+
+    >>> plan_key(("flows", "0", "size")).attribute
+    'size_bytes'
+    >>> plan_key(("tcp", "sysctl")) is None
+    True
+    """
+    section: type | None = None
+    if len(parts) == 2:
+        section = TABLES.get(parts[0])
+    elif len(parts) == 3:
+        section = {"flows": schema.Flow, "stations": schema.Station}.get(parts[0])
+    elif len(parts) == 4 and (parts[0], parts[2]) == ("hosts", "tcp"):
+        section = schema.Tcp
+    known = keys(section).get(parts[-1]) if section is not None else None
+    return None if known is None or known[1].kind == "sysctl" else PlanKey(tuple(parts), *known)
+
+
+def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) -> dict[str, Any]:
+    """Columns of a parameter and what a run has there: quantities as numbers in the plan's unit, and the text as given.
+
+    A count and a truth value are one column; a queue is three (`_pkts`, `_bytes`, one of them null, and the text).
+
+    Parameters
+    ----------
+    parts, label
+        Of the parameter.
+    plan : Plan
+        Of the combination.
+    value : object
+        As written in the study file.
+    """
+    name = column_name(parts, label)
+    key = plan_key(parts)
+    match key.declared.kind if key is not None else "text":
+        # As a number in the unit that its name ends in, to compute with, and as text, to group by: 0.1 ms is no exact
+        # float.
+        case "quantity":
+            assert key is not None
+            return {name + key.declared.suffix: key.value(plan), name: text_of(value)}
+        case "queue":
+            assert key is not None
+            # A limit is in packets or in bytes, never both: one of the two columns is null.
+            limits = {f"{name}_{unit}": key.value(plan, f"queue_{unit}") for unit in ("pkts", "bytes")}
+            return {**limits, name: text_of(value)}
+        case "count" | "flag":
+            assert key is not None
+            return {name: key.value(plan)}
+    return {name: text_of(value)}
+
+
+def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataType]:
+    """The types of `columns_of`.
+
+    A quantity that is kept in whole units is int64, any other float64; its text stands beside it.
+    """
+    name = column_name(parts, label)
+    key = plan_key(parts)
+    match key.declared.kind if key is not None else "text":
+        case "quantity":
+            assert key is not None
+            assert key.declared.quantity is not None
+            number = pa.int64() if key.declared.quantity.whole else pa.float64()
+            return {name + key.declared.suffix: number, name: pa.string()}
+        case "queue":
+            return {f"{name}_pkts": pa.int64(), f"{name}_bytes": pa.int64(), name: pa.string()}
+        case "count":
+            return {name: pa.int64()}
+        case "flag":
+            return {name: pa.bool_()}
+    return {name: pa.string()}
+
+
+def column_name(parts: Sequence[str], label: str | None) -> str:
+    """The label, or the parts of the key joined: `flows_0_congestion_control`.
+
+    >>> column_name(("flows", "0", "congestion_control"), None), column_name(("isl", "queue"), "queue")
+    ('flows_0_congestion_control', 'queue')
+    """
+    return label or re.sub(r"[^A-Za-z0-9_]+", "_", "_".join(parts))
+
+
+def text_of(value: Any) -> str | None:
+    """A value as it was written: a string is itself, everything else as JSON.
+
+    >>> text_of("25 pkts"), text_of({"net.ipv4.tcp_recovery": "0"})
+    ('25 pkts', '{"net.ipv4.tcp_recovery": "0"}')
+    """
+    if isinstance(value, str) or value is None:
+        return value
+    if isinstance(value, Mapping):
+        # Two tables with the same keys in another order are one value to group by.
+        value = dict(sorted(value.items()))
+    return json.dumps(value, ensure_ascii=False, default=str)

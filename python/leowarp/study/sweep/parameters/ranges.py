@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`{ from = "0 ms", to = "10 ms", count = 5 }`: a range of numbers, written out.
+
+The values lie evenly on a straight scale, or evenly on a logarithmic one. What is kept in whole units (times in ns,
+rates in bit/s, sizes in bytes, counts) is rounded to the nearest of them, ties to even; both ends are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from leowarp.base.errors import ScenarioError
+from leowarp.base.spelling import one_of
+from leowarp.base.units import BYTES, PACKETS, Quantity
+from leowarp.study.sweep.parameters.keys import PlanKey
+
+MOST_SHOWN = 12
+"""Seeds that a table names one by one."""
+RANGE_KEYS = ("from", "to", "count", "step", "scale")
+SCALES = ("linear", "log")
+MOST_VALUES = 1_000_000
+"""A step that is too small by a unit ("1 us" for "1 ms") is an error and not a list that fills the memory."""
+
+
+def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
+    """The values of a range, as a scenario would have them: strings with a unit, or integers for a count.
+
+    Parameters
+    ----------
+    given : mapping
+        `from`, `to`, one of `count` and `step`, and perhaps `scale`, as plain TOML values.
+    key : PlanKey
+        What is varied; its quantity says which units there are and whether it is kept in whole ones.
+
+    Returns
+    -------
+    list of str or int
+        In the unit of `from`.
+
+    Raises
+    ------
+    ScenarioError
+        With what is wrong with it.
+
+    >>> from leowarp.study.sweep.parameters.keys import plan_key
+    >>> values_of_range({"from": "0 ms", "to": "10 ms", "count": 3}, plan_key(("chain", "delay")))
+    ['0 ms', '5 ms', '10 ms']
+    >>> values_of_range({"from": 1, "to": 9, "step": 4}, plan_key(("chain", "hops")))
+    [1, 5, 9]
+    """
+    for needed in ("from", "to"):
+        if needed not in given:
+            raise ScenarioError(
+                f"the range has no `{needed}`", f"write {{ from = {_example(key)}, to = ..., count = 5 }}"
+            )
+    if ("count" in given) == ("step" in given):
+        raise ScenarioError("a range has either `count` or `step`", "count = 5 gives five values, both ends included")
+    scale = given.get("scale", "linear")
+    if scale not in SCALES:
+        raise ScenarioError(f"{scale!r} is no scale", one_of(scale, SCALES, "allowed:"))
+    kind = _Kind(key, given["from"])
+    first, last = kind.number(given["from"]), kind.number(given["to"])
+    if "step" in given:
+        if scale != "linear":
+            raise ScenarioError("a logarithmic range has no `step`", "write count = 5")
+        # Exact fractions of the kept unit, so that ten steps of 0.1 ms end at 1 ms.
+        numbers = _steps(first, last, kind.number(given["step"]))
+    else:
+        numbers = _evenly(first, last, given["count"], scale)
+    values = [kind.text(number) for number in numbers]
+    twice = (
+        # Quadratic only once it is known that there is one: a million values are compared as a set.
+        next((value for value in values if values.count(value) > 1), None) if len(set(values)) < len(values) else None
+    )
+    if twice is not None:
+        raise ScenarioError(f"{twice!r} comes more than once: the values are closer than they are kept", "take fewer")
+    return values
+
+
+def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
+    """Whether the values of a parameter are numbers that all rise or all fall, so that a line may join them.
+
+    Parameters
+    ----------
+    values : sequence
+        As a scenario would have them.
+    key : PlanKey or None
+        What is varied; None of what no plan has as one key, whose values are in no order.
+
+    >>> from leowarp.study.sweep.parameters.keys import plan_key
+    >>> is_in_order(["500 us", "1 ms"], plan_key(("chain", "delay")))
+    True
+    >>> is_in_order(["reno", "cubic"], plan_key(("flows", "0", "congestion_control")))
+    False
+    """
+    if key is None or not values:
+        return False
+    try:
+        kind = _Kind(key, values[0])
+        numbers = [kind.number(value) for value in values]
+    except ScenarioError:
+        # A word, such as "none" or "auto", or packets beside bytes: no number to put it by.
+        return False
+    steps = [later - earlier for earlier, later in pairwise(numbers)]
+    return all(step > 0 for step in steps) or all(step < 0 for step in steps)
+
+
+class _Kind:
+    """How the numbers of a key are read and written.
+
+    Parameters
+    ----------
+    key : PlanKey
+    sample : object
+        The value of `from`, whose unit the others are written in; of a queue it also says whether packets or bytes
+        count.
+
+    Raises
+    ------
+    ScenarioError
+        If values of this key are no numbers.
+    """
+
+    def __init__(self, key: PlanKey, sample: Any) -> None:
+        self._quantity: Quantity | None = key.declared.quantity
+        # Values read as the range was written: "1 ms" to "10 ms" gives ms, though the plan keeps ns.
+        self._unit = str(sample).lstrip("+-0123456789._eE ").strip()
+        if key.declared.kind == "queue":
+            self._quantity = BYTES if self._unit in BYTES.units else PACKETS
+        elif key.declared.kind not in ("quantity", "count"):
+            raise ScenarioError(f"a {key.declared.kind} has no range", "write a list of values")
+
+    def number(self, given: Any) -> Fraction:
+        """A text as an exact number in the kept unit; of a count, the integer itself."""
+        if self._quantity is not None:
+            return Fraction(self._quantity.parse(given))
+        if isinstance(given, bool) or not isinstance(given, int):
+            raise ScenarioError(f"{given!r} is not a bare integer", "a count is an integer without quotes")
+        return Fraction(given)
+
+    def text(self, number: Fraction) -> Any:
+        """A number as a scenario has it: of a count an integer, else a string with the unit of the
+        range's beginning.
+        """
+        if self._quantity is None:
+            return round(number)
+        # In the unit of the range's beginning, which `number` has found to be one.
+        return self._quantity.format_in(round(number) if self._quantity.whole else float(number), self._unit)
+
+
+def _evenly(first: Fraction, last: Fraction, count: Any, scale: str) -> list[Fraction]:
+    """`count` numbers from first to last, both included.
+
+    Fractions: 0 to 1 in 10 steps gives 0.3, not 0.30000000000000004. On the logarithmic scale neighbours have one
+    ratio.
+
+    >>> [str(number) for number in _evenly(Fraction(1), Fraction(100), 3, "linear")]
+    ['1', '101/2', '100']
+    """
+    if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= MOST_VALUES:
+        raise ScenarioError(f"count = {count!r}: must be an integer of 2 to {MOST_VALUES}", "both ends count")
+    if scale == "linear":
+        return [first + (last - first) * place / (count - 1) for place in range(count)]
+    if first <= 0 or last <= 0:
+        raise ScenarioError("a logarithmic range begins and ends above 0", 'write scale = "linear", or other ends')
+    # The two ends are not computed: exp(log(x)) need not be x.
+    low, high = math.log(first), math.log(last)
+    inner = [Fraction(math.exp(low + (high - low) * place / (count - 1))) for place in range(1, count - 1)]
+    return [first, *inner, last]
+
+
+def _steps(first: Fraction, last: Fraction, step: Fraction) -> list[Fraction]:
+    """first, first + step, ... up to last, which is reached only if it is a whole number of steps away."""
+    # A step of 0 is asked first, as it would divide.
+    if step == 0 or (last - first) / step < 0:
+        raise ScenarioError("the step does not lead from `from` to `to`", "write a step towards `to`")
+    count = int((last - first) / step) + 1
+    if count > MOST_VALUES:
+        raise ScenarioError(f"the range has {count} values, and more than {MOST_VALUES} are refused", "a larger step")
+    # A product and no running sum, as in `_evenly`.
+    return [first + step * place for place in range(count)]
+
+
+def seeds_in_words(seeds: Sequence[int]) -> str:
+    """Seeds for a table: "1 to 30" if they follow one another, else each, or the first ones and the last."""
+    if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[0] + len(seeds))):
+        return f"{seeds[0]} to {seeds[-1]}"
+    shown = seeds if len(seeds) <= MOST_SHOWN else [*seeds[: MOST_SHOWN - 2], "...", seeds[-1]]
+    return ", ".join(map(str, shown))
+
+
+def _example(key: PlanKey) -> str:
+    """What `from` may look like for this key, for a hint."""
+    quantity = key.declared.quantity
+    return f'"{quantity.example}"' if quantity is not None else "1"

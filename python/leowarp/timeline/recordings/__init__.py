@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measured paths: what other tools write, as one value; and what it looks like."""
+
+from leowarp.timeline.recordings.description import Description, describe
+from leowarp.timeline.recordings.formats.files import read, read_capacity
+from leowarp.timeline.recordings.measurement import Capacity, Measurement, Series
+from leowarp.timeline.recordings.period.finding import Finding
+from leowarp.timeline.recordings.period.schedule import Schedule
+from leowarp.timeline.recordings.period.spikes import Spike
+
+__all__ = [
+    "Capacity", "Description", "Finding", "Measurement", "Schedule", "Series", "Spike", "describe", "read",
+    "read_capacity",
+]  # fmt: skip

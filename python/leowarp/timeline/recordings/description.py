@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a measured path looks like, in numbers: `describe(measurement)`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.capacity_description import CapacityDescription, described_capacity, quantiles
+from leowarp.timeline.recordings.losses import HANDOVER_NS, Loss, loss_of
+from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Series
+from leowarp.timeline.recordings.period.finding import Finding, find, set_forward, undone
+from leowarp.timeline.recordings.period.schedule import Schedule
+from leowarp.timeline.recordings.period.spikes import Spike, find_spikes
+from leowarp.timeline.recordings.skips import Skip
+from leowarp.timeline.recordings.transfer import TransferDescription, described_transfer
+
+# As often as the recordings that were published (ping -i 0.01, irtt -i 10ms): their numbers can be laid beside these.
+PROBE_EVERY_NS = 10_000_000
+_MOST_PROBES = 2_000_000
+
+GAP_INTERVALS = 10
+"""More than so many median intervals without a sample is a gap."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Time of which nothing is known."""
+
+    t_ns: int
+    length_ns: int
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The time between two reconfigurations.
+
+    Attributes
+    ----------
+    t_ns : int
+        The reconfiguration at its beginning.
+    base_ns : int
+        The smallest delay in it, 1 s at either end left out.
+    step_ns : int or None
+        Against the slot before.
+    spike_ns : int or None
+        The largest delay within 1 s of its beginning, over `base_ns`.
+    """
+
+    t_ns: int
+    base_ns: int
+    step_ns: int | None
+    spike_ns: int | None
+
+
+@dataclass(frozen=True)
+class Description:
+    """What one series of a measurement looks like, and the capacity beside it.
+
+    Of a table whose rows hold for different times, delays, spikes, slots and losses are what probes 10 ms apart would
+    meet.
+
+    Attributes
+    ----------
+    source, format : str
+    series : str
+        round_trip, down or up: what the delays are of; none: capacity alone was measured.
+    samples : int
+    span_ns : int
+        From the first sample to the last.
+    interval_ns : int or None
+        The median time between samples.
+    gaps : tuple of Gap
+        More than ten intervals without a sample; of a table, rows that say that there is no connection.
+    mean_ns : float or None
+    quantiles_ns : dict of float to float
+        Of the delays.
+    mean_abs_step_ns : float or None
+        Mean absolute difference of two samples one after the other (lost ones between them are left out).
+    schedule : Schedule or None
+        Period and phase of the reconfigurations; None: there is no such period in it.
+    schedule_given : bool
+        The schedule was given, not found.
+    finding : Finding or None
+        How sure the schedule is (or that there is none), and what else it could be; None if it was given.
+    seconds_of_minute : tuple of float or None
+        Where the reconfigurations stand on the wall clock, if it is known and the period divides a minute.
+    slots : tuple of Slot
+        Whole ones, and with samples.
+    spikes : tuple of Spike
+    spikes_at_reconfigurations : int or None
+        Those within 1 s of one.
+    loss : Loss
+    capacity_down, capacity_up : CapacityDescription or None
+    transfer : TransferDescription or None
+    duplicates : int or None
+        Replies that came once more; None where the tool does not tell.
+    clock_steps : tuple of ClockStep
+        The sender's clock was set; what is described goes on as it showed before the first of them.
+    transfer_back : TransferDescription or None
+        Down, of a test in both directions; `transfer` is then up.
+    skipped : tuple of Skip
+        What could not be read, how often and why.
+    notes : tuple of str
+        What the reader has to say; a line of it names all of `skipped`.
+    """
+
+    source: str
+    format: str
+    series: str
+    samples: int
+    span_ns: int
+    interval_ns: int | None
+    gaps: tuple[Gap, ...]
+    mean_ns: float | None
+    quantiles_ns: dict[float, float]
+    mean_abs_step_ns: float | None
+    schedule: Schedule | None
+    schedule_given: bool
+    finding: Finding | None
+    seconds_of_minute: tuple[float, ...] | None
+    slots: tuple[Slot, ...]
+    spikes: tuple[Spike, ...]
+    spikes_at_reconfigurations: int | None
+    loss: Loss
+    capacity_down: CapacityDescription | None
+    capacity_up: CapacityDescription | None
+    transfer: TransferDescription | None = None
+    duplicates: int | None = None
+    clock_steps: tuple[ClockStep, ...] = ()
+    transfer_back: TransferDescription | None = None
+    skipped: tuple[Skip, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def steps_ns(self) -> tuple[int, ...]:
+        """Changes of the smallest delay, from each slot to the next."""
+        return tuple(slot.step_ns for slot in self.slots if slot.step_ns is not None)
+
+
+def describe(
+    measurement: Measurement,
+    *,
+    series: str | None = None,
+    schedule: Schedule | None = None,
+) -> Description:
+    """What a measurement looks like.
+
+    Parameters
+    ----------
+    measurement : Measurement
+        From a file (`read`) or from arrays (`Measurement.of_round_trips`).
+    series : str, optional
+        Which of its series: round_trip, down or up; the first that it has if not given.
+    schedule : Schedule, optional
+        When the path is reconfigured, if that is known; found from the data if not given.
+
+    Raises
+    ------
+    ScenarioError
+        If the measurement has no such series, or no samples.
+    """
+    available = measurement.series
+    rates = (measurement.capacity_down, measurement.capacity_up, measurement.transfer)
+    capacity_alone = not available and any(rate is not None for rate in rates)
+    name = series if series is not None else next(iter(available), "none")
+    of = Series.of([], []) if capacity_alone and series is None else available.get(name)
+    if of is None or (not len(of) and not capacity_alone):
+        has = ", ".join(key for key, value in available.items() if len(value)) or "no samples at all"
+        raise ScenarioError(f"{measurement.source}: there are no delays to describe ({name})", f"it has {has}")
+    # Rows of a table hold for different times: one that holds for an hour must not weigh as much as one of 10 ms.
+    met = of if measurement.probes else _as_met(of, measurement.end_ns)
+    met, clock_steps = _on_one_clock(measurement, name, met)
+    spikes = find_spikes(met)
+    # A schedule that is given is not searched for: what the data say instead is no part of what was asked.
+    finding = find(met) if schedule is None and len(met) else None
+    found = schedule if finding is None else finding.schedule
+    delay_ns, rows_ns = (some.delay_ns[~np.isnan(some.delay_ns)] for some in (met, of))
+    at_reconfigurations = None
+    if found is not None:
+        begins = np.array([spike.t_ns for spike in spikes], dtype=np.int64)
+        at_reconfigurations = int((found.distance_ns(begins) <= HANDOVER_NS).sum())
+    return Description(
+        source=measurement.source,
+        format=measurement.format,
+        series=name,
+        samples=len(of),
+        span_ns=int(of.t_ns[-1] - of.t_ns[0]) if len(of) else 0,
+        interval_ns=of.interval_ns,
+        gaps=gaps_of(of, probes=measurement.probes),
+        mean_ns=float(delay_ns.mean()) if len(delay_ns) else None,
+        quantiles_ns=quantiles(delay_ns),
+        mean_abs_step_ns=float(np.abs(np.diff(rows_ns)).mean()) if len(rows_ns) > 1 else None,
+        schedule=found,
+        schedule_given=schedule is not None,
+        finding=finding,
+        seconds_of_minute=_seconds_of_minute(found, measurement.wall_ns),
+        slots=() if found is None else _slots(met, found),
+        spikes=spikes,
+        spikes_at_reconfigurations=at_reconfigurations,
+        loss=loss_of(measurement, name, met, found, of),
+        capacity_down=described_capacity(measurement.capacity_down),
+        capacity_up=described_capacity(measurement.capacity_up),
+        transfer=described_transfer(measurement.transfer),
+        transfer_back=described_transfer(measurement.transfer_back),
+        duplicates=measurement.duplicates,
+        clock_steps=clock_steps,
+        skipped=measurement.skipped,
+        notes=measurement.notes,
+    )
+
+
+def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tuple[Gap, ...]:
+    """Gaps between the samples of probes (longer than `after_ns`), or what a table says is one."""
+    if not probes:
+        # A table that ends without a connection has a gap up to its last row: nothing says how long that one was meant
+        # to hold.
+        ends = np.append(series.t_ns[1:], series.t_ns[-1:])
+        begins = np.flatnonzero(series.cut & ~np.concatenate([[False], series.cut[:-1]]))
+        gaps = []
+        for begin in begins:
+            open_again = np.flatnonzero(~series.cut[begin:])
+            end_ns = series.t_ns[begin + open_again[0]] if len(open_again) else ends[-1]
+            gaps.append(Gap(int(series.t_ns[begin]), int(end_ns - series.t_ns[begin])))
+        return tuple(gaps)
+    interval_ns = series.interval_ns
+    if interval_ns is None:
+        return ()
+    apart_ns = np.diff(series.t_ns)
+    limit_ns = GAP_INTERVALS * interval_ns if after_ns is None else after_ns
+    places = np.flatnonzero(apart_ns > limit_ns)
+    return tuple(Gap(int(series.t_ns[place]), int(apart_ns[place])) for place in places)
+
+
+def _as_met(rows: Series, end_ns: int | None) -> Series:
+    """What probes 10 ms apart meet of a table whose rows do not all hold for the same time."""
+    apart_ns = np.diff(rows.t_ns)
+    # Rows that are all as long weigh alike already, and are probes for this purpose.
+    if len(apart_ns) < 2 or apart_ns.min() == apart_ns.max():
+        return rows
+    last_ns = int(rows.t_ns[-1]) + 1 if end_ns is None else end_ns
+    # At most `_MOST_PROBES` of them: a table may hold for months.
+    step_ns = max(PROBE_EVERY_NS, (last_ns - int(rows.t_ns[0])) // _MOST_PROBES)
+    t_ns = np.arange(int(rows.t_ns[0]), last_ns, step_ns, dtype=np.int64)
+    return replace(rows.take(np.searchsorted(rows.t_ns, t_ns, side="right") - 1), t_ns=t_ns)
+
+
+def _on_one_clock(measurement: Measurement, name: str, series: Series) -> tuple[Series, tuple[ClockStep, ...]]:
+    """The series as if the sender's clock had never been set, and when it was."""
+    steps = measurement.clock_steps
+    # Sequence numbers tell how far the clock was set back; one-way series have none of their own.
+    if name == "round_trip" and measurement.steady_ns is not None:
+        series = replace(series, t_ns=measurement.steady_ns)
+    forward = set_forward(series) if measurement.probes else ()
+    return undone(series, forward), tuple(sorted((*steps, *forward), key=lambda step: step.t_ns))
+
+
+def _slots(series: Series, schedule: Schedule) -> tuple[Slot, ...]:
+    answered = series.take(~np.isnan(series.delay_ns))
+    if not len(answered):
+        return ()
+    t_ns, delay_ns = answered.t_ns, answered.delay_ns
+    # The base of a slot is read away from its ends: a phase that is off by some 100 ms would bring in the neighbour's.
+    margin_ns = min(HANDOVER_NS, schedule.period_ns // 4)
+    slots: list[Slot] = []
+    # The first and the last slot are mostly cut off: still slots, as long as there is a sample between the margins.
+    begin_ns = int(t_ns[0]) - schedule.period_ns + 1
+    for instant in schedule.instants_ns(begin_ns, int(t_ns[-1]) + 1):
+        low, high = np.searchsorted(t_ns, [instant + margin_ns, instant + schedule.period_ns - margin_ns])
+        if low == high:
+            continue
+        base_ns = int(delay_ns[low:high].min())
+        near = slice(*np.searchsorted(t_ns, [instant - HANDOVER_NS, instant + HANDOVER_NS + 1]))
+        known = instant >= t_ns[0] and near.stop > near.start
+        follows = bool(slots) and slots[-1].t_ns == instant - schedule.period_ns
+        slots.append(
+            Slot(
+                int(instant),
+                base_ns,
+                # Across a slot without samples there is no step: the path changed at least twice.
+                base_ns - slots[-1].base_ns if follows else None,
+                int(delay_ns[near].max()) - base_ns if known else None,
+            )
+        )
+    return tuple(slots)
+
+
+def _seconds_of_minute(schedule: Schedule | None, wall_ns: int | None) -> tuple[float, ...] | None:
+    if schedule is None or wall_ns is None:
+        return None
+    per_minute = round(60e9 / schedule.period_ns)
+    # Half a second in an hour: a period that is a few ms off is still found as one of a part of a minute.
+    if not per_minute or abs(60e9 / per_minute / schedule.period_ns - 1) > 2e-3:
+        return None
+    seconds = sorted(
+        ((wall_ns + schedule.phase_ns + number * round(60e9 / per_minute)) / 1e9) % 60 for number in range(per_minute)
+    )
+    return tuple(seconds)

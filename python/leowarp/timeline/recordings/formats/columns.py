@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers in columns without a header: `time sequence rtt`, or whatever `--columns t_ns,rtt_ms` says they are.
+
+Cells are apart by commas, semicolons, tabs or blanks. A row is a probe, at the time at which it was sent. Where
+sequence numbers are given, missing ones are lost probes, and those that come twice are duplicates. Without names, three
+columns whose second counts on are read as ``t_s,seq,rtt_ms``; of any others a guess is shown, and has to be said.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from decimal import Decimal, DecimalException
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.formats.lines import RECORD_HINT, numbered, text_of, without_line
+from leowarp.timeline.recordings.formats.numbered_probes import NumberedProbe, measurement_of_probes
+from leowarp.timeline.recordings.measurement import Measurement, Series
+
+_UNIT_NS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+TIMES = tuple(f"t_{unit}" for unit in _UNIT_NS)
+DELAYS = tuple(f"{what}_{unit}" for what in ("rtt", "delay") for unit in _UNIT_NS)
+SEQUENCE, SKIPPED = "seq", "-"
+_THREE = ("t_s", SEQUENCE, "rtt_ms")
+_LOST = frozenset({"", "lost", "nan", "none", "null", "-", "*", "timeout", "-1", "-1.0"})
+"""What recorders write in place of the delay of a probe that was lost."""
+
+_GUESSED_FROM_ROWS = 1000
+# A minute, as for the delays of the other formats: more is another unit, or another column.
+_LONGEST_NS = 60_000_000_000
+_RISES = 0.9
+"""A clock that is set back now and then still is one."""
+
+# 1e9 s since 1970 are the year 2001; no measurement lasts so long, and no wall clock that measures is before it.
+_CLOCK_NS = 1_000_000_000 * 1_000_000_000
+# Half of int64, so that the difference of any two times is one as well.
+_LAST_NS = 2**62
+_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?|[+-]?\.\d+([eE][+-]?\d+)?")
+_APART = re.compile(r"\s*[,;]\s*|\s+")
+_NAMES_HINT = (
+    f"name each column, in order: --columns {','.join(_THREE)}; a time is one of {', '.join(TIMES)}, a round trip "
+    f"rtt_ or a one-way delay delay_ with such a unit, {SEQUENCE} the probe's number, {SKIPPED} any other"
+)
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What columns seem to be, and what the first row then says."""
+
+    columns: tuple[str, ...]
+    reading: str
+
+
+def parsed_columns(text: str) -> tuple[str, ...]:
+    """Names as `--columns` gives them.
+
+    Raises
+    ------
+    ScenarioError
+        If one is none, or there is no time or no delay among them, or more than one.
+    """
+    names = tuple(name.strip() for name in text.split(","))
+    for name in names:
+        if name not in (*TIMES, *DELAYS, SEQUENCE, SKIPPED):
+            raise ScenarioError(f"--columns {text}: {name!r} is no column", _NAMES_HINT)
+    for what, among in (("time", TIMES), ("delay", DELAYS)):
+        count = sum(name in among for name in names)
+        if count != 1:
+            raise ScenarioError(
+                f"--columns {text}: {count or 'no'} columns are a {what}, and one has to be", _NAMES_HINT
+            )
+    if names.count(SEQUENCE) > 1:
+        raise ScenarioError(f"--columns {text}: {SEQUENCE} stands twice", _NAMES_HINT)
+    return names
+
+
+def looks_like_columns(text: str) -> bool:
+    """Whether the first line begins with a number, and two of its cells or more are numbers."""
+    lines = numbered(text[:4096])
+    numbers = [bool(_NUMBER.fullmatch(cell)) for cell in _cells(lines[0][1])] if lines else []
+    return sum(numbers) > 1 and numbers[0]
+
+
+def guess(path: Path, text: str) -> Guess | None:
+    """What the columns seem to be; None if nothing fits.
+
+    A column that rises, by steps that are like each other, is the time; one of whole numbers that counts on the
+    sequence; the first of the rest the round trip, in the unit in which it is between 0.1 ms and 10 s.
+
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    text : str
+        Of the file; its first 1000 rows are looked at, those of another width than most left out.
+    """
+    rows = [_cells(line) for _, line in numbered(text)[:_GUESSED_FROM_ROWS]]
+    width = _usual_width(rows)
+    # A row that is cut short, or a remark among the rows, says nothing about the others.
+    rows = [cells for cells in rows if len(cells) == width]
+    if width < 2:
+        return None
+    if len(rows) == 1 and width == len(_THREE) and rows[0][1].isdigit():
+        return _of_first_row(path, rows[0], _THREE)
+    columns: dict[str, str] = {}
+    names = [SKIPPED] * width
+    for place in range(width):
+        known = [Decimal(cells[place]) for cells in rows if _NUMBER.fullmatch(cells[place])]
+        # A column that is mostly words (names of hosts, flags) is none of the three, whatever numbers stand among them.
+        if len(known) * 2 < len(rows):
+            continue
+        values = np.array([float(value) for value in known])
+        # 1e20 is beyond any time in ns; an identifier of so many digits is no quantity.
+        if not len(values) or np.abs(values).max() > 1e20:
+            continue
+        steps = np.diff(values)
+        # Numbers that count on rise as times do, so they are looked for first.
+        if "seq" not in columns and _counts_on(values):
+            columns["seq"] = names[place] = SEQUENCE
+        elif "time" not in columns and (not len(steps) or (steps.any() and (steps >= 0).mean() > _RISES)):
+            columns["time"] = names[place] = f"t_{_time_unit(values)}"
+        elif "delay" not in columns:
+            columns["delay"] = names[place] = f"rtt_{_delay_unit(float(np.median(values)))}"
+    if "time" not in columns and "seq" in columns:
+        columns["time"] = names[names.index(SEQUENCE)] = "t_s"  # one probe a second
+    if not {"time", "delay"} <= columns.keys():
+        return None
+    return _of_first_row(path, rows[0], tuple(names))
+
+
+def _of_first_row(path: Path, cells: list[str], columns: tuple[str, ...]) -> Guess | None:
+    try:
+        first = _Row(path, 1, cells, columns)
+    except ScenarioError:
+        return None
+    delay = "lost" if first.delay_ns is None else f"{first.delay_ns / 1e6:g} ms"
+    return Guess(columns, f"{_instant(first.t_ns)}, {delay}")
+
+
+def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurement:
+    """Round trips, or one-way delays, of numbers in columns.
+
+    Parameters
+    ----------
+    columns : tuple of str, optional
+        As `parsed_columns` has them; if not given, three columns whose second counts on are time, sequence, round trip.
+
+    Raises
+    ------
+    ScenarioError
+        With file and line; with the guess, if there is no saying what the columns are.
+    """
+    text = text_of(path)
+    lines = numbered(text)
+    if not lines:
+        raise ScenarioError(f"{path} is empty", RECORD_HINT)
+    notes: tuple[str, ...] = ()
+    # Also where the columns were said: an error then names what the file looks like beside what was typed.
+    seems = guess(path, text)
+    if columns is None:
+        if seems is None or seems.columns != _THREE:
+            said = (
+                "and nothing says what its columns are"
+                if seems is None
+                else (
+                    f"and what its columns are can only be guessed: {','.join(seems.columns)} "
+                    f"(the first row would be: {seems.reading})"
+                )
+            )
+            hint = _NAMES_HINT if seems is None else f"if that is right, type: --columns {','.join(seems.columns)}"
+            raise ScenarioError(f"{path}:{lines[0][0]}: a table without a header, {said}", hint)
+        columns = _THREE
+        notes = (f"read as {' '.join(_THREE)}, the first row as: {seems.reading}",)
+    elif (width := _usual_width([_cells(line) for _, line in lines])) != len(columns):
+        raise ScenarioError(
+            f"{path}:{lines[0][0]}: {width} columns, and {','.join(columns)} are {len(columns)}",
+            _NAMES_HINT
+            if seems is None
+            else f"they seem to be --columns {','.join(seems.columns)} (the first row would be: {seems.reading})",
+        )
+    if not text.endswith("\n"):
+        notes = (*notes, f"line {lines[-1][0]} has no end, so it may be cut short; it is read as it stands")
+    # The file's every row is read by what was said, and not by what each looks like: a row that does not fit is an
+    # error and no probe that was lost.
+    rows = []
+    for number, line in lines:
+        cells = _cells(line)
+        if len(cells) != len(columns):
+            raise ScenarioError(
+                f"{path}:{number}: {line[:40]!r} has {len(cells)} of {len(columns)} columns ({','.join(columns)})",
+                f"if the rest is right, leave that line out: {without_line(path, number)}",
+            )
+        rows.append(_Row(path, number, cells, columns))
+    one_way = any(name.startswith("delay_") for name in columns)
+    if SEQUENCE in columns:
+        probes = [NumberedProbe(row.line, row.sequence, row.t_ns, row.delay_ns) for row in rows]
+        measurement = measurement_of_probes(str(path), "columns", probes, notes)
+    else:
+        measurement = _without_numbers(path, rows, notes)
+    if not one_way:
+        return measurement
+    return replace(measurement, round_trip=None, down=measurement.round_trip)
+
+
+class _Row:
+    """One row, with what its columns say."""
+
+    def __init__(self, path: Path, line: int, cells: list[str], columns: tuple[str, ...]) -> None:
+        self.line, self._where, self._columns, self._path = line, f"{path}:{line}", columns, path
+        self.t_ns, self.sequence, self.delay_ns = 0, 0, None
+        for name, cell in zip(columns, cells, strict=True):
+            if name in TIMES:
+                self.t_ns = self._whole_ns(name, cell, _LAST_NS)
+            elif name == SEQUENCE:
+                self.sequence = self._whole(cell)
+            elif name in DELAYS and cell.lower() not in _LOST:
+                self.delay_ns = self._whole_ns(name, cell, _LONGEST_NS)
+
+    def _whole_ns(self, name: str, cell: str, most_ns: int) -> int:
+        """A time or a delay in ns; an error if it is no number, or out of range."""
+        try:
+            # Decimal: a float of 1734546419.040123 s is off by up to 119 ns, half of the 238 between two floats of that
+            # size.
+            value = Decimal(cell) * _UNIT_NS[name.rsplit("_", 1)[1]]
+        except DecimalException:
+            value = Decimal("nan")
+        if not value.is_finite():
+            raise ScenarioError(f"{self._where}: {name} = {cell[:40]!r}: not a number", self._hint)
+        if not 0 <= value <= most_ns:
+            raise ScenarioError(
+                f"{self._where}: {name} = {cell[:40]!r}: must be from 0 to {most_ns / 1e9:g} s", self._hint
+            )
+        return int(value)
+
+    def _whole(self, cell: str) -> int:
+        """A sequence number."""
+        if not (cell.isascii() and cell.isdigit()) or len(cell) > 12:
+            raise ScenarioError(f"{self._where}: {SEQUENCE} = {cell[:40]!r}: not a whole number", self._hint)
+        return int(cell)
+
+    @property
+    def _hint(self) -> str:
+        return (
+            f"read as {','.join(self._columns)}: if the columns are others, say so (--columns, with {', '.join(TIMES)} "
+            f"or rtt_ms); else leave that line out: {without_line(self._path, self.line)}"
+        )
+
+
+def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Measurement:
+    """Probes in the order of the rows: whether one is missing is not known.
+
+    Raises
+    ------
+    ScenarioError
+        If times go back: without numbers there is no telling a clock that was set from rows in disorder.
+    """
+    t_ns = np.array([row.t_ns for row in rows], dtype=np.int64)
+    if (np.diff(t_ns) < 0).any():
+        place = int(np.flatnonzero(np.diff(t_ns) < 0)[0]) + 1
+        raise ScenarioError(
+            f"{path}:{rows[place].line}: t = {_instant(rows[place].t_ns)} is before that of line "
+            f"{rows[place - 1].line}",
+            "rows are in order of sending; with a column of sequence numbers (seq) they need not be",
+        )
+    # The first of several rows of one time: a series has one delay at an instant.
+    kept = np.concatenate([[True], np.diff(t_ns) > 0])
+    duplicates = int((~kept).sum())
+    delay_ns = np.array([np.nan if row.delay_ns is None else row.delay_ns for row in rows], dtype=np.float64)
+    if duplicates:
+        notes = (*notes, f"{duplicates} rows with the time of the row before were left out")
+    zero_ns = int(t_ns[0])
+    return Measurement(
+        source=str(path),
+        format="columns",
+        round_trip=Series.of(t_ns[kept] - zero_ns, delay_ns[kept]),
+        wall_ns=zero_ns if zero_ns >= _CLOCK_NS else None,
+        duplicates=duplicates,
+        notes=notes,
+    )
+
+
+def _cells(line: str) -> list[str]:
+    """A row's cells: apart by a comma or a semicolon with blanks around it, or by blanks or tabs."""
+    return [cell.strip() for cell in _APART.split(line.strip())]
+
+
+def _usual_width(rows: list[list[str]]) -> int:
+    """How many cells most rows have."""
+    widths = Counter(len(cells) for cells in rows)
+    # Of equally frequent widths the larger: what is missing in a row is more likely than what is too much.
+    return max(widths, key=lambda width: (widths[width], width), default=0)
+
+
+def _counts_on(values: NDArray[np.float64]) -> bool:
+    """Whole numbers that rise by one, or a little more where probes are missing."""
+    # Half of the steps are 1 even where up to every second probe is missing; times in whole ms seldom step by 1 so
+    # often.
+    steps = np.diff(values)
+    return bool(len(steps) and values[0] < 1e9 and (steps >= 0).all() and not (values % 1).any()
+                and np.count_nonzero(steps == 1) * 2 >= np.count_nonzero(steps))  # fmt: skip
+
+
+def _time_unit(values: NDArray[np.float64]) -> str:
+    """By size if it is of the wall clock, else by the step: probes are 0.5 ms to 60 s apart."""
+    for unit, low in (("ns", 1e18), ("us", 1e15), ("ms", 1e12), ("s", 1e9)):
+        if low <= values[0] < 10 * low:
+            return unit
+    step = float(np.median(np.diff(values))) if len(values) > 1 else 1.0
+    return "s" if step < 1 or (values % 1).any() else "ms" if step < 60_000 else "us" if step < 6e7 else "ns"
+
+
+def _delay_unit(median: float) -> str:
+    """By size: round trips of networks are 0.5 ms to 5 s."""
+    return "s" if median < 0.5 else "ms" if median < 5_000 else "us" if median < 1e6 else "ns"
+
+
+def _instant(t_ns: int) -> str:
+    """A time as people read it: seconds, or date and time if it is of the wall clock."""
+    if t_ns < _CLOCK_NS:
+        return f"{t_ns / 1e9:.6f} s"
+    since = datetime.datetime.fromtimestamp(t_ns // 1_000_000_000, datetime.UTC)
+    return f"{since:%Y-%m-%d %H:%M:%S}.{t_ns % 1_000_000_000 // 1_000_000:03d} UTC"

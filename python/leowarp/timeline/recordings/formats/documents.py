@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of JSON with one long list in them: what irtt and iperf3 write.
+
+A file may hold several documents: iperf 3.16 and 3.17 print the same one twice, `--logfile` appends, `--json-stream`
+writes one a line. Text around them (warnings of a shell's `2>&1`) is passed over and counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.skips import Skips
+
+IRTT_HINT = "write it with: irtt client -i 10ms -d 5m -o trace.json SERVER"
+IPERF3_HINT = "write it with: iperf3 -J -i 0.1 -t 300 -c SERVER > transfer.json"
+JSON_HINT = f"{IRTT_HINT}, or: {IPERF3_HINT.removeprefix('write it with: ')}"
+
+# iperf3 divides by an interval of no length (esnet/iperf 364), and what C prints of that is no JSON.
+_NOT_A_NUMBER = re.compile(r"(?<=:)(\s*)(-?(?:nan|inf))\b", re.IGNORECASE)
+
+Pairs = Callable[[list[tuple[str, Any]]], Any]
+
+
+@dataclass(frozen=True)
+class Document:
+    """One JSON value of a file.
+
+    Attributes
+    ----------
+    line, last_line : int
+        Where it begins and ends, from 1.
+    value : object
+    """
+
+    line: int
+    last_line: int
+    value: Any
+
+
+def documents_of(
+    path: Path, text: str, tool: str, hint: str, skips: Skips, pairs: Pairs | None = None
+) -> list[Document]:
+    """All JSON values in a text.
+
+    Parameters
+    ----------
+    path : Path
+        Where the text is from, for messages.
+    tool : str
+        Who writes such files.
+    hint : str
+        How to write another.
+    skips : Skips
+        Counts what is no JSON.
+    pairs : callable, optional
+        Makes an object of its pairs, of which two may have one key.
+
+    Raises
+    ------
+    ScenarioError
+        With the line, if there is none.
+    """
+    text = _NOT_A_NUMBER.sub(lambda found: found[1] + "null".ljust(len(found[2])), text)
+    decoder = json.JSONDecoder(object_pairs_hook=pairs)
+    found: list[Document] = []
+    failed: ScenarioError | None = None
+    place, line = 0, 1
+    while place < len(text):
+        if text[place].isspace():
+            line += text[place] == "\n"
+            place += 1
+            continue
+        if text[place] in "{[":
+            try:
+                value, end = decoder.raw_decode(text, place)
+            except json.JSONDecodeError as error:
+                failed = failed or _not_json(path, text, error, hint)
+            # ValueError of a number: Python refuses to read one of more than 4300 digits.
+            except (RecursionError, ValueError):
+                failed = failed or ScenarioError(
+                    f"{path}: JSON nested too deeply, or with numbers too long, for {tool}'s", hint
+                )
+            else:
+                last_line = line + text.count("\n", place, end)
+                found.append(Document(line, last_line, value))
+                place, line = end, last_line
+                continue
+        skips.add("lines that are no JSON, or damaged", f"line {line}, {text[place : place + 40].splitlines()[0]!r}")
+        ends = text.find("\n", place)
+        place = len(text) if ends < 0 else ends
+    if not any(isinstance(one.value, dict) for one in found) and failed is not None:
+        raise failed
+    return found
+
+
+def document_of(
+    path: Path, text: str, key: str, tool: str, hint: str, skips: Skips, pairs: Pairs | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """The one object with a list in it that a text of JSON is, and what there is to say of others.
+
+    Parameters
+    ----------
+    key : str
+        Name of the list that must be in it.
+    path, text, tool, hint, skips, pairs
+        As `documents_of` takes them.
+
+    Raises
+    ------
+    ScenarioError
+        With the line, if it is not JSON or ends in the middle; if there is no such list, or nothing in it; if there are
+        two that differ.
+    """
+    mine = Skips()
+    documents = documents_of(path, text, tool, hint, mine, pairs)
+    having = [one for one in documents if isinstance(one.value, dict) and isinstance(one.value.get(key), list)]
+    if not having:
+        # What was broken off in the middle has whole objects in it, and none of them is the one that is looked for.
+        if len(mine) and text.lstrip().startswith(("{", "[")):
+            raise _failure(path, text, tool, hint)
+        raise ScenarioError(f"{path}: JSON without {key}, so not {tool}'s", hint)
+    for skip in mine.found:
+        skips.add(skip.why, skip.first, skip.count)
+    # iperf3 ends with an error as JSON when its server is busy: what it says is worth more than "nothing was measured".
+    full = [one for one in having if one.value[key]]
+    if not full:
+        said = next((one.value["error"] for one in having if isinstance(one.value.get("error"), str)), None)
+        if said is not None:
+            raise ScenarioError(f"{path}: {tool} measured nothing and says: {said[:200]}", hint)
+        raise ScenarioError(f"{path}: {key} is empty: nothing was measured", hint)
+    first, *others = full
+    for one in others:
+        if one.value != first.value:
+            raise ScenarioError(
+                f"{path}:{one.line}: {len(full)} JSON documents in one file, of which one begins here",
+                _apart(path, first, one),
+            )
+    notes = [f"the same JSON document {len(full)} times, read once"] if others else []
+    for one in having:
+        if not one.value[key]:
+            notes.append(f"line {one.line}: another document, in which nothing was measured")
+    return first.value, notes
+
+
+def _failure(path: Path, text: str, tool: str, hint: str) -> ScenarioError:
+    """Why a text that begins with JSON gives none that is looked for."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return _not_json(path, text, error, hint)
+    except (RecursionError, ValueError):
+        pass
+    return ScenarioError(f"{path}: JSON nested too deeply, or with numbers too long, for {tool}'s", hint)
+
+
+def _not_json(path: Path, text: str, error: json.JSONDecodeError, hint: str) -> ScenarioError:
+    # Either tool writes its JSON in one piece at its end: half of it is half of a copy, and nothing of it is whole.
+    if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+        return ScenarioError(f"{path}:{error.lineno}: the JSON ends in the middle: the file was cut short", hint)
+    return ScenarioError(f"{path}:{error.lineno}: not JSON: {error.msg} (column {error.colno})", hint)
+
+
+def _apart(path: Path, first: Document, second: Document) -> str:
+    """The command that puts two documents into files of their own."""
+    if second.line > first.last_line:
+        cut = f"head -n {second.line - 1} {path} > first.json; tail -n +{second.line} {path} > second.json"
+    else:
+        cut = f"jq -s '.[0]' {path} > first.json; jq -s '.[1]' {path} > second.json"
+    return f"read them apart: {cut}"

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Any measured file as a `Measurement`: what wrote it is seen in the content."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.formats.columns import looks_like_columns, read_columns
+from leowarp.timeline.recordings.formats.documents import JSON_HINT
+from leowarp.timeline.recordings.formats.iperf3 import looks_like_iperf3, read_iperf3
+from leowarp.timeline.recordings.formats.irtt import looks_like_irtt, read_irtt
+from leowarp.timeline.recordings.formats.leoreplayer import read_leoreplayer
+from leowarp.timeline.recordings.formats.lines import FORMATS_HINT, RECORD_HINT, numbered, text_of
+from leowarp.timeline.recordings.formats.mahimahi import OPPORTUNITY_BYTES, read_mahimahi
+from leowarp.timeline.recordings.formats.ping import looks_like_ping, read_ping
+from leowarp.timeline.recordings.formats.table import looks_like_csv, read_capacity_csv, read_csv
+from leowarp.timeline.recordings.measurement import Capacity, Measurement
+from leowarp.timeline.recordings.repetition import repeated_capacity
+
+
+def read(
+    path: str | Path,
+    format: str = "auto",
+    interval_ns: int | None = None,
+    columns: tuple[str, ...] | None = None,
+) -> Measurement:
+    """A file of delays, or of a transfer.
+
+    Parameters
+    ----------
+    path : str or Path
+    format : str
+        csv, irtt, ping, columns, leoreplayer, iperf3; auto: by the content.
+    interval_ns : int, optional
+        Time between the lines of a format that does not say it.
+    columns : tuple of str, optional
+        What the columns of a table without a header are (`columns.parsed_columns`); the format is then columns.
+
+    Raises
+    ------
+    ScenarioError
+        With file and line.
+    """
+    path = Path(path)
+    if columns is not None and format not in ("auto", "columns"):
+        raise ScenarioError(
+            f"{path}: columns have no effect: they are of a table without a header, not of {format}", "take them out"
+        )
+    kind = "columns" if columns is not None else format_of(path) if format == "auto" else format
+    # An option that changes nothing is refused: its user believes that it does.
+    if interval_ns is not None and kind in ("csv", "irtt", "columns", "iperf3"):
+        raise ScenarioError(f"{path}: an interval has no effect: {kind} says when each sample was", "take it out")
+    match kind:
+        case "csv":
+            return read_csv(path)
+        case "irtt":
+            return read_irtt(path)
+        case "ping":
+            return read_ping(path, interval_ns)
+        case "columns":
+            return read_columns(path, columns)
+        case "iperf3":
+            return read_iperf3(path)
+        case "leoreplayer":
+            return read_leoreplayer(path, interval_ns)
+    raise ValueError(f"no reader of {kind}")
+
+
+def read_capacity(
+    path: str | Path, format: str = "auto", *, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: int | None = None
+) -> tuple[Capacity, Capacity | None, int | None]:
+    """A file of capacity: down, up if it has both, and what the wall clock showed at its zero if it says so.
+
+    Parameters
+    ----------
+    path : str or Path
+    format : str
+        csv, mahimahi; auto: by the content.
+    packet_bytes : int
+        What an opportunity of Mahimahi's delivers.
+    until_ns : int, optional
+        It begins anew until then.
+
+    Raises
+    ------
+    ScenarioError
+        With file and line.
+    """
+    path, kind = Path(path), format
+    if kind == "auto":
+        # Mahimahi's file is bare numbers, so what has no header is taken for one; its reader refuses what is not.
+        kind = "csv" if looks_like_csv(text_of(path)) else "mahimahi"
+    if kind == "mahimahi":
+        return read_mahimahi(path, packet_bytes, until_ns), None, None
+    if kind != "csv":
+        raise ValueError(f"no reader of {kind}")
+    down, up, wall_ns = read_capacity_csv(path)
+    if until_ns is None:
+        return down, up, wall_ns
+    return repeated_capacity(down, until_ns), None if up is None else repeated_capacity(up, until_ns), wall_ns
+
+
+def capacity_format_of(path: Path) -> str | None:
+    """csv or mahimahi if a file can only be one of capacity; None if it may be one of delays."""
+    lines = numbered(text_of(path))
+    if lines and looks_like_csv(lines[0][1]):
+        names = {name.strip() for name in lines[0][1].split(",")}
+        return None if names & {"delay_ms", "rtt_ms"} else "csv"
+    # Times of opportunities do not decrease, which delays do.
+    numbers = [int(line) for _, line in lines if line.isascii() and line.isdigit() and len(line) < 18]
+    rising = len(numbers) == len(lines) > 1 and all(a <= b for a, b in pairwise(numbers))
+    return "mahimahi" if rising and numbers[-1] > numbers[0] else None
+
+
+def format_of(path: Path) -> str:
+    """csv, irtt, ping, columns, leoreplayer or iperf3.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none of these.
+    """
+    text = text_of(path)
+    lines = numbered(text)
+    if not lines:
+        raise ScenarioError(f"{path} is empty", RECORD_HINT)
+    first, line = lines[0]
+    # ping -D begins its lines with a bracket, as JSON may.
+    if looks_like_ping(text):
+        return "ping"
+    # A shell's 2>&1 puts warnings in front of the JSON.
+    if line.startswith(("{", "[")) or any(line.startswith("{") for _, line in lines[:100]):
+        if looks_like_iperf3(text):
+            return "iperf3"
+        if looks_like_irtt(text):
+            return "irtt"
+        raise ScenarioError(f"{path}: JSON with neither iperf3's intervals nor irtt's round_trips", JSON_HINT)
+    # Before CSV: a row of numbers apart by commas has a comma too, and no header.
+    if looks_like_columns(text):
+        return "columns"
+    # A header without the right columns is still one: what is wrong with it is said where it is read.
+    if looks_like_csv(text) or "," in line:
+        return "csv"
+    if line.isascii() and line.isdigit():
+        return "leoreplayer"
+    if "t_s" in {name.strip() for name in line.split(";")}:
+        raise ScenarioError(
+            f"{path}:{first}: a table whose cells are apart by semicolons, and not by commas",
+            f"write a point in each number, and commas between cells: sed 's/,/./g; s/;/,/g' {path} > table.csv",
+        )
+    raise ScenarioError(
+        f"{path}:{first}: neither a table with the column t_s, nor irtt's, ping's, iperf3's or LeoReplayer's",
+        FORMATS_HINT,
+    )

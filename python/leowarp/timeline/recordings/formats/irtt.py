@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""irtt's JSON (``irtt client -o FILE``): round trips, and one-way delays if the server stamped its clock.
+
+irtt-client(1), section OUTPUT, json_format 1. `delay.rtt` is what the server's own processing is taken out of; `send`
+is client to server, here *up*, because the client is where the user is; `receive` is *down*. One-way delays are
+differences of two machines' clocks: only as good as those agree, and negative if they do not.
+
+A round trip below 0, or one that contradicts its own time stamps, is left out: neither lost nor answered.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.formats.documents import IRTT_HINT as _HINT
+from leowarp.timeline.recordings.formats.documents import document_of
+from leowarp.timeline.recordings.formats.lines import text_of
+from leowarp.timeline.recordings.irtt_trips import Trip, clocks_note, part_of, stats_notes
+from leowarp.timeline.recordings.measurement import Measurement, Series
+from leowarp.timeline.recordings.skips import Skips, skipped_note
+
+_UDP_BYTES = {"IPv4": 28, "IPv6": 48}
+"""Headers of IP and UDP before irtt's own packet, whose length `config.params.length` is."""
+
+
+def looks_like_irtt(text: str) -> bool:
+    """Whether a JSON text has irtt's round trips; or irtt's version, if it was cut short before them."""
+    return '"round_trips"' in text or '"irtt"' in text
+
+
+def read_irtt(path: Path) -> Measurement:
+    """Round trips with the ways lost ones were lost, one-way delays where there are any.
+
+    Raises
+    ------
+    ScenarioError
+        With the file, and the round trip or the line at fault.
+    """
+    skips = Skips()
+    document, notes = document_of(path, text_of(path), "round_trips", "irtt", _HINT, skips)
+    trips = _trips(path, document, skips)
+    # By sending: irtt lists them by sequence number, but a clock that was set puts later ones first.
+    by_time = {trip.sent_ns: trip for trip in sorted(trips, key=lambda trip: trip.sent_ns)}
+    kept = list(by_time.values())
+    zero_ns = kept[0].sent_ns
+    t_ns = np.array([trip.sent_ns - zero_ns for trip in kept], dtype=np.int64)
+    lost = [trip.lost for trip in kept]
+    notes += (
+        [f"{len(trips) - len(kept)} round trips with the sending time of another"] if len(kept) < len(trips) else []
+    )
+    late = sum(trip.late for trip in kept)
+    notes += [f"{late} replies came after a later one's"] if late else []
+    if kept[0].clock == "number":
+        notes.append("no round trip has a time stamp: they are taken to be as far apart as irtt was told to send them")
+    notes += stats_notes(document, trips)
+    notes += clocks_note([trip.delay_ns("send") for trip in kept], [trip.delay_ns("receive") for trip in kept])
+    return Measurement(
+        source=str(path),
+        format="irtt",
+        round_trip=Series.of(t_ns, [trip.delay_ns("rtt") for trip in kept]),
+        down=_one_way(t_ns, [trip.delay_ns("receive") for trip in kept], lost, "true_down"),
+        up=_one_way(t_ns, [trip.delay_ns("send") for trip in kept], lost, "true_up"),
+        lost_down=np.array([way == "true_down" for way in lost]),
+        lost_up=np.array([way == "true_up" for way in lost]),
+        probe_bytes=_probe_bytes(document),
+        wall_ns=zero_ns if kept[0].clock == "wall" else None,
+        skipped=skips.found,
+        notes=(*notes, *skipped_note(skips.found)),
+    )
+
+
+def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
+    """Those that can be read, each once, on one clock.
+
+    Raises
+    ------
+    ScenarioError
+        If none can be: the first one's fault.
+    """
+    read: list[Trip] = []
+    failed: ScenarioError | None = None
+    clock, interval_ns = _clock(document)
+    seen: dict[int, Any] = {}
+    for number, value in enumerate(document["round_trips"]):
+        where = f"round_trips[{number}]"
+        seqno = value.get("seqno") if isinstance(value, dict) else None
+        if isinstance(seqno, int) and seen.get(seqno) == value:
+            skips.add("round trips that stand twice", where)
+            continue
+        if isinstance(seqno, int):
+            seen[seqno] = value
+        try:
+            trip = Trip(f"{path}: {where}", value, clock, interval_ns)
+            below_ns = trip.delay_ns("rtt")
+        except ScenarioError as error:
+            failed = failed or error
+            skips.add("round trips that cannot be read", error.message.removeprefix(f"{path}: "))
+            continue
+        # A coarse timer, or a server's processing time that was more than the packet's whole (heistp/irtt 13).
+        if below_ns < 0:
+            skips.add("round trips below 0, left out", f"{where}, {below_ns / 1e3:g} us")
+            failed = failed or ScenarioError(f"{path}: {where}: delay.rtt = {below_ns:g} is below 0", _HINT)
+            continue
+        read.append(trip)
+    if not read:
+        assert failed is not None, "there is one at least"
+        raise failed
+    damaged = [trip for trip in read if trip.contradicts]
+    # A few are damaged. If most of them are so, the file is of another version and says something else.
+    if damaged and len(damaged) * 2 < len(read):
+        skips.add(
+            "round trips that their time stamps contradict", damaged[0].where.removeprefix(f"{path}: "), len(damaged)
+        )
+        read = [trip for trip in read if not trip.contradicts]
+    return read
+
+
+def _clock(document: dict[str, Any]) -> tuple[str, int]:
+    """wall or monotonic: the one that most round trips have, so that all are on one; number, and irtt's interval."""
+    have: Counter[str] = Counter()
+    for trip in document["round_trips"]:
+        stamps = part_of(trip, ("timestamps", "client", "send"))
+        have.update(name for name in ("wall", "monotonic") if isinstance(stamps, dict) and stamps.get(name) is not None)
+    # Without a stamp of the wall clock the monotonic one orders the probes as well, but dates none.
+    if have:
+        return ("monotonic" if have["monotonic"] > have["wall"] else "wall"), 0
+    interval_ns = part_of(document, ("config", "params", "interval"))
+    known = isinstance(interval_ns, int) and not isinstance(interval_ns, bool) and 0 < interval_ns < 2**40
+    return ("number", interval_ns) if known else ("wall", 0)
+
+
+def _one_way(t_ns: Any, delay_ns: list[float], lost: list[str], way: str) -> Series | None:
+    """Delays of one way; a probe that is known to be lost this way is lost, of all others without a reply nothing is
+    known."""
+    if np.isnan(delay_ns).all():
+        return None
+    known = np.array([not np.isnan(d) or w == way for d, w in zip(delay_ns, lost, strict=True)])
+    return Series.of(t_ns[known], np.array(delay_ns)[known])
+
+
+def _probe_bytes(document: dict[str, Any]) -> int | None:
+    values = list(_found(document, ("config", "params", "length"), ("config", "ip_version")))
+    if len(values) < 2 or isinstance(values[0], bool) or not isinstance(values[0], int) or not 0 < values[0] < 65536:
+        return None
+    headers = _UDP_BYTES.get(str(values[1]))
+    return None if headers is None else values[0] + headers
+
+
+def _found(document: dict[str, Any], *paths: tuple[str, ...]) -> Iterator[Any]:
+    for path in paths:
+        value: Any = document
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        if value is not None:
+            yield value

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LeoReplayer's delays: one whole number a line, the one-way delay in ms, one line for each 10 ms.
+
+SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673: line k holds for packets
+that are sent from 10 k ms to 10 (k + 1) ms after its base time; it begins anew after the last (here: ``repeat``).
+They are halves of round trips that ping measured.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from leowarp.timeline.recordings.formats.lines import whole_numbers
+from leowarp.timeline.recordings.measurement import PING_BYTES, Measurement, Series
+
+INTERVAL_NS = 10_000_000
+_HINT = "each line is one delay in whole ms, for instance 12"
+_LONGEST_MS = 60_000
+
+
+def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
+    """Delays, down, each of which holds until the next line.
+
+    Raises
+    ------
+    ScenarioError
+        With file and line.
+    """
+    delay_ms, _ = whole_numbers(path, "a delay in ms", _HINT, _LONGEST_MS)
+    step_ns = INTERVAL_NS if interval_ns is None else interval_ns
+    series = Series.of(np.arange(len(delay_ms), dtype=np.int64) * step_ns, delay_ms * 1e6)
+    return Measurement(
+        source=str(path),
+        format="leoreplayer",
+        down=series,
+        # Its delays are halves of pings' round trips, so a ping's own time on the link is in them.
+        probe_bytes=PING_BYTES,
+        probes=False,
+        end_ns=len(delay_ms) * step_ns,
+    )

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text files as lines with numbers, whoever wrote them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.base import plainfiles
+from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.formats.packed import kind_of, unpacked
+
+
+def text_of(path: Path) -> str:
+    """A file's text; what gzip or zstd packed is unpacked, whatever the file is called.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be read, or is not text.
+    """
+    try:
+        raw = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True)
+    except OSError as error:
+        raise ScenarioError(
+            f"reading a measurement: {path}: {error.strerror}", "give the path of a file that is there"
+        ) from error
+    try:
+        # utf-8-sig: spreadsheets begin a CSV with a byte order mark, which would be part of the first column's name.
+        return unpacked(path, raw).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ScenarioError(
+            f"reading a measurement: {path} is not a text file (byte {error.start})", FORMATS_HINT
+        ) from error
+
+
+def numbered(text: str) -> list[tuple[int, str]]:
+    """Lines with their numbers, stripped; blank ones and comments (#) left out."""
+    lines = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
+    return [(number, line) for number, line in lines if line and not line.startswith("#")]
+
+
+def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArray[np.int64], list[tuple[int, str]]]:
+    """A file of one whole number a line, from 0 on; and its lines, as `numbered`.
+
+    Raises
+    ------
+    ScenarioError
+        With file and line; if there is no line.
+    """
+    lines = numbered(text_of(path))
+    if not lines:
+        raise ScenarioError(f"{path} is empty", hint)
+    for line, text in lines:
+        # isascii, since isdigit alone takes superscripts and digits of all scripts; 18 digits are what int64 surely
+        # holds.
+        if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) > highest:
+            raise ScenarioError(f"{path}:{line}: {text[:40]!r} is not {what} (a whole number up to {highest})", hint)
+    return np.array([int(text) for _, text in lines], dtype=np.int64), lines
+
+
+def without_line(path: Path, line: int) -> str:
+    """The shell command that writes the file without one of its lines, unpacked.
+
+    Parameters
+    ----------
+    line : int
+        Counted from 1, as in the file's text.
+    """
+    kind = kind_of(path)
+    return f"sed {line}d {path} > whole.txt" if kind is None else f"{kind} -dc {path} | sed {line}d > whole.txt"
+
+
+RECORD_HINT = "record a path into it, for instance: ping -D -i 0.01 HOST > trace.txt"
+
+FORMATS_HINT = (
+    "say what its columns are (--columns t_s,seq,rtt_ms), or what wrote it (--format csv, irtt, ping, leoreplayer, "
+    "iperf3 or mahimahi); any of these may be packed by gzip or zstd"
+)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Probes with sequence numbers: missing ones were lost, those that come twice are duplicates, and a clock that was set
+back is seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Series, Times
+
+_MOST_PROBES = 100_000_000
+_CLOCK_NS = 1_000_000_000 * 1_000_000_000
+# Replies that are printed out of order seem to go back by some ms; clocks that are set go back by far more.
+_SET_BACK_NS = 100_000_000
+_NEIGHBOURS = 8
+
+
+@dataclass(frozen=True)
+class NumberedProbe:
+    """One probe.
+
+    Attributes
+    ----------
+    line : int
+        Where it stands in its file.
+    sequence : int
+    t_ns : int
+        When it was sent, by the sender's clock.
+    delay_ns : int or None
+        None: the file says that it was lost.
+    """
+
+    line: int
+    sequence: int
+    t_ns: int
+    delay_ns: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """Probes in the order of their numbers.
+
+    Attributes
+    ----------
+    series : Series
+        From time 0 on.
+    zero_ns : int
+        What the sender's clock showed then.
+    clock_steps : tuple of ClockStep
+        When it was set back.
+    steady_ns : int64 array of shape (n,) or None
+        Times on a clock that was not set back; None if it never was.
+    """
+
+    series: Series
+    zero_ns: int
+    clock_steps: tuple[ClockStep, ...]
+    steady_ns: Times | None
+
+
+def measurement_of_probes(
+    source: str, format: str, probes: list[NumberedProbe], notes: tuple[str, ...] = ()
+) -> Measurement:
+    """Round trips of probes that were written down in any order.
+
+    Parameters
+    ----------
+    source, format : str
+        As `Measurement` has them.
+    probes : list of NumberedProbe
+        At least one. Of those with one number the first counts; the others are duplicates.
+    notes : tuple of str
+        What the reader has to say.
+
+    Raises
+    ------
+    ScenarioError
+        If their numbers span more than can be held.
+    """
+    first: dict[int, NumberedProbe] = {}
+    for probe in probes:
+        # The first reply counts: that is the path's round trip, and the other a copy that some link made.
+        first.setdefault(probe.sequence, probe)
+    duplicates = len(probes) - len(first)
+    if duplicates:
+        notes = (*notes, f"{duplicates} duplicates were left out")
+    kept = [first[number] for number in sorted(first)]
+    sent = sent_in_order(
+        source,
+        np.array([probe.sequence for probe in kept], dtype=np.int64),
+        np.array([probe.t_ns for probe in kept], dtype=np.int64),
+        np.array([np.nan if probe.delay_ns is None else probe.delay_ns for probe in kept], dtype=np.float64),
+    )
+    return Measurement(
+        source=source,
+        format=format,
+        round_trip=sent.series,
+        wall_ns=sent.zero_ns if sent.zero_ns >= _CLOCK_NS else None,
+        duplicates=duplicates,
+        clock_steps=sent.clock_steps,
+        steady_ns=sent.steady_ns,
+        notes=notes,
+    )
+
+
+def sent_in_order(
+    source: str,
+    sequence: NDArray[np.int64],
+    sent_ns: NDArray[np.int64],
+    delay_ns: NDArray[np.float64],
+    unknown: NDArray[np.int64] | None = None,
+) -> Sent:
+    """All probes: those without a reply were sent between their neighbours, in step.
+
+    Parameters
+    ----------
+    sequence : int64 array of shape (n,)
+        Strictly increasing.
+    sent_ns, delay_ns : arrays of shape (n,)
+        What the sender's clock showed; nan: lost.
+    unknown : int64 array of shape (m,), optional
+        Numbers of which nothing is known: neither lost nor answered, and so no samples.
+    """
+    count = int(sequence[-1] - sequence[0]) + 1
+    if count > _MOST_PROBES:
+        raise ScenarioError(
+            f"{source}: its sequence numbers span {count} probes", "give the output of one tool, from its beginning"
+        )
+    back = _set_back(sent_ns)
+    whole = _interpolated(sequence, sent_ns)
+    delays = np.full(count, np.nan)
+    delays[sequence - sequence[0]] = delay_ns
+    # A series has one sample at an instant, and interpolated times are whole ns: of equal ones the first stays.
+    distinct = np.concatenate([[True], np.diff(np.maximum.accumulate(whole)) > 0])
+    if unknown is not None:
+        places = unknown - sequence[0]
+        distinct[places[(places >= 0) & (places < count)]] = False
+    t_ns = whole[distinct] - whole[0]
+    steps, steady_ns = [], None
+    if back:
+        straight_ns = sent_ns.copy()
+        for place, by_ns in back:
+            straight_ns[place:] -= by_ns
+            steps.append(ClockStep(int(sent_ns[place - 1] - sent_ns[0]), by_ns))
+        straight = _interpolated(sequence, straight_ns)[distinct]
+        straight = np.maximum.accumulate(straight - straight[0])
+        steady_ns = straight + _place_in_run(straight)
+    return Sent(Series.of(t_ns, delays[distinct]), int(whole[0]), tuple(steps), steady_ns)
+
+
+def _interpolated(sequence: NDArray[np.int64], sent_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sending times of all numbers from the first to the last, never before the one in front."""
+    # A reply that was printed late (a busy machine) can seem to have been sent before the one in front of it.
+    sent_ns = np.maximum.accumulate(sent_ns)
+    sent_ns = sent_ns + np.maximum(_place_in_run(sent_ns), 0)
+    every = np.arange(int(sequence[-1] - sequence[0]) + 1)
+    # From the first on as floats: an offset has at most 53 bits up to 104 days, ns since 1970 have more.
+    offset_ns = np.interp(every, sequence - sequence[0], (sent_ns - sent_ns[0]).astype(np.float64))
+    return np.asarray(np.round(offset_ns).astype(np.int64) + sent_ns[0])
+
+
+def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Places from which on the clock is behind, and by how much (below 0): for good, not of one late line."""
+    found = []
+    for place in (1 + np.flatnonzero(np.diff(sent_ns) < -_SET_BACK_NS)).tolist():
+        # Medians of eight on either side: one line that was printed late goes back and comes forth again.
+        before, after = sent_ns[max(place - _NEIGHBOURS, 0) : place], sent_ns[place : place + _NEIGHBOURS]
+        if np.median(after) < np.median(before) + (after[-1] - after[0]) - _SET_BACK_NS // 2:
+            step_ns = int(np.median(np.diff(sent_ns[max(place - 50, 0) : place]))) if place > 1 else 0
+            found.append((place, int(sent_ns[place] - sent_ns[place - 1]) - step_ns))
+    return found
+
+
+def _place_in_run(t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many equal ones stand before each: 0, 1, 2 ns tell apart what the stamps (us) do not."""
+    begins = np.concatenate([[True], np.diff(t_ns) > 0])
+    places = np.arange(len(t_ns))
+    return places - np.maximum.accumulate(np.where(begins, places, 0))

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that gzip or zstd packed, unpacked as far as is bearable."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from pathlib import Path
+
+import pyarrow as pa
+
+from leowarp.base import plainfiles
+from leowarp.base.errors import ScenarioError
+
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+"""RFC 1952, 2.3.1; RFC 8878, 3.1.1."""
+
+_PIECE_BYTES = 1 << 20
+
+
+def unpacked(path: Path, raw: bytes) -> bytes:
+    """What a packed file holds; the same bytes of one that is not packed, whatever it is called.
+
+    Parameters
+    ----------
+    path : Path
+        For messages.
+    raw : bytes
+        The file's content.
+
+    Raises
+    ------
+    ScenarioError
+        If it is damaged, or holds more than `plainfiles.MOST_INPUT_BYTES`.
+    """
+    kind = _kind(raw)
+    if kind is None:
+        return raw
+    found = io.BytesIO()
+    try:
+        with _unpacking(kind, raw) as unpacking:
+            # Piece by piece: a bomb of 1 GB packs into 1 MB by gzip, and is refused before it is in memory
+            # (`test_bombs_are_refused_before_they_are_unpacked`).
+            while piece := unpacking.read(_PIECE_BYTES):
+                found.write(piece)
+                if found.tell() > plainfiles.MOST_INPUT_BYTES:
+                    raise ScenarioError(
+                        f"reading a measurement: {path} unpacks to more than {plainfiles.MOST_INPUT_BYTES >> 20} MiB",
+                        "take a part of it",
+                    )
+    except (OSError, EOFError, zlib.error) as error:
+        raise ScenarioError(
+            f"reading a measurement: {path} is damaged {kind}: {str(error).splitlines()[0]}",
+            # Both tools write what they could unpack before they fail; the last line of it ends anywhere.
+            f"take the part that is whole: {kind} -dc {path} | head -n -1 > whole.txt",
+        ) from error
+    return found.getvalue()
+
+
+def kind_of(path: Path) -> str | None:
+    """gzip or zstd; None of a file that is not packed."""
+    with path.open("rb") as file:
+        return _kind(file.read(max(map(len, _MAGIC))))
+
+
+def _kind(raw: bytes) -> str | None:
+    # By the first bytes, not by the name: a download may have lost its ending.
+    return next((kind for magic, kind in _MAGIC.items() if raw.startswith(magic)), None)
+
+
+def _unpacking(kind: str, raw: bytes) -> gzip.GzipFile | pa.CompressedInputStream:
+    if kind == "gzip":
+        return gzip.open(io.BytesIO(raw))
+    return pa.CompressedInputStream(pa.BufferReader(raw), "zstd")

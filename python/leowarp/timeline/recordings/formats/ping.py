@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ping prints: round trips, one line a reply; a missing sequence number is a lost probe.
+
+iputils (``ping -D``: each line begins with the time at which it was printed, in s since 1970), and without ``-D`` the
+same from it, BusyBox, GNU inetutils and the BSDs, in any language (`ping_lines`). A reply was sent its round trip
+before it was printed. Lost probes print nothing (or, with ``-O``, "no answer yet"): they were sent between their
+neighbours, in step. Of those lost before the first reply and after the last nothing is known but their number, if ping
+tells it at its end.
+
+Several outputs in one file are one measurement if their replies have time stamps, with nothing known in between. A
+probe whose line cannot be read is neither lost nor answered: it is left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.formats.lines import text_of
+from leowarp.timeline.recordings.formats.numbered_probes import Sent, sent_in_order
+from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Series, Times
+from leowarp.timeline.recordings.ping_lines import Damaged, Header, Reply, lines_of
+from leowarp.timeline.recordings.ping_refused import (
+    apart_hint,
+    check_stamps,
+    check_together,
+    in_one_place,
+    no_replies,
+    numbers_begin_anew,
+    two_without_stamps,
+)
+from leowarp.timeline.recordings.ping_runs import SEQUENCE_NUMBERS, Run, runs_of, strange_numbers, unwrapped
+from leowarp.timeline.recordings.ping_tallies import tally_notes
+from leowarp.timeline.recordings.skips import Skips, skipped_note
+
+_ICMP_HEADER_AND_IP = {4: 20, 6: 40}
+_DIFFERENT = "DIFFERENT ADDRESS"
+_MOST_PARTS = 100
+"""Numbers that go back more often are of lines in disorder."""
+
+
+def looks_like_ping(text: str) -> bool:
+    """Whether some line among the first is a reply or ping's first line."""
+    beginning = "\n".join(line for line in text[:100_000].splitlines()[:100] if not line.startswith("#"))
+    return any(isinstance(line, Header | Reply) for _, line in lines_of(beginning))
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """One run, put in order.
+
+    Attributes
+    ----------
+    run : Run
+    sent : Sent
+        Its probes.
+    copies : int
+        Replies that came once more.
+    notes : tuple of str
+    """
+
+    run: Run
+    sent: Sent
+    copies: int
+    notes: tuple[str, ...]
+
+
+def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
+    """Round trips of ping's output.
+
+    Parameters
+    ----------
+    interval_ns : int, optional
+        Time between probes, of an output without time stamps.
+
+    Raises
+    ------
+    ScenarioError
+        With file and line: if there is no reply, or if runs that do not belong together are in one file.
+    """
+    text = text_of(path)
+    lines = lines_of(text)
+    skips = Skips()
+    runs = [run for run in runs_of(lines) if run.replies or run.damaged or run.without_time]
+    if not any(run.replies for run in runs):
+        raise no_replies(path, text, runs)
+    check_stamps(path, [reply for run in runs for reply in run.replies], interval_ns)
+    cut = _cut_line(text, runs)
+    for run in runs:
+        in_one_place(path, run.replies)
+        _count_unread(run, skips, cut)
+    others = sum(line is None and not text.startswith(("---", "#")) for text, line in lines)
+    notes = [f"{others} lines that are no replies were passed over"] if others else []
+    read: list[_Read] = []
+    for run in (run for run in runs if run.replies):
+        read += _parts_of(path, run, interval_ns, skips)
+    check_together(path, [one.run for one in read])
+    stamped = read[0].run.replies[0].printed_ns is not None
+    if len(read) > 1 and not stamped:
+        raise two_without_stamps(path, [one.run for one in read])
+    sent = _joined(path, read)
+    for one in read:
+        notes += one.notes
+    prefixes = [reply.prefix for one in read for reply in one.run.replies if reply.prefix]
+    if prefixes:
+        notes.append(f"{len(prefixes)} lines have something in front of them ({prefixes[0]!r:.60}), passed over")
+    notes += [note for one in read for note in tally_notes(one.run)]
+    notes += _runs_note(read)
+    return Measurement(
+        source=str(path),
+        format="ping",
+        round_trip=sent.series,
+        probe_bytes=_probe_bytes(read[0].run),
+        wall_ns=sent.zero_ns if stamped else None,
+        duplicates=sum(one.copies for one in read),
+        clock_steps=sent.clock_steps,
+        steady_ns=sent.steady_ns,
+        skipped=skips.found,
+        notes=(*dict.fromkeys(notes), *skipped_note(skips.found)),
+    )
+
+
+def _cut_line(text: str, runs: list[Run]) -> int | None:
+    """The last line, if it is half a reply: ping was killed while it wrote."""
+    last = text.rstrip().count("\n") + 1
+    unread = [line.line for run in runs for _, line in run.damaged]
+    unread += [reply.line for run in runs for _, reply in run.without_time]
+    return last if last in unread else None
+
+
+def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
+    """Lines that were replies and give none."""
+    for _, line in run.damaged:
+        why = "last lines that were cut off" if line.line == cut else "lines that are no whole replies"
+        skips.add(why, f"line {line.line}, {line.text[:60]!r}")
+    for _, reply in run.without_time:
+        why = "last lines that were cut off" if reply.line == cut else "replies without a time"
+        skips.add(why, f"line {reply.line}, {reply.text[:60]!r}")
+    bad = [reply for reply in run.replies if reply.mark is not None and _DIFFERENT not in reply.mark]
+    for reply in bad:
+        skips.add(f"replies marked {reply.mark}", f"line {reply.line}")
+    # ping counts them as not received (iputils, gather_statistics), and which probe's they are is in what is bad.
+    run.replies = [reply for reply in run.replies if reply.mark is None or _DIFFERENT in reply.mark]
+    strange = Counter(reply.mark for reply in run.replies if reply.mark is not None)
+    for mark, count in strange.items():
+        skips.add(f"marks {mark} of replies that were read", f"line {run.replies[0].line} or later", count)
+
+
+def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> list[_Read]:
+    """The run; each of several, if its numbers begin anew without a first line of ping's.
+
+    Raises
+    ------
+    ScenarioError
+        If they do, and there are no time stamps.
+    """
+    found: list[_Read] = []
+    rest = _without_strange_numbers(run, interval_ns, skips)
+    while rest.replies:
+        seqs, place = unwrapped(rest.replies, interval_ns)
+        if place is None:
+            return [*found, _in_order(path, rest, seqs, interval_ns, skips)]
+        if rest.replies[place].printed_ns is None or len(found) == _MOST_PARTS:
+            raise numbers_begin_anew(path, rest.replies[place - 1], rest.replies[place])
+        first = Run(rest.header, rest.replies[:place])
+        # What ping says at its end is of all that it sent, and these are two of it.
+        after = Run(None, rest.replies[place:])
+        for n, reply in rest.without_time:
+            (first if n <= place else after).without_time.append((n if n <= place else n - place, reply))
+        for n, line in rest.damaged:
+            (first if n <= place else after).damaged.append((n if n <= place else n - place, line))
+        found.append(_in_order(path, first, seqs, interval_ns, skips))
+        rest = after
+    return found
+
+
+def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) -> Run:
+    """The run without replies whose number is damaged: the probe is then one of which nothing is known."""
+    strange = strange_numbers(run.replies, interval_ns)
+    if not strange:
+        return run
+    kept = [reply for place, reply in enumerate(run.replies) if place not in strange]
+    places = np.cumsum([place not in strange for place in range(len(run.replies))])
+
+    def before(place: int) -> int:
+        return int(places[place - 1]) if place else 0
+
+    lines = [Damaged(run.replies[place].line, run.replies[place].text) for place in sorted(strange)]
+    for line in lines:
+        skips.add("replies whose number fits neither their neighbours nor the time", f"line {line.line}")
+    damaged = [(before(place), line) for place, line in run.damaged]
+    damaged += [(before(place), line) for place, line in zip(sorted(strange), lines, strict=True)]
+    return Run(run.header, kept, [(before(n), one) for n, one in run.without_time], damaged, run.tally, run.spread)
+
+
+def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, skips: Skips) -> _Read:
+    first: dict[int, Reply] = {}
+    marked = twice = unmarked = 0
+    notes = []
+    # The first reply of a number is the probe's; what comes after it is a duplicate, made somewhere on the way.
+    for seq, reply in zip(seqs, run.replies, strict=True):
+        if seq in first:
+            same = first[seq].text == reply.text
+            twice += same
+            unmarked += not (same or reply.copy)
+            marked += not same
+        first.setdefault(seq, reply)
+    orphans = [seq for seq, reply in first.items() if reply.copy]
+    for seq in orphans:
+        skips.add("copies (DUP!) of replies that are not in the file", f"line {first[seq].line}")
+    if unmarked * 4 > len(first):
+        raise ScenarioError(
+            f"{path}:{run.line}: {unmarked} numbers stand twice with other times, and ping marks none of them (DUP!): "
+            "two outputs of ping line by line in one file",
+            "give each its own file: ping -D HOST > first.txt, ping -D HOST > second.txt",
+        )
+    if marked:
+        notes.append(f"{marked} duplicates were left out")
+    if twice:
+        skips.add("lines that stand twice", "the same text", twice)
+    if sorted(first) != list(first):
+        notes.append("some replies came after a later probe's")
+    sequence = np.array(sorted(first), dtype=np.int64)
+    rtt_ns = np.array([first[int(seq)].rtt_ns for seq in sequence], dtype=np.int64)
+    sent_ns = _sent_ns(sequence, [first[int(seq)] for seq in sequence], rtt_ns, interval_ns)
+    unknown, either = _unknown(run, seqs)
+    if either:
+        notes.append(f"up to {either} probes that count as lost may have been answered, on lines that are skipped")
+    sent = sent_in_order(
+        str(path), sequence, sent_ns, rtt_ns.astype(np.float64), unknown=np.array([*unknown, *orphans], dtype=np.int64)
+    )
+    return _Read(run, sent, marked + twice, tuple(notes))
+
+
+def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
+    """Numbers of which nothing is known since their line cannot be read, and how many more nobody can name."""
+    known = set(seqs)
+    unknown = set()
+    for place, reply in run.without_time:
+        near = seqs[max(place - 1, 0)]
+        unknown.add(reply.seq + SEQUENCE_NUMBERS * round((near - reply.seq) / SEQUENCE_NUMBERS))
+    unknown -= known
+    either = 0
+    # All damaged lines between the same two replies together.
+    counts: Counter[int] = Counter()
+    for place, line in run.damaged:
+        counts[place] += line.replies
+    for place, count in counts.items():
+        if not 0 < place < len(seqs):
+            continue
+        between = [number for number in range(seqs[place - 1] + 1, seqs[place]) if number not in known | unknown]
+        if len(between) <= count:
+            unknown |= set(between)
+        else:
+            either += count
+    return unknown, either
+
+
+def _sent_ns(
+    sequence: NDArray[np.int64], replies: list[Reply], rtt_ns: NDArray[np.int64], interval_ns: int | None
+) -> NDArray[np.int64]:
+    """When each was sent: when its reply was printed, less its round trip; else in step."""
+    printed = [reply.printed_ns for reply in replies if reply.printed_ns is not None]
+    if len(printed) == len(replies):
+        return np.array(printed, dtype=np.int64) - rtt_ns
+    assert interval_ns is not None, "checked before"
+    return (sequence - sequence[0]) * interval_ns
+
+
+def _joined(path: Path, read: list[_Read]) -> Sent:
+    """All runs on the clock of the first.
+
+    Raises
+    ------
+    ScenarioError
+        If one begins before the one in front of it ends: what happened when is not known then.
+    """
+    if len(read) == 1:
+        return read[0].sent
+    zero_ns, end_ns = read[0].sent.zero_ns, -1
+    series: list[Series] = []
+    steps: list[ClockStep] = []
+    steady: list[Times] = []
+    back_ns = 0
+    for before, one in zip([read[0], *read], read, strict=False):
+        later_ns = one.sent.zero_ns - zero_ns
+        t_ns = one.sent.series.t_ns + later_ns
+        if not len(t_ns):
+            continue
+        if t_ns[0] <= end_ns:
+            raise ScenarioError(
+                f"{path}:{one.run.line}: a second output of ping, which begins {(end_ns - t_ns[0]) / 1e9:g} s before "
+                f"that of line {before.run.line} ends: two at the same time, or a clock that was set back",
+                apart_hint(path, one.run.line),
+            )
+        end_ns = int(t_ns[-1])
+        series.append(Series.of(t_ns, one.sent.series.delay_ns))
+        steady.append(t_ns - back_ns if one.sent.steady_ns is None else one.sent.steady_ns + later_ns - back_ns)
+        steps += [ClockStep(step.t_ns + later_ns, step.by_ns) for step in one.sent.clock_steps]
+        back_ns += sum(step.by_ns for step in one.sent.clock_steps)
+    whole = Series.of(np.concatenate([s.t_ns for s in series]), np.concatenate([s.delay_ns for s in series]))
+    return Sent(whole, zero_ns, tuple(steps), np.concatenate(steady) if steps else None)
+
+
+def _runs_note(read: list[_Read]) -> list[str]:
+    if len(read) == 1:
+        return []
+    begins = ", ".join(f"line {one.run.line} ({len(one.run.replies)} replies)" for one in read[:5])
+    more = ", ..." if len(read) > 5 else ""
+    pauses_s = [
+        (after.sent.zero_ns - before.sent.zero_ns - int(before.sent.series.t_ns[-1])) / 1e9
+        for before, after in pairwise(read)
+        if len(before.sent.series)
+    ]
+    return [
+        f"{len(read)} outputs of ping, from {begins}{more}: nothing is known of the time between them "
+        f"({', '.join(f'{pause:.3g} s' for pause in pauses_s[:5])}{more})"
+    ]
+
+
+def _probe_bytes(run: Run) -> int | None:
+    """The IP length, from ping's first line or from what the first reply says it had."""
+    if run.header is not None and run.header.ip_bytes is not None:
+        return run.header.ip_bytes
+    reply = run.replies[0]
+    if reply.length_bytes is None:
+        return None
+    return reply.length_bytes + _ICMP_HEADER_AND_IP[6 if reply.source and ":" in reply.source else 4]

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CSV with a header: one's own table of a path, or of its capacity alone.
+
+Columns: ``t_s`` and ``delay_ms`` (one way) or ``rtt_ms``, and if known ``rate_mbps, loss_ratio`` for A to B and
+``delay_up_ms, rate_up_mbps, loss_up_ratio`` for B to A (each without its column as A to B). A table of capacity has
+``t_s``, ``rate_mbps`` (or ``mbps``) and if known ``rate_up_mbps``. Lines that begin with ``#`` are comments.
+
+- A row holds from its time on, until the next row. Times increase strictly. If the first is 1e9 or more, they are
+  seconds since 1970, and the first is the table's zero.
+- ``down`` as delay: no connection until the next row; the other cells of that row are then empty. ``lost``: the probe
+  that was sent then was lost. An empty cell elsewhere is an error, because a value would have to be guessed.
+- The rate ``unshaped`` is allowed; 0 sends nothing until the next row.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.formats.lines import numbered, text_of
+from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurement, Series
+
+COLUMNS = ("t_s", "delay_ms", "rtt_ms", "rate_mbps", "loss_ratio", "delay_up_ms", "rate_up_mbps", "loss_up_ratio")
+_CAPACITY_COLUMNS = ("t_s", "rate_mbps", "rate_up_mbps")
+_OTHER_NAMES = {"mbps": "rate_mbps"}
+_HEADER = f"columns: t_s, delay_ms (or rtt_ms), and if known {', '.join(COLUMNS[3:])}"
+_CAPACITY_HEADER = "columns: t_s, rate_mbps (or mbps), and if known rate_up_mbps"
+_CLOCK_S = 1_000_000_000
+"""From here on times are of the wall clock: 2001-09-09 in seconds since 1970."""
+
+
+def looks_like_csv(text: str) -> bool:
+    """Whether its first line is a header that one of the two tables may have."""
+    lines = numbered(text)
+    return bool(lines) and "t_s" in {name.strip() for name in lines[0][1].split(",")}
+
+
+def read_csv(path: Path) -> Measurement:
+    """A table of delays.
+
+    Raises
+    ------
+    ScenarioError
+        With file and line.
+    """
+    table = _read(path, COLUMNS, _HEADER)
+    if ("delay_ms" in table.columns) == ("rtt_ms" in table.columns):
+        what = "both delay_ms and rtt_ms" if "rtt_ms" in table.columns else "missing columns: 'delay_ms'"
+        raise ScenarioError(f"{path}:{table.header_line}: {what}", _HEADER)
+    if "rtt_ms" in table.columns and "delay_up_ms" in table.columns:
+        raise ScenarioError(f"{path}:{table.header_line}: delay_up_ms beside rtt_ms", "one-way delays or round trips")
+    delay = "delay_ms" if "delay_ms" in table.columns else "rtt_ms"
+    cut = table.words(delay, "down")
+    # Before any number is read: cells that must be empty would otherwise fail as numbers that are missing.
+    table.check_cut(delay, cut)
+    t_ns, wall_ns = table.times_ns()
+    lost = table.words(delay, "lost")
+    loss = table.numbers("loss_ratio", cut, _ratio) if "loss_ratio" in table.columns else None
+    loss_up = table.numbers("loss_up_ratio", cut, _ratio) if "loss_up_ratio" in table.columns else None
+    series = Series(
+        t_ns=t_ns, delay_ns=table.numbers(delay, cut | lost, _delay_ns), lost=lost, cut=cut, loss_ratio=loss
+    )
+    one_way = delay == "delay_ms"
+    return Measurement(
+        source=str(path),
+        format="csv",
+        round_trip=None if one_way else series,
+        down=series if one_way else None,
+        up=_up(table, series, cut, loss_up) if one_way else None,
+        loss_up_ratio=None if one_way else loss_up,
+        capacity_down=table.capacity("rate_mbps", t_ns, cut),
+        capacity_up=table.capacity("rate_up_mbps", t_ns, cut),
+        probes=False,
+        wall_ns=wall_ns,
+    )
+
+
+def read_capacity_csv(path: Path) -> tuple[Capacity, Capacity | None, int | None]:
+    """A table of capacity: down, up if it has that column, and the wall clock at its zero.
+
+    Raises
+    ------
+    ScenarioError
+        With file and line.
+    """
+    table = _read(path, _CAPACITY_COLUMNS, _CAPACITY_HEADER)
+    if "rate_mbps" not in table.columns:
+        raise ScenarioError(f"{path}:{table.header_line}: missing columns: 'rate_mbps'", _CAPACITY_HEADER)
+    t_ns, wall_ns = table.times_ns()
+    never = np.zeros(len(t_ns), dtype=bool)
+    down = table.capacity("rate_mbps", t_ns, never)
+    assert down is not None
+    return down, table.capacity("rate_up_mbps", t_ns, never), wall_ns
+
+
+def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np.float64] | None) -> Series | None:
+    """What the table says of the way up; None if nothing of its own."""
+    if "delay_up_ms" not in table.columns and loss_up is None:
+        return None
+    lost, delay_ns = down.lost, down.delay_ns
+    if "delay_up_ms" in table.columns:
+        lost = table.words("delay_up_ms", "lost")
+        delay_ns = table.numbers("delay_up_ms", cut | lost, _delay_ns)
+    # A way up of which the table says nothing is as the way down (the module's docstring): zero loss would be a claim.
+    ratio = down.loss_ratio if loss_up is None else loss_up
+    return Series(t_ns=down.t_ns, delay_ns=delay_ns, lost=lost, cut=cut, loss_ratio=ratio)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Cells by column, with where they stand.
+
+    Attributes
+    ----------
+    path : Path
+    header_line : int
+    lines : list of int
+        Of each row.
+    columns : dict of str to list of str
+        Cells, stripped.
+    hint : str
+        What columns there may be.
+    """
+
+    path: Path
+    header_line: int
+    lines: list[int]
+    columns: dict[str, list[str]]
+    hint: str
+
+    def times_ns(self) -> tuple[NDArray[np.int64], int | None]:
+        """Times since the table's zero, and what the wall clock showed then."""
+        # From Decimal, not from float: seconds since 1970 with nine digits have 19, and a float has 15 to 17.
+        t_ns = np.array([int(t_s * 1_000_000_000) for t_s in self._decimals("t_s", None, _time)], dtype=np.int64)
+        for place in np.flatnonzero(np.diff(t_ns) <= 0)[:1]:
+            raise ScenarioError(
+                f"{self.path}:{self.lines[place + 1]}: t_s = {t_ns[place + 1] / 1e9:g} is not after the "
+                f"{t_ns[place] / 1e9:g} of line {self.lines[place]}",
+                "rows are in order of time, each time once",
+            )
+        if t_ns[0] >= _CLOCK_S * 1_000_000_000:
+            return t_ns - t_ns[0], int(t_ns[0])
+        return t_ns, None
+
+    def words(self, name: str, word: str) -> NDArray[np.bool_]:
+        """Where a column says this word; bool array of shape (rows,)."""
+        return np.array([cell == word for cell in self.columns[name]], dtype=bool)
+
+    def numbers(
+        self, name: str, without: NDArray[np.bool_], convert: Callable[[Decimal], Decimal | None]
+    ) -> NDArray[np.float64]:
+        """A column; nan where `without`.
+
+        Parameters
+        ----------
+        without : bool array of shape (rows,)
+            Rows in which the cell says a word, or nothing.
+        convert : callable
+            From the column's unit to ours; one of `_RANGES`.
+
+        Raises
+        ------
+        ScenarioError
+            With file and line, of a cell that is no number or out of range.
+        """
+        return np.array([float(value) for value in self._decimals(name, without, convert)])
+
+    def capacity(self, name: str, t_ns: NDArray[np.int64], cut: NDArray[np.bool_]) -> Capacity | None:
+        """A column of rates; None if there is none, or no row with a connection.
+
+        Parameters
+        ----------
+        t_ns : int64 array of shape (rows,)
+        cut : bool array of shape (rows,)
+            Rows without a connection.
+        """
+        if name not in self.columns:
+            return None
+        unshaped = self.words(name, "unshaped")
+        rates = self._decimals(name, cut | unshaped, _rate_bps)
+        known = np.flatnonzero(~cut)
+        if not len(known):
+            return None
+        rate_bps = np.array([UNSHAPED if rate.is_nan() else int(rate) for rate in rates], dtype=np.int64)
+        # While there is no connection the rate makes no difference: that of the row before.
+        rate_bps = rate_bps[known[np.maximum(np.searchsorted(known, np.arange(len(t_ns)), side="right") - 1, 0)]]
+        # -2 is no rate and not UNSHAPED (-1) either, so that the first row always begins one.
+        begins = np.flatnonzero(np.diff(rate_bps, prepend=-2))
+        return Capacity(t_ns=t_ns[begins], rate_bps=rate_bps[begins], end_ns=int(t_ns[-1]))
+
+    def check_cut(self, delay: str, cut: NDArray[np.bool_]) -> None:
+        """Rows that say that there is no connection say nothing else."""
+        for place in np.flatnonzero(cut):
+            for name, cells in self.columns.items():
+                if cells[place] and name not in ("t_s", delay):
+                    raise self._error(int(place), name, "a row that is down has no other values")
+
+    def _decimals(
+        self, name: str, without: NDArray[np.bool_] | None, convert: Callable[[Decimal], Decimal | None]
+    ) -> Iterable[Decimal]:
+        for place, text in enumerate(self.columns[name]):
+            if without is not None and without[place]:
+                yield Decimal("nan")
+                continue
+            if not text:
+                raise self._error(place, name, "a gap is written as `down` in the delay's column; nothing is filled in")
+            try:
+                value = Decimal(text)
+            except InvalidOperation:
+                value = Decimal("nan")
+            if not value.is_finite():
+                raise self._error(place, name, "not a number")
+            # Before it is converted: to Decimal 1e999999 is a number, and to an int one of a million digits.
+            low, high = _RANGES[convert]
+            kept = convert(value) if low <= value <= high else None
+            if kept is None:
+                raise self._error(place, name, f"must be from {low} to {high}")
+            yield kept
+
+    def _error(self, place: int, name: str, rule: str) -> ScenarioError:
+        return ScenarioError(
+            f"{self.path}:{self.lines[place]}: {name} = {self.columns[name][place]!r}: {rule}", self.hint
+        )
+
+
+def _read(path: Path, allowed: tuple[str, ...], hint: str) -> _Table:
+    """The table's cells; an error if its header or the width of a row is wrong."""
+    lines = numbered(text_of(path))
+    if not lines:
+        raise ScenarioError(f"{path} is empty: a table needs a header and at least one row", hint)
+    # Line by line, so that every error can name the line; a quoted cell over two lines has no use among numbers.
+    rows = [(number, [cell.strip() for cell in next(csv.reader([line]))]) for number, line in lines]
+    header_line, header = rows[0][0], [_OTHER_NAMES.get(name, name) for name in rows[0][1]]
+    unknown = [name for name in header if name not in allowed]
+    missing = ["t_s"] if "t_s" not in header else []
+    twice = sorted({name for name in header if header.count(name) > 1})
+    for what, names in (("unknown columns", unknown), ("missing columns", missing), ("columns given twice", twice)):
+        if names:
+            raise ScenarioError(f"{path}:{header_line}: {what}: {', '.join(repr(name) for name in names)}", hint)
+    for number, cells in rows[1:]:
+        if len(cells) != len(header):
+            raise ScenarioError(f"{path}:{number}: {len(cells)} cells under a header of {len(header)} columns", hint)
+    if len(rows) == 1:
+        raise ScenarioError(f"{path}:{header_line}: the table has a header and no rows", hint)
+    columns = {name: [cells[place] for _, cells in rows[1:]] for place, name in enumerate(header)}
+    return _Table(path, header_line, [number for number, _ in rows[1:]], columns, hint)
+
+
+def _time(value: Decimal) -> Decimal:
+    return value
+
+
+def _delay_ns(value: Decimal) -> Decimal:
+    return (value * 1_000_000).to_integral_value()
+
+
+def _rate_bps(value: Decimal) -> Decimal:
+    return (value * 1_000_000).to_integral_value()
+
+
+def _ratio(value: Decimal) -> Decimal:
+    return value
+
+
+_RANGES: dict[Callable[[Decimal], Decimal | None], tuple[int, int]] = {
+    _time: (0, 9_000_000_000),
+    _delay_ns: (0, 60_000),
+    _rate_bps: (0, 1_000_000),
+    _ratio: (0, 1),
+}

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One interval of iperf3's JSON: its streams, which way each sends, and whether its sums are those of its streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.formats.documents import IPERF3_HINT as _HINT
+
+VALUES = {"bits_per_second": 1e13, "retransmits": 1e9, "snd_cwnd": 1e12, "rtt": 6e7}
+"""What is read of each interval, and the most that is believed."""
+
+_MOST_S = 30 * 86_400
+_APART_RATIO = 0.02
+_SEGMENT_BYTES = 1500
+
+OMITTED = "intervals that iperf3 omitted (--omit)"
+EMPTY = "intervals of no length"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Who wrote the file, and who sends.
+
+    Attributes
+    ----------
+    server : bool
+        The file is the server's.
+    reverse : bool
+        The server sends.
+    both : bool
+        Both send (``--bidir``).
+    """
+
+    server: bool
+    reverse: bool
+    both: bool
+
+
+@dataclass(frozen=True)
+class Interval:
+    """One that counts.
+
+    Attributes
+    ----------
+    where : str
+        As messages name it.
+    t_ns, end_ns : int
+    ways : dict of str to dict of str to float
+        Of ``up``, ``down`` or both: `VALUES` in the file's units; nan of what the file does not tell.
+    streams : int
+    moved_bytes : int or None
+        Payload, in both ways; None if a stream does not tell.
+    sends : bool
+        The one who wrote the file sends.
+    """
+
+    where: str
+    t_ns: int
+    end_ns: int
+    ways: dict[str, dict[str, float]]
+    streams: int
+    moved_bytes: int | None
+    sends: bool
+
+
+def interval_of(where: str, interval: Any, roles: Roles) -> Interval | str:
+    """An interval, or why it does not count.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be read, or contradicts itself.
+    """
+    if not isinstance(interval, dict) or not isinstance(interval.get("streams"), list):
+        raise ScenarioError(f"{where}: no streams in it", _HINT)
+    streams = interval["streams"]
+    for place, stream in enumerate(streams):
+        if not isinstance(stream, dict):
+            raise ScenarioError(f"{where}.streams[{place}] is no stream", _HINT)
+    sums = [interval[name] for name in ("sum", "sum_bidir_reverse") if isinstance(interval.get(name), dict)]
+    if any(one.get("omitted") is True for one in (*sums, *streams)):
+        return OMITTED
+    whole = sums[0] if sums else streams[0] if streams else {}
+    start_s, end_s = (_number(f"{where}.sum", whole, name, _MOST_S) for name in ("start", "end"))
+    # The end of the test may fall on the end of an interval: nothing is left for the last one, and its rate is null,
+    # 0 or not a number (esnet/iperf 278, 388).
+    t_ns, end_ns = round(start_s * 1e9), round(end_s * 1e9)
+    if t_ns == end_ns:
+        return EMPTY
+    if not streams:
+        raise ScenarioError(f"{where}: no streams in it", _HINT)
+    if end_s < start_s:
+        raise ScenarioError(f"{where}.sum: from {start_s:g} s to {end_s:g} s, which is no interval", _HINT)
+    by_way: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+    for place, stream in enumerate(streams):
+        by_way.setdefault(_way(where, place, stream, roles), []).append((place, stream))
+    ways = {}
+    for way, mine in by_way.items():
+        ways[way] = _values(where, mine)
+        _check_sum(where, ways[way], mine, _sum_of(sums, mine, alone=len(by_way) == 1))
+    if (roles.both or len(sums) > 1) and len(ways) < 2:
+        raise ScenarioError(f"{where}: one direction alone, of a transfer in both", _HINT)
+    moved = [stream.get("bytes") for stream in streams]
+    known = [value for value in moved if isinstance(value, int) and not isinstance(value, bool)]
+    sends = ("up" in ways) != roles.server
+    return Interval(where, t_ns, end_ns, ways, len(streams), sum(known) if len(known) == len(moved) else None, sends)
+
+
+def _way(where: str, place: int, stream: dict[str, Any], roles: Roles) -> str:
+    """down or up: the client is where the user is."""
+    sender = stream.get("sender")
+    if not isinstance(sender, bool):
+        if roles.both:
+            raise ScenarioError(
+                f"{where}.streams[{place}]: a transfer in both directions (--bidir), and its streams do not say "
+                "which is which",
+                "measure with a newer iperf3, or each direction by itself: iperf3 -J -c SERVER; iperf3 -J -R -c SERVER",
+            )
+        return "down" if roles.reverse else "up"
+    return "up" if sender != roles.server else "down"
+
+
+def _values(where: str, streams: list[tuple[int, dict[str, Any]]]) -> dict[str, float]:
+    """Over streams of one direction: rates, retransmissions and windows add up, round trips are their mean."""
+    for place, stream in streams:
+        _number(f"{where}.streams[{place}]", stream, "bits_per_second", VALUES["bits_per_second"])
+        _check_rate(f"{where}.streams[{place}]", stream)
+    found = {}
+    for name, most in VALUES.items():
+        values = [
+            _number(f"{where}.streams[{place}]", stream, name, most) if name in stream else float("nan")
+            for place, stream in streams
+        ]
+        # nan of a single stream makes the sum nan: a total over the others would look whole.
+        total = sum(values)
+        found[name] = total / len(values) if name == "rtt" else total
+    return found
+
+
+def _sum_of(
+    sums: list[dict[str, Any]], streams: list[tuple[int, dict[str, Any]]], *, alone: bool
+) -> dict[str, Any] | None:
+    """The sum that is of these streams."""
+    if alone and len(sums) == 1:
+        return sums[0]
+    sender = streams[0][1].get("sender")
+    return next((one for one in sums if one.get("sender") is sender), None) if sender is not None else None
+
+
+def _check_rate(where: str, stream: dict[str, Any]) -> None:
+    """Bytes, time and rate go together; a damaged one does not."""
+    names = ("start", "end", "bytes", "bits_per_second")
+    start, end, moved, bps = (stream.get(name) for name in names)
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in (start, end, moved, bps)):
+        return
+    assert isinstance(start, int | float)
+    assert isinstance(end, int | float)
+    assert isinstance(moved, int | float)
+    assert isinstance(bps, int | float)
+    if abs(bps * (end - start) / 8 - moved) > _APART_RATIO * abs(moved) + _SEGMENT_BYTES:
+        raise ScenarioError(f"{where}: {moved:g} bytes in {end - start:g} s are not {bps:g} bit/s: damaged", _HINT)
+
+
+def _check_sum(
+    where: str, values: dict[str, float], streams: list[tuple[int, dict[str, Any]]], whole: dict[str, Any] | None
+) -> None:
+    """What iperf3 added up is what its streams add up to."""
+    if whole is None:
+        return
+    # By bytes where there are any: each stream has its own clock, by which its rate is taken.
+    name, total = "bits_per_second", values["bits_per_second"]
+    if all(_has_bytes(stream) for _, stream in streams):
+        name, total = "bytes", sum(stream["bytes"] for _, stream in streams)
+    said = whole.get(name)
+    if isinstance(said, bool) or not isinstance(said, int | float):
+        return
+    if abs(said - total) > _APART_RATIO * abs(total) + _SEGMENT_BYTES * (name == "bytes"):
+        raise ScenarioError(f"{where}: its sum says {name} = {said:g}, and its streams add up to {total:g}", _HINT)
+
+
+def _has_bytes(stream: dict[str, Any]) -> bool:
+    return isinstance(stream.get("bytes"), int) and not isinstance(stream["bytes"], bool)
+
+
+def _number(where: str, of: Any, name: str, most: float) -> float:
+    """A number of the file as it is, in the file's unit; an error if it is none, below 0 or above `most`."""
+    value = of.get(name) if isinstance(of, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        raise ScenarioError(f"{where}.{name} = {value!r:.40} is not a number from 0 to {most:g}", _HINT)
+    return float(value)

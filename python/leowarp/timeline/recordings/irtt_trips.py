@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One round trip of irtt's JSON, and what irtt's own statistics say of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.formats.documents import IRTT_HINT as _HINT
+
+_LOST = {False: "false", True: "true"}
+_SLACK_NS = 1_000
+
+
+class Trip:
+    """One of the round trips, with the few things that are needed of it.
+
+    Parameters
+    ----------
+    where : str
+        As messages name it.
+    trip : object
+        As the file has it.
+    clock : str
+        wall, monotonic; number: no round trip has a time stamp, and they are as far apart as irtt was told to send.
+    interval_ns : int
+        That time.
+    """
+
+    def __init__(self, where: str, trip: Any, clock: str, interval_ns: int) -> None:
+        self.where, self._trip, self.clock = where, trip, clock
+        lost = self._value(("lost",))
+        # irtt writes "false", "true", "true_up" or "true_down"; its documentation shows bare true and false.
+        self.lost = _LOST[lost] if isinstance(lost, bool) else str(lost)
+        if self.lost not in ("false", "true", "true_up", "true_down"):
+            raise ScenarioError(f"{where}: lost = {lost!r} is none of false, true, true_up, true_down", _HINT)
+        if clock == "number":
+            self.sent_ns = self._integer(("seqno",), least=0) * interval_ns
+        else:
+            self.sent_ns = self._integer(("timestamps", "client", "send", clock), least=0)
+        self.late = self._optional(("timestamps", "server", "late")) is True or self._optional(("late",)) is True
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether the round trip is more than the client's own time stamps say, or less than them by more than the
+        server took."""
+        stamps = [self._stamp("client", name, "monotonic") for name in ("send", "receive")]
+        if self.lost != "false" or stamps[0] is None or stamps[1] is None:
+            return False
+        took_ns = stamps[1] - stamps[0]
+        rtt_ns = self.delay_ns("rtt")
+        server_ns = 0
+        for clock in ("monotonic", "wall"):
+            receive, send = (self._stamp("server", name, clock) for name in ("receive", "send"))
+            if receive is not None and send is not None:
+                server_ns = max(send - receive, 0)
+                break
+        return not took_ns - server_ns - _SLACK_NS <= rtt_ns <= took_ns + _SLACK_NS
+
+    def delay_ns(self, name: str) -> float:
+        """A delay; nan of a lost round trip, and where the server did not stamp."""
+        if self.lost != "false" or (name != "rtt" and self._optional(("delay", name)) is None):
+            return float("nan")
+        # One-way delays below 0 are of two clocks that disagree.
+        return float(self._integer(("delay", name), least=None))
+
+    def _stamp(self, who: str, when: str, clock: str) -> int | None:
+        value = self._optional(("timestamps", who, when, clock))
+        return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+    def _integer(self, keys: tuple[str, ...], least: int | None) -> int:
+        value = self._value(keys)
+        if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 2**62:
+            raise ScenarioError(f"{self.where}: {'.'.join(keys)} = {value!r:.40} is not a whole number of ns", _HINT)
+        if least is not None and value < least:
+            raise ScenarioError(f"{self.where}: {'.'.join(keys)} = {value} is below {least}", _HINT)
+        return value
+
+    def _value(self, keys: tuple[str, ...]) -> Any:
+        value = self._optional(keys)
+        if value is None:
+            raise ScenarioError(f"{self.where}: {'.'.join(keys)} is missing", _HINT)
+        return value
+
+    def _optional(self, keys: tuple[str, ...]) -> Any:
+        return part_of(self._trip, keys)
+
+
+def part_of(value: Any, keys: tuple[str, ...]) -> Any:
+    """What stands in objects within objects; None if one of them is missing."""
+    for key in keys:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
+    """Where irtt's own counts differ from the round trips that were read."""
+    answered = sum(trip.lost == "false" for trip in trips)
+    notes = []
+    for name, count in (("packets_sent", len(trips)), ("packets_received", answered)):
+        said = part_of(document, ("stats", name))
+        # Copies count as received, and so do replies that came too late to be listed.
+        copies = part_of(document, ("stats", "duplicates"))
+        more = copies if name == "packets_received" and isinstance(copies, int) else 0
+        if isinstance(said, int) and not isinstance(said, bool) and said not in (count, count + more):
+            notes.append(f"irtt's {name} is {said}, and {count} can be read: some are missing, or left out")
+    numbers = [value for trip in document["round_trips"] if isinstance(value := part_of(trip, ("seqno",)), int)]
+    missing = max(numbers) - min(numbers) + 1 - len(set(numbers)) if numbers else 0
+    if missing:
+        notes.append(f"{missing} numbers (seqno) of round trips are missing: nothing is known of these")
+    return notes
+
+
+def clocks_note(send_ns: list[float], receive_ns: list[float]) -> list[str]:
+    """A sentence if the clocks of client and server are further apart than a round trip takes."""
+    send, receive = np.array(send_ns), np.array(receive_ns)
+    known = ~np.isnan(send) & ~np.isnan(receive)
+    if not known.any():
+        return []
+    # The way up has the offset added, the way down has it taken off.
+    offset_ns = float(np.median((send - receive)[known]) / 2)
+    if abs(offset_ns) <= float(np.median((send + receive)[known])):
+        return []
+    size_s = abs(offset_ns) / 1e9
+    apart = f"{size_s / 3600:.0f} h" if size_s >= 7200 else f"{size_s:g} s"
+    return [f"one-way delays are differences of two clocks, which are {apart} apart: only their changes mean something"]

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lost probes: how many, in what runs, at reconfigurations, behind an obstacle, in outages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leowarp.timeline.recordings.measurement import Delays, Flags, Measurement, Series, Times
+from leowarp.timeline.recordings.period.schedule import Schedule
+
+HANDOVER_NS = 1_000_000_000
+"""A loss within this of a reconfiguration is one of the handover."""
+
+LONG_NS = 1_000_000_000
+"""A run of losses that lasts so long is no handover: published ones are tens to some hundred ms long."""
+
+_TOGETHER_NS = 500_000_000
+_MOSTLY = 0.5
+_NEAR_NS = 750_000_000
+# Fewer may well be outages one by one (`test_a_few_long_losses_are_outages`).
+_FEWEST_OBSTRUCTIONS = 5
+
+
+@dataclass(frozen=True)
+class LongLoss:
+    """Time in which most probes were lost.
+
+    Attributes
+    ----------
+    t_ns, length_ns : int
+        From the first of them to the last.
+    lost : int
+    """
+
+    t_ns: int
+    length_ns: int
+    lost: int
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Probes that were lost.
+
+    Attributes
+    ----------
+    sent, lost : int
+    lost_down, lost_up : int or None
+        Those known to be lost that way; None where the tool does not tell.
+    in_handover : int or None
+        Lost within 1 s of a reconfiguration; None without reconfigurations.
+    sent_in_handover : int or None
+    runs : tuple of int
+        Lengths of the runs of lost probes, in order of time.
+    obstructions : tuple of LongLoss
+        Those of 1 s and more that lie between reconfigurations, beginning at any time, if they come again and again: as
+        where satellites pass behind something.
+    outages : tuple of LongLoss
+        The other ones of 1 s and more.
+    over_time_ratio, over_time_up_ratio : float or None
+        Of a table that gives shares of packets lost: their mean over the time in which there is a connection; *up* of
+        round trips whose ways differ. None of others.
+    certain : tuple of LongLoss
+        Of such a table, stretches in which every packet is lost; `lost` is 0 there.
+    """
+
+    sent: int
+    lost: int
+    lost_down: int | None
+    lost_up: int | None
+    in_handover: int | None
+    sent_in_handover: int | None
+    runs: tuple[int, ...]
+    obstructions: tuple[LongLoss, ...] = ()
+    outages: tuple[LongLoss, ...] = ()
+    over_time_ratio: float | None = None
+    over_time_up_ratio: float | None = None
+    certain: tuple[LongLoss, ...] = ()
+
+    @property
+    def ratio(self) -> float | None:
+        """Of all probes."""
+        return self.lost / self.sent if self.sent else None
+
+    @property
+    def in_handover_ratio(self) -> float | None:
+        """Of the lost ones, those within 1 s of a reconfiguration."""
+        return None if self.in_handover is None or not self.lost else self.in_handover / self.lost
+
+    @property
+    def ratio_within(self) -> float | None:
+        """Of the probes within 1 s of a reconfiguration, those lost."""
+        if self.in_handover is None or not self.sent_in_handover:
+            return None
+        return self.in_handover / self.sent_in_handover
+
+    @property
+    def ratio_without(self) -> float | None:
+        """Of the other probes, those lost."""
+        if self.in_handover is None or self.sent_in_handover is None or self.sent == self.sent_in_handover:
+            return None
+        return (self.lost - self.in_handover) / (self.sent - self.sent_in_handover)
+
+
+def loss_of(
+    measurement: Measurement, name: str, series: Series, schedule: Schedule | None, rows: Series | None = None
+) -> Loss:
+    """The losses of a series.
+
+    Parameters
+    ----------
+    measurement : Measurement
+        What the series is of.
+    name : str
+        Which of its series it is: of round trips alone the tool may tell which way a probe was lost.
+    series : Series
+    schedule : Schedule or None
+        When the path is reconfigured.
+    rows : Series, optional
+        The series as the table has it, if `series` is what probes met of it.
+    """
+    rows = series if rows is None else rows
+    lost = series.lost
+    sent = int((~series.cut).sum())
+    down = up = within = near_sent = None
+    if name == "round_trip" and measurement.lost_down is not None and measurement.lost_up is not None:
+        down, up = int(measurement.lost_down.sum()), int(measurement.lost_up.sum())
+    if schedule is not None:
+        # By when the probe was sent, not by when its reply was due: that is never known of a lost one.
+        near = schedule.distance_ns(series.t_ns) <= HANDOVER_NS
+        within, near_sent = int((lost & near).sum()), int((near & ~series.cut).sum())
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
+    runs = tuple(int(length) for length in edges[1::2] - edges[::2])
+    obstructions, outages = _by_cause(long_losses(series), schedule)
+    of_table = () if rows.loss_ratio is None else _certain(rows, measurement.end_ns)
+    up_ratio = measurement.loss_up_ratio if name == "round_trip" else None
+    return Loss(
+        sent, int(lost.sum()), down, up, within, near_sent, runs, obstructions, outages,
+        over_time_ratio(rows, rows.loss_ratio, measurement.end_ns), over_time_ratio(rows, up_ratio, measurement.end_ns),
+        of_table,
+    )  # fmt: skip
+
+
+def over_time_ratio(series: Series, loss_ratio: Delays | None, end_ns: int | None) -> float | None:
+    """The mean of a share of packets lost, each row by how long it holds; None if the table says none.
+
+    Parameters
+    ----------
+    loss_ratio : float64 array, shape as `series`, or None
+    end_ns : int or None
+        Where the last row ends; it counts nothing if nobody says so.
+    """
+    if loss_ratio is None:
+        return None
+    known = ~series.cut & ~np.isnan(loss_ratio)
+    # A row whose probe was lost says it of all that is sent then.
+    share = np.where(series.lost, 1.0, loss_ratio)[known]
+    length_ns = _lengths_ns(series, end_ns)[known]
+    if not known.any():
+        return None
+    return float(np.average(share, weights=length_ns)) if length_ns.any() else float(share.mean())
+
+
+def _lengths_ns(series: Series, end_ns: int | None) -> Times:
+    last_ns = int(series.t_ns[-1])
+    return np.diff(np.append(series.t_ns, last_ns if end_ns is None else max(end_ns, last_ns)))
+
+
+def _certain(series: Series, end_ns: int | None) -> tuple[LongLoss, ...]:
+    """Stretches of rows in which every packet is lost."""
+    assert series.loss_ratio is not None
+    lost = (series.loss_ratio >= 1) & ~series.cut
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
+    ends_ns = series.t_ns + _lengths_ns(series, end_ns)
+    return tuple(
+        LongLoss(int(series.t_ns[begin]), int(ends_ns[after - 1] - series.t_ns[begin]), 0)
+        for begin, after in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+    )
+
+
+def long_losses(series: Series) -> tuple[LongLoss, ...]:
+    """Stretches of 1 s and more, five probes and more, in which most probes were lost."""
+    interval_ns = series.interval_ns
+    if interval_ns is None or not series.lost.any():
+        return ()
+    dense = _mostly_lost(series.lost, max(round(_TOGETHER_NS / interval_ns), 2))
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], dense.astype(np.int8), [0]])))
+    found = []
+    for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        places = begin + np.flatnonzero(series.lost[begin:end])
+        # Beginning and end are the outermost lost probes, so the share is taken once more between these.
+        if len(places) < max(5, _MOSTLY * (places[-1] - places[0] + 1) if len(places) else 5):
+            continue
+        length_ns = int(series.t_ns[places[-1]] - series.t_ns[places[0]]) + interval_ns
+        if length_ns >= LONG_NS:
+            found.append(LongLoss(int(series.t_ns[places[0]]), length_ns, len(places)))
+    return tuple(found)
+
+
+def _mostly_lost(lost: Flags, width: int) -> Flags:
+    """Probes around which more than half are lost; the gaps in between that are shorter than `width` are closed."""
+    sums = np.concatenate([[0], np.cumsum(lost)])
+    low = np.maximum(np.arange(len(lost)) - width // 2, 0)
+    high = np.minimum(low + width, len(lost))
+    return np.asarray(sums[high] - sums[low] > _MOSTLY * (high - low))
+
+
+def _by_cause(
+    found: tuple[LongLoss, ...], schedule: Schedule | None
+) -> tuple[tuple[LongLoss, ...], tuple[LongLoss, ...]]:
+    """Obstructions and outages.
+
+    Behind an obstacle a satellite is lost for seconds, at any time of its slot, and again in other slots. An outage is
+    alone, or goes on through a reconfiguration, which an obstacle seldom does: another satellite is elsewhere.
+    """
+    if schedule is None:
+        return (), found
+    # A satellite that hides behind something is left at the next reconfiguration, if it has not come out before.
+    within = [one for one in found if not _crosses(one, schedule)]
+    # An obstacle hides a satellite at any time of its slot. If all begin at a reconfiguration it is the handover that
+    # takes long.
+    between = [one for one in within if schedule.distance_ns(np.array([one.t_ns]))[0] > _NEAR_NS]
+    if len(within) < _FEWEST_OBSTRUCTIONS or len(within) < len(found) / 2 or not between:
+        return (), found
+    return tuple(within), tuple(one for one in found if one not in within)
+
+
+def _crosses(one: LongLoss, schedule: Schedule) -> bool:
+    """Whether a reconfiguration is well inside it."""
+    return bool(len(schedule.instants_ns(one.t_ns + _NEAR_NS, one.t_ns + one.length_ns - _NEAR_NS)))

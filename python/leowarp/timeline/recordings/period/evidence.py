@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much more likely the signs are if something happens every period than if nothing keeps a schedule.
+
+Without a schedule the shares of `signs` at the instants of one are uniform in (0, 1]. With it, a part q of them are
+small: of the density ``a s^(a - 1)``, a below 1. The mean of the likelihood ratio over a grid of q and a is a Bayes
+factor, of one way to look; the mean of these over all ways (who knows which sign a path shows?) is that of a period
+and a phase. It compares periods as it compares phases: half of the true period has as many instants more at which
+nothing happens, twice the true one misses half of what happens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from leowarp.timeline.recordings.period.signs import SIGNS, TOGETHER, Signs
+
+# Coarse on purpose: between neighbours the likelihood hardly differs, and every bin is weighed by every model.
+_PARTS = (0.3, 0.6, 0.9)
+_EXPONENTS = (0.15, 0.4)
+_GRID = tuple((part, exponent) for part in _PARTS for exponent in _EXPONENTS)
+MIDDLE = 3
+"""The model in the middle of the grid: q = 0.6, a = 0.4."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ratios:
+    """Log likelihood ratios of every bin, by way to look and by model.
+
+    Attributes
+    ----------
+    signs : Signs
+    of : float64 array of shape (rows, models, bins)
+        0 where nothing is known.
+    """
+
+    signs: Signs
+    of: NDArray[np.float64]
+
+    @staticmethod
+    def from_signs(signs: Signs) -> Ratios:
+        """Those of all ways to look, by every model of the grid.
+
+        The density ``a s^(a - 1)`` of shares is the beta distribution's with its second parameter 1: the alternative
+        by which Sellke, Bayarri and Berger make Bayes factors of p-values ("Calibration of p Values for Testing
+        Precise Null Hypotheses", The American Statistician 55, 2001, section 3).
+        """
+        log_share = np.log(signs.shares)
+        models = [np.log1p(q * (a * np.exp((a - 1) * log_share) - 1)) for q, a in _GRID]
+        # A bin of which a sign knows nothing speaks neither for nor against: a log ratio of 0.
+        return Ratios(signs, np.nan_to_num(np.stack(models, axis=1)))
+
+    @property
+    def bins(self) -> int:
+        return int(self.of.shape[2])
+
+    @property
+    def span_s(self) -> float:
+        return self.bins * self.signs.bin_s
+
+    def places(self, period_s: float, phase_s: NDArray[np.float64] | float) -> NDArray[np.int64]:
+        """Bins of the instants ``phase + k period``, shape (instants, phases); -1: after the end."""
+        count = int(np.ceil(self.span_s / period_s))
+        instants_s = np.add.outer(np.arange(count) * period_s, np.atleast_1d(phase_s))
+        places = (instants_s / self.signs.bin_s).astype(np.int64)
+        return np.where(places < self.bins, places, -1)
+
+    def phases(self, period_s: float) -> NDArray[np.float64]:
+        """The middles of a period's bins."""
+        return np.asarray((np.arange(self.width(period_s)) + 0.5) * self.signs.bin_s, dtype=np.float64)
+
+    def width(self, period_s: float) -> int:
+        """How many bins a period has."""
+        return int(np.ceil(period_s / self.signs.bin_s))
+
+    def starts(self, period_s: float) -> NDArray[np.int64]:
+        """The bin that the first of `phases` is in, of every period."""
+        count = int(np.ceil(self.span_s / period_s))
+        return (np.arange(count) * (period_s / self.signs.bin_s) + 0.5).astype(np.int64)
+
+    def folded(self, period_s: float) -> NDArray[np.float64]:
+        """Log likelihood ratios over instants at each of `phases`.
+
+        Returns
+        -------
+        float64 array of shape (rows, models, phases)
+            Sums over the instants; of an instant after the end, 0.
+        """
+        width = self.width(period_s)
+        found = np.zeros((*self.of.shape[:2], width))
+        for start in self.starts(period_s).tolist():
+            part = self.of[:, :, start : start + width]
+            found[:, :, : part.shape[2]] += part
+        return found
+
+    def strongest(self, row: int, period_s: float) -> float:
+        """The largest log likelihood ratio of any phase, by one row and the middle model: for many periods.
+
+        Parameters
+        ----------
+        row : int
+            One way to look.
+        period_s : float
+        """
+        width = self.width(period_s)
+        padded = np.concatenate([self.of[row, MIDDLE], np.zeros(width)])
+        return float(sliding_window_view(padded, width)[np.minimum(self.starts(period_s), self.bins)].sum(axis=0).max())
+
+    def sums(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Log likelihood ratios over instants in these `places`, shape (rows, models, phases)."""
+        # The place -1 of an instant after the end is this last one: it adds nothing.
+        padded = np.concatenate([self.of, np.zeros((*self.of.shape[:2], 1))], axis=2)
+        return np.asarray(padded[:, :, places].sum(axis=2))
+
+    def by_sign(self, factors: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Of each sign the mean over its ways to look; log.
+
+        Parameters
+        ----------
+        factors : float64 array of shape (rows, phases)
+            Log Bayes factors.
+
+        Returns
+        -------
+        dict of str to float64 array of shape (phases,)
+        """
+        found = {}
+        for name in (*SIGNS, TOGETHER):
+            # The mean and not the best: who looks in six ways finds something in one of them more often.
+            found[name] = log_mean(factors[self.signs.rows(name)], axis=0)
+        return found
+
+    def whole(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The mean over the signs, each by itself, and all together; log, shape (phases,)."""
+        each = np.array(list(self.by_sign(factors).values()))
+        return log_mean(each, axis=0)
+
+
+def log_mean(of: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Logarithm of the mean of what these are the logarithms of."""
+    # The largest is taken out first, because the exponential of a log factor above 709 overflows.
+    most = of.max(axis=axis, keepdims=True)
+    return np.asarray(np.log(np.exp(of - most).mean(axis=axis)) + most.squeeze(axis))

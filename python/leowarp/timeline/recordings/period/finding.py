@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When a path is reconfigured, found from the data alone, with how sure that is and what else it could be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from leowarp.timeline.recordings.measurement import ClockStep, Series
+from leowarp.timeline.recordings.period.alignment import aligned
+from leowarp.timeline.recordings.period.confidence import BELIEVED, believed, confidence, shared
+from leowarp.timeline.recordings.period.schedule import Schedule
+from leowarp.timeline.recordings.period.search import EXACT_WITHIN, USUAL, Candidate, Search, search, weight
+from leowarp.timeline.recordings.period.signs import SIGNS, Signs
+
+_MOST_RUNNERS_UP = 3
+_MOST_PAUSES = 3
+_TELLING = np.log(20.0)
+_PAUSE_INTERVALS = 2.5
+_ALLOWED = 10.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The answer, and the others.
+
+    Attributes
+    ----------
+    schedule : Schedule or None
+        None: there is no period in it.
+    confidence_ratio : float
+        How often such an answer is right (be it that there is none), over made-up recordings; see `confidence`.
+    runners_up : tuple of (Schedule or None, float)
+        What else it could be, with the confidence of each; None: no period.
+    by_sign : dict of str to (Schedule or None)
+        What steps, spikes and losses each by itself would be taken for.
+    parts : int
+        Something also happens at the instants of so many equal parts of the period, but not the same.
+    """
+
+    schedule: Schedule | None
+    confidence_ratio: float
+    runners_up: tuple[tuple[Schedule | None, float], ...]
+    by_sign: dict[str, Schedule | None]
+    parts: int = 1
+
+
+def find(series: Series) -> Finding:
+    """Period and phase of what happens in a series of probes.
+
+    Parameters
+    ----------
+    series : Series
+        Its times on a clock that was not set (`numbered_probes`, `undone`).
+
+    Returns
+    -------
+    Finding
+        Also if nothing keeps a schedule; with a confidence of one half if the series is too short to tell.
+    """
+    found = search(series)
+    sure = confidence(found)
+    if found is None:
+        return Finding(None, sure, (), dict.fromkeys(SIGNS))
+    best, *others = found.candidates
+    refined = _refined(series, found)
+    late_ns = _late_ns(series, found.signs)
+    rest = [(_schedule(series, one, late_ns), one.log_odds) for one in others[:_MOST_RUNNERS_UP]]
+    # The best one that is not believed is no answer and stands first among the runners-up, with what is left of the
+    # confidence.
+    answer = refined if believed(found) else None
+    first: tuple[Schedule | None, float] = (None, BELIEVED) if answer is not None else (refined, best.log_odds)
+    return Finding(
+        schedule=answer,
+        confidence_ratio=sure,
+        runners_up=shared(1 - sure, [first, *rest]),
+        by_sign={sign: None if one is None else _schedule(series, one, late_ns) for sign, one in found.of_sign.items()},
+        parts=found.multiple if answer is not None else 1,
+    )
+
+
+def set_forward(series: Series) -> tuple[ClockStep, ...]:
+    """Pauses that were none: the clock was set forward, for what happens after them keeps its schedule only so.
+
+    A probe that was not sent and a clock that was set look alike in the numbers and in the times. What differs is what
+    the path does: after a pause of the recorder its reconfigurations go on as they were, by the clock.
+
+    Parameters
+    ----------
+    series : Series
+        Of probes.
+
+    Returns
+    -------
+    tuple of ClockStep
+        Empty if there are more than three pauses: recorders pause, and hosts seldom set their clocks.
+    """
+    interval_ns = series.interval_ns
+    if interval_ns is None:
+        return ()
+    apart_ns = np.diff(series.t_ns)
+    places = np.flatnonzero(apart_ns > max(_PAUSE_INTERVALS * interval_ns, 400_000_000))
+    # A clock is set once or twice in a recording; a recorder that pauses more often is a busy machine.
+    if not 0 < len(places) <= _MOST_PAUSES:
+        return ()
+    steps = []
+    odds = _odds(series)
+    for place in places:
+        by_ns = int(apart_ns[place]) - interval_ns
+        without = undone(series, (ClockStep(int(series.t_ns[place]), by_ns),))
+        other = _odds(without)
+        # Twenty times as likely without the pause, and a schedule that is believed at all: of a path without one
+        # nothing is told (`test_a_clock_set_forward_is_told_from_a_pause`).
+        if other - odds > _TELLING and other > BELIEVED:
+            steps.append(ClockStep(int(series.t_ns[place]), by_ns))
+    return tuple(steps)
+
+
+def undone(series: Series, steps: tuple[ClockStep, ...]) -> Series:
+    """The series on a clock that was not set forward.
+
+    Parameters
+    ----------
+    steps : tuple of ClockStep
+        Instants on the series' clock as it is.
+    """
+    t_ns = series.t_ns.copy()
+    for step in steps:
+        t_ns[series.t_ns > step.t_ns] -= step.by_ns
+    return replace(series, t_ns=t_ns)
+
+
+def _odds(series: Series) -> float:
+    """Natural logarithm of the odds of the best schedule; minus infinity of a series that is too short."""
+    found = search(series)
+    return -np.inf if found is None else found.candidates[0].log_odds
+
+
+def _refined(series: Series, found: Search) -> Schedule:
+    """The best candidate to a fraction of a bin; as it is, if the signs say that it was better."""
+    best, zero_ns, late_ns = found.candidates[0], int(series.t_ns[0]), _late_ns(series, found.signs)
+    exact = any(abs(best.period_s / usual_s - 1) <= EXACT_WITHIN for usual_s in USUAL)
+    period_ns, phase_ns = aligned(
+        series, best.period_s * 1e9, best.phase_s * 1e9 + zero_ns - late_ns, best.by_sign,
+        loose_ratio=EXACT_WITHIN if exact else np.inf,
+    )  # fmt: skip
+    # A step between two bins is as high at either of them, and its peak is at one.
+    phase_s, bin_s = (phase_ns + late_ns - zero_ns) / 1e9, found.signs.bin_s
+    weights = [weight(found, period_ns / 1e9, phase_s + bins * bin_s) for bins in (-1, 0, 1)]
+    # Laying the instants over each other goes wrong where one sign has more peaks than the search saw; then its answer
+    # stands, which is right to a bin.
+    if max(weights) < best.log_factor - _ALLOWED:
+        return _schedule(series, best, late_ns)
+    return Schedule(round(period_ns), round(phase_ns) % round(period_ns))
+
+
+def _late_ns(series: Series, signs: Signs) -> float:
+    """By how much the middle of a bin is late, where a bin holds one probe, at its beginning: what the probe is the
+    first to show happened between the one before and this one."""
+    interval_ns, bin_ns = series.interval_ns or 0, signs.bin_s * 1e9
+    return (bin_ns + interval_ns) / 2 if 1.5 * interval_ns > bin_ns else 0.0
+
+
+def _schedule(series: Series, one: Candidate, late_ns: float) -> Schedule:
+    period_ns, phase_ns = one.period_s * 1e9, one.phase_s * 1e9 + int(series.t_ns[0]) - late_ns
+    return Schedule(round(period_ns), round(phase_ns) % round(period_ns))

@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The period and phase at which something happens to a path, searched for in its signs; the runners-up; how sure it is.
+
+Candidates are the strongest lines in the spectra of the signs, whole parts and multiples of these, and the periods
+that are known of real networks. Each is weighed by its Bayes factor (`evidence`) and by how many others could have been
+found instead. A period of which every second (third, fourth) instant shows other signs than the rest is not the whole
+one: its multiple is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.timeline.recordings.measurement import Series
+from leowarp.timeline.recordings.period.evidence import MIDDLE, Ratios, log_mean
+from leowarp.timeline.recordings.period.signs import LOSSES, SIGNS, STEPS, TOGETHER, Signs, signs
+
+SHORTEST_S, LONGEST_S = 4.0, 120.0
+"""Periods that are looked for; the longest only if the measurement holds four of it."""
+
+USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
+"""What is believed beforehand of periods near (1 %) these, in s; the rest lies anywhere. 15 s is that of the one
+constellation whose reconfigurations are published (`scenario.access`); schedules of machines are round."""
+
+_USUAL_WITHIN = 0.01
+EXACT_WITHIN = 1e-4
+"""By how much a computer's clock that nothing disciplines goes wrong: RFC 5905 (7.3) allows 15 ppm of one that is
+disciplined, data sheets of quartz 20 to 100 ppm. A schedule that is kept by GPS is seen as wrong by no more."""
+
+_EXACT = 0.8
+"""Share of what is believed of a usual period that is within `EXACT_WITHIN` of it."""
+
+# With three instants two differences are alike by chance (`test_three_handovers_are_not_enough_to_be_certain`).
+_FEWEST_PERIODS = 4
+_KNOWN_S = (5.0, 6.0, 7.5, 10.0, 12.0, 15.0, 20.0, 30.0, 45.0, 60.0)
+_RELATIVES = (1 / 4, 1 / 3, 1 / 2, 2 / 3, 3 / 2, 2.0, 3.0, 4.0)
+_HARMONICS = (1, 2, 4, 8)
+_LINES = 4
+_MOST_CANDIDATES = 20
+_SAME = 0.01
+_SAYS_SOMETHING = 2.0
+_SPIKES_ALONE = 4.0
+"""Spikes alone may be those of anything else that keeps time, as a timer or another flow."""
+
+_SPLIT_CERTAIN = np.log(30.0)
+_CHOSEN = np.log(2.0)
+"""For each sign it is chosen whether it is of all instants alike."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A period and a phase.
+
+    Attributes
+    ----------
+    period_s, phase_s : float
+        The phase is that of an instant in [0, period), after the first probe.
+    log_factor : float
+        Natural logarithm of the Bayes factor against no schedule.
+    log_odds : float
+        The same with what is believed beforehand: that of this one against no schedule.
+    by_sign : dict of str to float
+        Log Bayes factors of each sign by itself, at this phase.
+    alone : dict of str to (float, float)
+        Of each sign the phase at which it is strongest, and its log Bayes factor there.
+    """
+
+    period_s: float
+    phase_s: float
+    log_factor: float
+    log_odds: float
+    by_sign: dict[str, float]
+    alone: dict[str, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Search:
+    """All candidates, the best one first.
+
+    Attributes
+    ----------
+    of_sign : dict of str to (Candidate or None)
+        The best by each sign alone; None if that sign speaks for none.
+    multiple : int
+        The best one is so many times the period with the largest factor, because its instants are not all alike.
+    split_log_odds : float
+        How sure that is; infinite if `multiple` is 1.
+    """
+
+    signs: Signs
+    candidates: tuple[Candidate, ...]
+    of_sign: dict[str, Candidate | None]
+    multiple: int
+    split_log_odds: float = np.inf
+
+
+def search(series: Series) -> Search | None:
+    """The search's result; None if the series is too short to hold four periods of 4 s.
+
+    Parameters
+    ----------
+    series : Series
+        Probes, or what probes would meet of a table.
+
+    Returns
+    -------
+    Search or None
+        Deterministic: the same series gives the same candidates.
+    """
+    found = signs(series)
+    if found is None:
+        return None
+    ratios = Ratios.from_signs(found)
+    longest_s = min(LONGEST_S, ratios.span_s / _FEWEST_PERIODS)
+    if longest_s <= SHORTEST_S:
+        return None
+    together = int(found.rows(TOGETHER)[0])
+    weighed = [_weighed(ratios, period_s, row) for period_s, row in _lines(ratios, longest_s)]
+    for period_s in _KNOWN_S:
+        if period_s <= longest_s:
+            # Near it, and exactly it: the prior of the exact one is higher (`EXACT_WITHIN`), and the grid around it may
+            # miss it.
+            weighed += [_weighed(ratios, period_s, together), _of_period(ratios, period_s)]
+    weighed.sort(key=lambda one: -one.log_odds)
+    # The strongest line is often a half or a double of the period: what happens at each instant has lines at all of
+    # them.
+    for one in _distinct(weighed)[:3]:
+        for times in _RELATIVES:
+            if SHORTEST_S <= one.period_s * times <= longest_s:
+                weighed.append(_weighed(ratios, one.period_s * times, together))
+    best = _distinct(sorted(weighed, key=lambda one: -one.log_odds))
+    part = _part(ratios, best)
+    whole, multiple, split = _whole(ratios, part, longest_s)
+    if multiple == 1:
+        whole = best[0]
+    if multiple > 1:
+        best = [whole, *(one for one in best if abs(one.period_s / whole.period_s - 1) > _SAME)]
+    whole = _polished(ratios, whole)
+    # The rival of a schedule may be itself half a period later, as where spikes and losses keep to different instants.
+    other = _other_phase(ratios, whole)
+    best = sorted([*best[1:], *([other] if other else [])], key=lambda one: -one.log_odds)
+    return Search(found, (whole, *best), {sign: _by_itself(ratios, weighed, sign) for sign in SIGNS}, multiple, split)
+
+
+def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
+    """Periods of the strongest lines in the spectra, with the row that each is from.
+
+    Something short that comes every period has all harmonics, equally strong: their powers are added, as pulsars are
+    searched for (Taylor and Huguenin, "Two new pulsating radio sources", Nature 221, 1969).
+
+    Returns
+    -------
+    list of (float, int)
+        At most 20, the strongest first.
+    """
+    # Four times as long as the data, filled up with zeros: lines of the spectrum then lie closer than they are wide,
+    # and none falls between two.
+    length = 1 << int(np.ceil(np.log2(4 * ratios.bins)))
+    step_hz = 1 / (length * ratios.signs.bin_s)
+    found: list[tuple[float, float, int]] = []
+    for row in range(len(ratios.signs.names)):
+        of = ratios.of[row, MIDDLE]
+        if of.std() == 0:
+            continue
+        power = np.abs(np.fft.rfft(of - of.mean(), length)) ** 2
+        power /= power.mean()
+        for harmonics in _HARMONICS:
+            low, high = int(np.ceil(1 / longest_s / step_hz)), int(1 / SHORTEST_S / step_hz)
+            places = np.arange(low, high + 1)
+            strength = np.zeros(len(places))
+            for harmonic in range(1, harmonics + 1):
+                strength += power[np.minimum(places * harmonic, len(power) - 1)]
+            peaks = 1 + np.flatnonzero((strength[1:-1] >= strength[:-2]) & (strength[1:-1] > strength[2:]))
+            for peak in peaks[np.argsort(-strength[peaks])][:_LINES]:
+                # Sums of n powers of noise spread as the root of n, by which sums of one, two, four and eight are made
+                # comparable.
+                found.append((float(strength[peak] / np.sqrt(harmonics)), 1 / (places[peak] * step_hz), row))
+    found.sort(reverse=True)
+    kept: list[tuple[float, int]] = []
+    for _, period_s, row in found:
+        # Two periods that part by less than a third of one over the whole recording cannot be told apart by it.
+        near = 0.3 * period_s / ratios.span_s
+        if all(abs(period_s / other - 1) > near for other, _ in kept):
+            kept.append((period_s, row))
+    return kept[:_MOST_CANDIDATES]
+
+
+def _weighed(ratios: Ratios, about_s: float, row: int) -> Candidate:
+    """The best period near one, by one way to look, and its best phase."""
+    bin_s, span_s = ratios.signs.bin_s, ratios.span_s
+    # So fine that the last instant moves by less than a bin.
+    step = 0.6 * bin_s / span_s
+    reach = min(0.45 * about_s / span_s, 0.01)
+    tried_s = about_s * (1 + step * np.arange(-int(reach / step) - 1, int(reach / step) + 2))
+    return _of_period(ratios, max(tried_s.tolist(), key=lambda period_s: ratios.strongest(row, period_s)))
+
+
+def _polished(ratios: Ratios, best: Candidate) -> Candidate:
+    """The best of the periods that are nearer to it than the search's steps, at phases as near."""
+    bin_s, span_s = ratios.signs.bin_s, ratios.span_s
+    phases_s = (best.phase_s + bin_s * np.arange(-4, 5) / 2) % best.period_s
+    found = [best]
+    for part in np.arange(-6, 7) / 6:
+        period_s = best.period_s * (1 + part * bin_s / span_s)
+        # About the middle of the recording, so that the period turns and does not shift it.
+        turned_s = phases_s - round(span_s / 2 / best.period_s) * (period_s - best.period_s)
+        factors = log_mean(ratios.sums(ratios.places(period_s, turned_s % period_s)), axis=1)
+        found.append(_candidate(ratios, period_s, turned_s % period_s, factors, int(np.argmax(ratios.whole(factors)))))
+    best_one = max(found, key=lambda one: one.log_odds)
+    return replace(best_one, alone=best.alone)
+
+
+def _of_period(ratios: Ratios, period_s: float) -> Candidate:
+    """A period as it is, at its best phase."""
+    factors = log_mean(ratios.folded(period_s), axis=1)
+    return _candidate(ratios, period_s, ratios.phases(period_s), factors, int(np.argmax(ratios.whole(factors))))
+
+
+def _candidate(
+    ratios: Ratios, period_s: float, phases_s: NDArray[np.float64], factors: NDArray[np.float64], at: int
+) -> Candidate:
+    """A period and one of its phases, with all that is known of it.
+
+    Parameters
+    ----------
+    phases_s : float64 array of shape (phases,)
+    factors : float64 array of shape (rows, phases)
+        Log Bayes factors.
+    at : int
+        Which of the phases.
+    """
+    log_factor = float(ratios.whole(factors)[at])
+    by_sign = ratios.by_sign(factors)
+    log_odds = log_factor + _log_prior(ratios, period_s)
+    if not _usual(period_s) and max(by_sign[sign][at] for sign in (STEPS, LOSSES)) < _SAYS_SOMETHING:
+        log_odds -= _SPIKES_ALONE
+    return Candidate(
+        period_s=period_s,
+        phase_s=float(phases_s[at]),
+        log_factor=log_factor,
+        log_odds=log_odds,
+        by_sign={name: float(of[at]) for name, of in by_sign.items()},
+        alone={name: (float(phases_s[np.argmax(of)]), float(of.max())) for name, of in by_sign.items()},
+    )
+
+
+def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
+    """The next best phase of a period, well away from the best one."""
+    phases_s = ratios.phases(best.period_s)
+    factors = log_mean(ratios.folded(best.period_s), axis=1)
+    apart_s = np.abs((phases_s - best.phase_s + best.period_s / 2) % best.period_s - best.period_s / 2)
+    away = np.flatnonzero(apart_s > max(1.0, 0.1 * best.period_s))
+    if not len(away):
+        return None
+    return _candidate(ratios, best.period_s, phases_s, factors, int(away[np.argmax(ratios.whole(factors)[away])]))
+
+
+def _by_itself(ratios: Ratios, weighed: list[Candidate], sign: str) -> Candidate | None:
+    """What one sign alone would be taken for."""
+    best = max(weighed, key=lambda one: one.alone[sign][1] + _log_prior(ratios, one.period_s))
+    phase_s, log_factor = best.alone[sign]
+    log_odds = log_factor + _log_prior(ratios, best.period_s)
+    return replace(best, phase_s=phase_s, log_factor=log_factor, log_odds=log_odds) if log_odds > 0 else None
+
+
+def weight(found: Search, period_s: float, phase_s: float) -> float:
+    """Log Bayes factor of any period and phase."""
+    ratios = Ratios.from_signs(found.signs)
+    factors = log_mean(ratios.sums(ratios.places(period_s, np.array([phase_s % period_s]))), axis=1)
+    return float(ratios.whole(factors)[0])
+
+
+def _usual(period_s: float) -> bool:
+    """Whether it is within 1 % of a period that networks are known to have."""
+    return any(abs(period_s / usual_s - 1) <= _USUAL_WITHIN for usual_s in USUAL)
+
+
+def _log_prior(ratios: Ratios, period_s: float) -> float:
+    """What is believed of one of the periods and phases that can be told apart, before anything is seen."""
+    bin_s = ratios.signs.bin_s
+    # Periods that differ by less shift the last instant by less than a bin, so they are one candidate among all.
+    apart_s = bin_s * period_s / (2 * ratios.span_s)
+    # Even in the logarithm: nothing says whether an unknown period is some seconds or a minute.
+    density = (1 - sum(USUAL.values())) / (period_s * np.log(LONGEST_S / SHORTEST_S))
+    believed = density * apart_s
+    for usual_s, share in USUAL.items():
+        if abs(period_s / usual_s - 1) <= _USUAL_WITHIN:
+            believed += share * (1 - _EXACT) * min(apart_s / (2 * _USUAL_WITHIN * usual_s), 1.0)
+        # The part of the periods that look like this one which is the usual one by a clock that is a little off.
+        exact_s = EXACT_WITHIN * usual_s
+        low_s, high_s = max(period_s - apart_s / 2, usual_s - exact_s), min(period_s + apart_s / 2, usual_s + exact_s)
+        believed += share * _EXACT * max(high_s - low_s, 0.0) / (2 * exact_s)
+    return float(np.log(believed) + np.log(bin_s / period_s))
+
+
+def _distinct(candidates: list[Candidate]) -> list[Candidate]:
+    """Of those with the same period the first."""
+    kept: list[Candidate] = []
+    for one in candidates:
+        if all(abs(one.period_s / other.period_s - 1) > _SAME for other in kept):
+            kept.append(one)
+    return kept
+
+
+def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
+    """The part of the first period that has the largest factor, if that is larger than its own; else the first itself.
+
+    What is believed beforehand can prefer a period to its half of which the spikes are, at the phase of either half:
+    which one it is is told from the half (`_whole`).
+    """
+    best = candidates[0]
+    lengths_s = [best.period_s / times for times in (2, 3, 4) if best.period_s / times >= SHORTEST_S]
+    parts = [_of_period(ratios, length_s) for length_s in lengths_s]
+    parts += [one for one in candidates if any(abs(one.period_s / length_s - 1) <= _SAME for length_s in lengths_s)]
+    return max([best, *parts], key=lambda one: one.log_factor)
+
+
+def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate, int, float]:
+    """The multiple of a period whose instants are not all alike, and how sure that is; the same and 1 if they are."""
+    choices: list[tuple[float, Candidate, int, float]] = []
+    for times in (2, 3, 4):
+        period_s = best.period_s * times
+        if period_s > longest_s:
+            break
+        gain, phase_s, ahead = _split(ratios, best, times)
+        gain += _log_prior(ratios, period_s) - _log_prior(ratios, best.period_s)
+        if gain > _SPLIT_CERTAIN:
+            phases_s = np.array([phase_s % period_s])
+            factors = log_mean(ratios.sums(ratios.places(period_s, phases_s)), axis=1)
+            choices.append((gain, _candidate(ratios, period_s, phases_s, factors, 0), times, min(gain, ahead)))
+    if not choices:
+        return best, 1, np.inf
+    _, candidate, times, sure = max(choices, key=lambda choice: choice[0])
+    return candidate, times, sure
+
+
+def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, float]:
+    """How much better it is that some signs are of every n-th instant alone; its phase; how far the next is behind it.
+
+    Of each sign: the Bayes factor of the n-th instants, against that of all alike, or of none if that is better.
+    """
+    found, ahead = (0.0, best.phase_s), 0.0
+    # A step and the spike after it need not be in the same bin.
+    for phase_s in best.phase_s + ratios.signs.bin_s * np.array([0.0, -1.0, 1.0]):
+        classes_s = phase_s + best.period_s * np.arange(1, times + 1)
+        sums = ratios.sums(ratios.places(best.period_s * times, classes_s % (best.period_s * times)))
+        apart, alike = log_mean(sums, axis=1), log_mean(sums.sum(axis=2), axis=1)  # (rows, classes), (rows,)
+        gain = np.zeros(times)
+        for sign in SIGNS:
+            rows = ratios.signs.rows(sign)
+            of_class, of_all = log_mean(apart[rows], axis=0), float(log_mean(alike[rows], axis=0))
+            at = int(np.argmax(of_class))
+            # Classes that all show the sign, some a little more, are no other period.
+            if np.delete(of_class, at).max() <= 0:
+                gain[at] += max(float(of_class[at]) - max(of_all, 0.0) - _CHOSEN, 0.0)
+        if gain.max() > found[0]:
+            found = (float(gain.max()), float(best.phase_s + best.period_s * (int(np.argmax(gain)) + 1)))
+            ahead = float(gain.max() - np.sort(gain)[-2])
+    return (*found, ahead)

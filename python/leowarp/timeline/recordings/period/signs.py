@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signs that something happened to a path, on a grid of time: how seldom each instant's is as strong.
+
+A reconfiguration may show as a step of the least delay, as a spike, as losses; each path has others of these at any
+time, too, more in one minute than in the next. So each sign is a score of every bin of the grid, and what counts is the
+score's rank among those of the minute before and after: a share that is uniform in (0, 1] wherever nothing keeps a
+schedule, whatever the noise is like.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from leowarp.timeline.recordings.measurement import Series
+
+BIN_S = 0.2
+"""Width of a bin; more if probes are further apart, or the recording is longer than 20 minutes."""
+
+RANKED_WITHIN_S = 60.0
+"""A bin is compared with those so far before and after it."""
+
+_MOST_BINS = 6_000
+# Short ones find steps of paths whose level wanders, long ones small steps under noise; which a path needs is not
+# known.
+_STEP_WINDOWS_S = (2.0, 6.0, 12.0)
+_CLIPPED_OVER_S = 3.0
+_EDGE_WINDOW_S = 1.0
+_CALM_S = 5.0
+_DRIFT_S = 15.0
+
+Scores = NDArray[np.float64]
+
+STEPS, SPIKES, LOSSES, TOGETHER = "steps", "spikes", "losses", "together"
+SIGNS = (STEPS, SPIKES, LOSSES)
+
+
+@dataclass(frozen=True, eq=False)
+class Signs:
+    """Shares of each sign over time.
+
+    Attributes
+    ----------
+    begin_ns : int
+        Beginning of the first bin.
+    bin_s : float
+    names : tuple of str
+        What each row is a score of: steps, spikes, losses, together. A sign may be looked at in several ways.
+    shares : float64 array of shape (rows, bins)
+        Share of the bins around that have a score as high or higher, in (0, 1]; nan where nothing is known.
+    """
+
+    begin_ns: int
+    bin_s: float
+    names: tuple[str, ...]
+    shares: Scores
+
+    def rows(self, name: str) -> NDArray[np.int64]:
+        """Rows of one sign."""
+        return np.flatnonzero(np.array(self.names) == name)
+
+
+def signs(series: Series) -> Signs | None:
+    """The signs of a series of probes; None if it holds fewer than two, or no reply.
+
+    Returns
+    -------
+    Signs or None
+        Six ways to look at steps (three windows, each at every bin and at its peaks), one at spikes, two at losses, and
+        one at all of them together; bins of 0.2 s or more.
+    """
+    interval_ns = series.interval_ns
+    if interval_ns is None or np.isnan(series.delay_ns).all():
+        return None
+    span_s = float(series.t_ns[-1] - series.t_ns[0]) / 1e9
+    # 6,000 bins of 0.2 s are 20 minutes: the search's cost grows with their number times that of the periods tried.
+    bin_s = max(BIN_S, interval_ns / 1e9, span_s / _MOST_BINS)
+    bins = _Bins.of(series, bin_s)
+    scores = [(STEPS, score) for score in _steps(bins)]
+    scores.append((SPIKES, _widened(_spikes(bins), bin_s)))
+    scores += [(LOSSES, _widened(score, bin_s)) for score in _losses(bins)]
+    within = max(round(RANKED_WITHIN_S / bin_s), 10)
+    shares = [_shares(score, within) for _, score in scores]
+    # Several ways to look at one sign are one witness: their mean.
+    rarity = [-np.log(share) for share in shares]
+    witnesses = [_mean([rarity[place] for place, (name, _) in enumerate(scores) if name == sign]) for sign in SIGNS]
+    together = _shares(np.where(np.isnan(witnesses).all(axis=0), np.nan, np.nansum(witnesses, axis=0)), within)
+    return Signs(int(series.t_ns[0]), bin_s, (*(name for name, _ in scores), TOGETHER), np.array([*shares, together]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Bins:
+    """Each array of shape (bins,); nan where a bin has no reply."""
+
+    bin_s: float
+    sent: Scores
+    lost: Scores
+    least_ns: Scores
+    most_ns: Scores
+
+    @staticmethod
+    def of(series: Series, bin_s: float) -> _Bins:
+        """What happened in each bin of `bin_s`, from the first probe on."""
+        place = ((series.t_ns - series.t_ns[0]) / (bin_s * 1e9)).astype(np.int64)
+        count = int(place[-1]) + 1
+        answered = ~np.isnan(series.delay_ns)
+        least_ns, most_ns = np.full(count, np.inf), np.full(count, -np.inf)
+        # `minimum.at`: several probes fall into a bin, and an assignment would keep the last of them.
+        np.minimum.at(least_ns, place[answered], series.delay_ns[answered])
+        np.maximum.at(most_ns, place[answered], series.delay_ns[answered])
+        return _Bins(
+            bin_s=bin_s,
+            sent=np.bincount(place, minlength=count).astype(np.float64),
+            lost=np.bincount(place, weights=series.lost | series.cut, minlength=count).astype(np.float64),
+            least_ns=np.where(np.isinf(least_ns), np.nan, least_ns),
+            most_ns=np.where(np.isinf(most_ns), np.nan, most_ns),
+        )
+
+
+def _steps(bins: _Bins) -> list[Scores]:
+    """How much the level changes at each bin, over short and long windows; each as it is, and at its peaks alone."""
+    level_ns = clipped(bins.least_ns, max(2 * round(_CLIPPED_OVER_S / bins.bin_s) + 1, 5))
+    found = []
+    for window_s in _STEP_WINDOWS_S:
+        width = max(round(window_s / bins.bin_s), 2)
+        # The bin itself belongs to neither side.
+        change_ns = changes(level_ns, width, apart=1)[: len(level_ns)]
+        # A level that drifts all the time changes everywhere alike.
+        score = np.abs(change_ns - _moving_median(change_ns, 2 * round(_DRIFT_S / bins.bin_s) + 1))
+        found += [score, _peaks(score, width // 2)]
+    return found
+
+
+def clipped(of: Scores, width: int) -> Scores:
+    """Values with what stands out above the median around them cut off, so that a mean can be taken.
+
+    A median alone would do against spikes, but is worth less than a mean where there are none: of normal noise it needs
+    1.57 times the samples for the same error.
+
+    Parameters
+    ----------
+    of : float64 array of shape (n,)
+        nan: unknown.
+    width : int
+        Of the window that the median is taken over.
+    """
+    above = of - _moving_median(of, width)
+    spread = float(np.nanquantile(np.abs(above), 0.75)) if not np.isnan(above).all() else 0.0
+    return np.asarray(of - np.maximum(above - 1.5 * spread, 0))
+
+
+def changes(of: Scores, width: int, apart: int = 0) -> Scores:
+    """Mean of the values from each place (and `apart`) on, less that of those before it; nan where half are unknown.
+
+    Parameters
+    ----------
+    of : float64 array of shape (n,)
+        nan: unknown.
+    width : int
+        How many values each mean is of.
+    apart : int
+        How many values from the place on belong to neither.
+
+    Returns
+    -------
+    float64 array of shape (n + 1,)
+        The last place is behind all values.
+    """
+    known = ~np.isnan(of)
+    sums = np.concatenate([[0.0], np.cumsum(np.where(known, of, 0.0))])
+    counts = np.concatenate([[0], np.cumsum(known)])
+    last = len(of)
+    at = np.arange(last + 1)
+    low, begin, end = np.maximum(at - width, 0), np.minimum(at + apart, last), np.minimum(at + apart + width, last)
+    before, after = counts[at] - counts[low], counts[end] - counts[begin]
+    # A mean of the few that are left beside an outage would itself look like a step.
+    enough = (before * 2 >= width) & (after * 2 >= width)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = (sums[end] - sums[begin]) / after - (sums[at] - sums[low]) / before
+    return np.asarray(np.where(enough, found, np.nan))
+
+
+def _spikes(bins: _Bins) -> Scores:
+    """How far the highest delay of each bin is above the median of the bins around it, ns."""
+    return np.asarray(bins.most_ns - _moving_median(bins.most_ns, 2 * round(_CALM_S / bins.bin_s) + 1))
+
+
+def _losses(bins: _Bins) -> list[Scores]:
+    """How many were lost in each bin; and how much more on its one side than on the other (a long run's ends)."""
+    width = max(round(_EDGE_WINDOW_S / bins.bin_s), 2)
+    lost, sent = (_windows(of, width).sum(axis=1) for of in (bins.lost, bins.sent))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.where(sent > 0, lost / sent, np.nan)
+        here = np.where(bins.sent > 0, bins.lost / bins.sent, np.nan)
+    return [here, _peaks(np.abs(ratio[width + 1 :] - ratio[: -width - 1]), width)]
+
+
+def _windows(of: Scores, width: int, *, centred: bool = False) -> NDArray[np.float64]:
+    """Windows over an array with nan around it. Not centred: one more at either end, so that window i + width + 1
+    begins after place i and window i ends before it."""
+    before = width // 2 if centred else width
+    after = width - 1 - before if centred else width
+    return sliding_window_view(np.concatenate([np.full(before, np.nan), of, np.full(after, np.nan)]), width)
+
+
+def _moving_median(of: Scores, width: int) -> Scores:
+    """Median of the known values around each (the lower of the two middle ones); nan of none.
+
+    Of wide windows one for every 20th part of the width: a median over so many changes slowly.
+    """
+    every = max(width // 20, 1)
+    ordered = np.sort(_windows(of, width, centred=True)[::every], axis=1)  # nan come last
+    known = (~np.isnan(ordered)).sum(axis=1)
+    found = np.where(known > 0, ordered[np.arange(len(ordered)), np.maximum(known - 1, 0) // 2], np.nan)
+    return np.asarray(np.repeat(found, every)[: len(of)])
+
+
+def _peaks(score: Scores, reach: int) -> Scores:
+    """Scores that are the highest within reach; 0 elsewhere."""
+    highest = _moving_max(score, reach)
+    return np.where(np.isnan(score), np.nan, np.where(score >= highest, score, 0.0))
+
+
+def _widened(score: Scores, bin_s: float) -> Scores:
+    """What happens at a bin's edge is in the next as easily."""
+    reach = round(0.15 / bin_s)
+    return score if not reach else np.where(np.isnan(score), np.nan, _moving_max(score, reach))
+
+
+def _moving_max(score: Scores, reach: int) -> Scores:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a window of nan alone has no maximum
+        return np.asarray(np.nanmax(_windows(score, 2 * reach + 1, centred=True), axis=1))
+
+
+def _mean(of: list[Scores]) -> Scores:
+    """Mean over the ways to look, of each bin; nan where none knows anything."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # nan where no way to look knows anything
+        return np.asarray(np.nanmean(of, axis=0))
+
+
+def _shares(score: Scores, within: int) -> Scores:
+    """Share of the known scores within so many bins that are as high or higher.
+
+    This is the p-value of a permutation test of each bin against its surroundings: uniform for any noise that does not
+    change within them, whatever its distribution is.
+
+    Parameters
+    ----------
+    score : float64 array of shape (bins,)
+        nan: unknown.
+    within : int
+        Bins before and after.
+
+    Returns
+    -------
+    float64 array of shape (bins,)
+        In (0, 1]; nan where the score is.
+    """
+    found = np.full(len(score), np.nan)
+    windows = _windows(score, 2 * within + 1, centred=True)
+    # In pieces: all windows at once are 6,000 rows of 601 values, 29 MB for each comparison.
+    for begin in range(0, len(score), 1024):
+        rows = windows[begin : begin + 1024]
+        known = (~np.isnan(rows)).sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            # "Or higher" with itself among them, so that a share is never 0 and its logarithm finite.
+            higher = (rows >= score[begin : begin + 1024, None]).sum(axis=1)
+        found[begin : begin + 1024] = np.where(higher > 0, higher / np.maximum(known, 1), np.nan)
+    return found

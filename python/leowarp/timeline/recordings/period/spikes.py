@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Delays that stand out of their level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leowarp.timeline.recordings.measurement import Series
+
+LEVEL_NS = 2_000_000_000
+"""Width of the window whose median is the level of the delays."""
+
+# Of normal noise a billionth is above: not one of the 360,000 probes that an hour has at 10 ms.
+_SPIKE_SIGMAS = 6.0
+
+
+@dataclass(frozen=True)
+class Spike:
+    """A run of delays that stand out of their level.
+
+    Attributes
+    ----------
+    t_ns : int
+        Sending time of its first probe.
+    length_ns : int
+        To its last probe, plus the interval between probes.
+    peak_ns : int
+        Its largest delay.
+    height_ns : int
+        That over the level: the median around it.
+    """
+
+    t_ns: int
+    length_ns: int
+    peak_ns: int
+    height_ns: int
+
+
+def find_spikes(series: Series) -> tuple[Spike, ...]:
+    """Runs of delays more than six standard deviations (of a normal with their median deviation) above their level.
+
+    Parameters
+    ----------
+    series : Series
+        Of probes; eight replies at least.
+
+    Returns
+    -------
+    tuple of Spike
+        In order of time.
+    """
+    answered = series.take(~np.isnan(series.delay_ns))
+    interval_ns = series.interval_ns
+    if len(answered) < 8 or interval_ns is None:
+        return ()
+    above_ns = answered.delay_ns - level_ns(answered)
+    # A delay that is given in whole ms has a median deviation of 0 as easily as not: at least a resolution.
+    threshold_ns = _SPIKE_SIGMAS * max(_sigma_ns(above_ns), _resolution_ns(answered.delay_ns))
+    places = np.flatnonzero(above_ns > threshold_ns)
+    # Lost probes inside a spike do not end it; ten intervals without a high delay do.
+    cuts = np.flatnonzero(np.diff(answered.t_ns[places]) > 10 * interval_ns) + 1
+    spikes = []
+    for run in np.split(places, cuts) if len(places) else ():
+        top = run[np.argmax(above_ns[run])]
+        length_ns = int(answered.t_ns[run[-1]] - answered.t_ns[run[0]]) + interval_ns
+        spikes.append(
+            Spike(int(answered.t_ns[run[0]]), length_ns, int(answered.delay_ns[run].max()), int(above_ns[top]))
+        )
+    return tuple(spikes)
+
+
+def level_ns(answered: Series) -> NDArray[np.float64]:
+    """The median of the delays around each, within `LEVEL_NS` or nine probes, whichever is longer."""
+    interval_ns = answered.interval_ns or LEVEL_NS
+    window_ns = max(LEVEL_NS, 9 * interval_ns)
+    # By time and not by number: where probes were lost, the same number of neighbours reaches further away.
+    frame = pd.Series(answered.delay_ns, index=pd.to_datetime(answered.t_ns, unit="ns"))
+    return frame.rolling(pd.Timedelta(window_ns, "ns"), center=True).median().to_numpy()
+
+
+def _sigma_ns(deviation_ns: NDArray[np.float64]) -> float:
+    # 1.4826 median deviations are a standard deviation of a normal distribution.
+    return 1.4826 * float(np.median(np.abs(deviation_ns - np.median(deviation_ns))))
+
+
+def _resolution_ns(delay_ns: NDArray[np.float64]) -> float:
+    """The smallest difference between two delays that are not equal."""
+    distinct = np.unique(delay_ns)
+    return float(np.diff(distinct).min()) if len(distinct) > 1 else 1.0

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Outputs of ping that are not read, each with what to type instead."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.ping_lines import Reply
+from leowarp.timeline.recordings.ping_runs import Run
+
+PING_HINT = "write it with: LC_ALL=C ping -D -i 0.01 HOST > trace.txt"
+
+
+def apart_hint(path: Path, line: int) -> str:
+    """The commands that put what begins at a line into a file of its own."""
+    return f"read them apart: head -n {line - 1} {path} > first.txt; tail -n +{line} {path} > second.txt"
+
+
+def no_replies(path: Path, text: str, runs: list[Run]) -> ScenarioError:
+    """What is wrong with a file in which no round trip can be read."""
+    if "TTL=" in text and "bytes=" in text.lower():
+        return ScenarioError(
+            f"{path}: the ping of Windows: it numbers no probes, so that nothing tells which were lost",
+            "measure with a ping that does, or with irtt: irtt client -i 10ms -d 5m -o trace.json SERVER",
+        )
+    without_time = [reply for run in runs for _, reply in run.without_time]
+    damaged = [line for run in runs for _, line in run.damaged]
+    if without_time:
+        first = without_time[0]
+        if "time" in first.text or "=-" in first.text:
+            return ScenarioError(
+                f"{path}:{first.line}: a time that cannot be read, and no other: {first.text[:80]!r}", PING_HINT
+            )
+        return ScenarioError(
+            f"{path}:{first.line}: a reply without a time, as all {len(without_time)}: {first.text[:80]!r}",
+            "ping tells no time with fewer than 16 bytes of data: ping -s 56",
+        )
+    if damaged:
+        return ScenarioError(
+            f"{path}:{damaged[0].line}: not a whole reply, and no other: {damaged[0].text[:80]!r}", PING_HINT
+        )
+    return ScenarioError(f"{path}: no line is a reply to a ping", PING_HINT)
+
+
+def check_stamps(path: Path, replies: list[Reply], interval_ns: int | None) -> None:
+    """All replies have time stamps, or an interval is given.
+
+    Raises
+    ------
+    ScenarioError
+        If it is neither, or both.
+    """
+    stamped = [reply.printed_ns is not None for reply in replies]
+    if any(stamped) and not all(stamped):
+        line = replies[stamped.index(not stamped[0])].line
+        raise ScenarioError(
+            f"{path}:{line}: some replies have a time stamp and some have none", "give one ping's output"
+        )
+    if all(stamped) and interval_ns is not None:
+        raise ScenarioError(f"{path}: an interval has no effect: each reply has a time stamp", "take it out")
+    if all(stamped) or interval_ns is not None:
+        return
+    first = replies[0]
+    said = (
+        'write interval = "1 s" (--interval "1 s": what ping -i was given, 1 s if it was not), or measure with ping -D'
+    )
+    if first.prefix:
+        raise ScenarioError(
+            f"{path}:{first.line}: {first.prefix[:40]!r} in front of the reply is no time stamp of ping -D (seconds "
+            "since 1970, with a fraction), and nobody said how far apart the probes were",
+            f"{said}; or stamp the lines with: ping HOST | ts %.s",
+        )
+    raise ScenarioError(
+        f"{path}:{first.line}: replies without time stamps, and nobody said how far apart the probes were", said
+    )
+
+
+def in_one_place(path: Path, replies: list[Reply]) -> None:
+    """All replies of a run come from one address, but for those that ping itself marks.
+
+    Raises
+    ------
+    ScenarioError
+        If they do not: two pings wrote into the file at the same time.
+    """
+    sources = Counter(reply.source for reply in replies if reply.source and not (reply.copy or reply.mark))
+    if len(sources) > 1:
+        (first, _), (second, count) = sources.most_common(2)
+        line = next(reply.line for reply in replies if reply.source == second)
+        raise ScenarioError(
+            f"{path}:{line}: replies of two hosts in one output: {first}, and {count} of {second}",
+            f"read them apart: grep -F '{second}' {path} > second.txt",
+        )
+
+
+def check_together(path: Path, runs: list[Run]) -> None:
+    """Runs go to one host, with probes of one length.
+
+    Raises
+    ------
+    ScenarioError
+        If they do not.
+    """
+    first = runs[0]
+    for run in runs[1:]:
+        for what, before, here in (
+            ("to another host", _target(first), _target(run)),
+            ("with probes of another length", _length(first), _length(run)),
+        ):
+            if before is not None and here is not None and before != here:
+                raise ScenarioError(
+                    f"{path}:{run.line}: a second output of ping, {what} ({here}; that of line {first.line}: {before})",
+                    apart_hint(path, run.line),
+                )
+
+
+def _target(run: Run) -> str | None:
+    return next((reply.source for reply in run.replies if reply.source), run.header.target if run.header else None)
+
+
+def _length(run: Run) -> int | None:
+    lengths = Counter(reply.length_bytes for reply in run.replies if reply.length_bytes is not None)
+    return lengths.most_common(1)[0][0] if lengths else None
+
+
+def numbers_begin_anew(path: Path, before: Reply, reply: Reply) -> ScenarioError:
+    """Numbers go back in an output without time stamps."""
+    return ScenarioError(
+        f"{path}:{reply.line}: number {reply.seq} after number {before.seq}, and not overtaken: two outputs of ping in "
+        "one file (or lines in disorder), and without time stamps nothing says what was between them",
+        apart_hint(path, reply.line),
+    )
+
+
+def two_without_stamps(path: Path, runs: list[Run]) -> ScenarioError:
+    """Several outputs in one file, of which nothing tells the time between them."""
+    return ScenarioError(
+        f"{path}:{runs[1].line}: a second output of ping begins (of {len(runs)}), and without time stamps nothing says "
+        "how long after the first",
+        apart_hint(path, runs[1].line),
+    )

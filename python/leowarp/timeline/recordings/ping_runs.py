@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Outputs of ping in one file: where another one begins, and which number of 16 bits is which probe.
+
+ping was stopped and started again with `>>`: its numbers begin anew. A file says so by a second first line; one of
+which only the replies were kept says so by numbers that go back while time goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from leowarp.timeline.recordings.ping_lines import Damaged, Header, Line, Reply, Spread, Tally
+
+SEQUENCE_NUMBERS = 65536
+"""icmp_seq has 16 bits and begins anew after 65535."""
+
+_FIRST_NUMBERS = (0, 1)
+"""iputils counts from 1, the BSDs, inetutils and BusyBox from 0."""
+
+_LONG_PKTS, _NEAR = 1000, 16
+# Intervals are seldom what ping -i was given: 10 ms become 10.1 or 10.2 ms, and 64 probes are what a pause of some
+# seconds may hide.
+_DRIFT_RATIO, _DRIFT_PKTS = 0.02, 64
+
+
+@dataclass
+class Run:
+    """One output of ping, or what is left of it.
+
+    Attributes
+    ----------
+    header : Header or None
+        None: its first line is missing.
+    replies : list of Reply
+        In the order of the lines; each with a time.
+    without_time : list of (int, Reply)
+        Replies whose time cannot be read, and how many of `replies` stand before each.
+    damaged : list of (int, Damaged)
+        Lines that were replies; as `without_time`.
+    tally, spread : Tally, Spread or None
+        What ping says at its end.
+    """
+
+    header: Header | None = None
+    replies: list[Reply] = field(default_factory=list)
+    without_time: list[tuple[int, Reply]] = field(default_factory=list)
+    damaged: list[tuple[int, Damaged]] = field(default_factory=list)
+    tally: Tally | None = None
+    spread: Spread | None = None
+
+    @property
+    def line(self) -> int:
+        """Where it begins."""
+        if self.header is not None:
+            return self.header.line
+        unread = [*(line.line for _, line in self.without_time), *(line.line for _, line in self.damaged)]
+        return min([*(reply.line for reply in self.replies), *unread])
+
+
+def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
+    """Outputs by their first lines, and by what ping says at the end of each; those without a reply, too."""
+    runs = [Run()]
+    for _, line in lines:
+        now = runs[-1]
+        # After its statistics an output is over, whatever the next one begins with.
+        over = now.tally is not None and isinstance(line, Reply | Damaged)
+        if isinstance(line, Header) or over:
+            now = Run(header=line if isinstance(line, Header) else None)
+            runs.append(now)
+        match line:
+            case Reply() if line.rtt_ns is None:
+                now.without_time.append((len(now.replies), line))
+            case Reply():
+                now.replies.append(line)
+            case Damaged():
+                now.damaged.append((len(now.replies), line))
+            case Tally():
+                now.tally = line
+            case Spread():
+                now.spread = line
+    return [run for run in runs if run.header or run.replies or run.damaged or run.without_time]
+
+
+def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
+    """Places of replies whose neighbours follow each other, and whose own number is none that may stand between them.
+
+    Parameters
+    ----------
+    replies, interval_ns
+        As `unwrapped` takes them.
+    """
+    step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
+    found: set[int] = set()
+    for place in range(1, len(replies) - 1):
+        before, reply, after = replies[place - 1 : place + 2]
+        apart = (after.seq - before.seq) % SEQUENCE_NUMBERS
+        into = (reply.seq - before.seq) % SEQUENCE_NUMBERS
+        if not 0 < apart <= _NEAR or into <= apart or place - 1 in found:
+            continue
+        # Overtaken ones, and those that overtook, may stand anywhere: if the time says the same.
+        off = into - SEQUENCE_NUMBERS * (into > SEQUENCE_NUMBERS // 2)
+        if before.printed_ns is not None and reply.printed_ns is not None:
+            strange = step_ns > 0 and abs((_sent_ns(reply) - _sent_ns(before)) / step_ns - off) > max(2, abs(off) / 2)
+        elif off < 0:
+            strange = not _overtaken(before, reply, -off, step_ns)
+        else:
+            strange = not _overtaken(reply, after, off - apart, step_ns)
+        if strange and not reply.copy:
+            found.add(place)
+    return found
+
+
+def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> bool:
+    """Whether a reply took so much longer than one that was sent later, by this many numbers, that it came after it."""
+    assert before.rtt_ns is not None
+    assert reply.rtt_ns is not None
+    # Half of it, as nobody measured the interval.
+    slower_ns = reply.rtt_ns - before.rtt_ns + reply.resolution_ns + before.resolution_ns
+    return slower_ns >= numbers * step_ns / 2
+
+
+def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int], int | None]:
+    """Sequence numbers that go on after 65535, and the place at which another run begins, if one does.
+
+    Parameters
+    ----------
+    replies : list of Reply
+        In the order of their lines.
+    interval_ns : int or None
+        Time between probes, of replies without time stamps.
+
+    Returns
+    -------
+    seqs : list of int
+        Of the replies up to that place.
+    place : int or None
+    """
+    step_ns = _step_ns(replies) if interval_ns is None else float(interval_ns)
+    seqs = [replies[0].seq]
+    for place, (before, reply) in enumerate(pairwise(replies), 1):
+        number = (
+            _by_clock(seqs[-1], before, reply, step_ns)
+            if before.printed_ns is not None and reply.printed_ns is not None and step_ns > 0
+            else _in_turn(seqs[-1], before, reply, step_ns)
+        )
+        if number is None:
+            return seqs, place
+        seqs.append(number)
+    return seqs, None
+
+
+def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
+    """The number that the time stamps say, also of an outage of more than 32,768 probes; None: another run's."""
+    later_ns = _sent_ns(reply) - _sent_ns(before)
+    expected = last + later_ns / step_ns
+    number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
+    off = abs(expected - number)
+    if number < last:
+        # A reply that was overtaken was sent before the other. One that was sent after it by its own clock, with a
+        # smaller number, is of another run.
+        return None if later_ns >= step_ns and off >= 2 and not reply.copy else number
+    wraps = number // SEQUENCE_NUMBERS > last // SEQUENCE_NUMBERS
+    if number - last <= _LONG_PKTS or (
+        off <= max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last)) and not (wraps and reply.seq in _FIRST_NUMBERS)
+    ):
+        return number
+    # The clock does not say how many probes were sent meanwhile: ping was stopped, or its machine slept.
+    nearest = last + (reply.seq - last) % SEQUENCE_NUMBERS
+    return nearest if reply.seq > before.seq or nearest - last <= _LONG_PKTS else None
+
+
+def _in_turn(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
+    """The number that comes next, of replies without time stamps; None: another run's."""
+    expected = last + (reply.seq != before.seq)
+    number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
+    if number < last and not reply.copy:
+        return number if _overtaken(before, reply, last - number, step_ns) else None
+    if number - last > _LONG_PKTS and reply.seq in _FIRST_NUMBERS:
+        return None
+    return number
+
+
+def _sent_ns(reply: Reply) -> int:
+    assert reply.printed_ns is not None
+    assert reply.rtt_ns is not None
+    return reply.printed_ns - reply.rtt_ns
+
+
+def _step_ns(replies: list[Reply]) -> float:
+    """Time between probes, from those whose numbers follow each other."""
+    steps = [
+        _sent_ns(b) - _sent_ns(a)
+        for a, b in pairwise(replies)
+        if a.printed_ns is not None and b.printed_ns is not None and b.seq == a.seq + 1
+    ]
+    return float(np.median(steps)) if steps else 0.0

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ping's own statistics beside the replies that were read: a reply that is missing or damaged shows in them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leowarp.timeline.recordings.ping_runs import Run
+
+_MOST_PKTS = 65_000
+"""Of more probes the numbers begin anew, and do not say how many there were."""
+
+
+def tally_notes(run: Run) -> list[str]:
+    """A sentence for each thing that ping says otherwise; none if all of it agrees, or if it says nothing."""
+    notes = []
+    firsts = [reply for reply in run.replies if not reply.copy]
+    # A line that stands twice is one reply; beyond 65,536 numbers two replies may read the same.
+    received = len(firsts) if len(firsts) > _MOST_PKTS else len({reply.text for reply in firsts})
+    if run.tally is not None:
+        if run.tally.received != received:
+            notes.append(
+                f"line {run.tally.line}: ping says that {run.tally.received} replies came, and {received} can be read"
+            )
+        notes += _ends(run)
+    if run.spread is None or not firsts:
+        return notes
+    # iputils' sums have the copies in them, too (ping_common.c, gather_statistics).
+    rtt_ns = np.array([reply.rtt_ns for reply in run.replies], dtype=np.float64)
+    resolution_ns = np.array([reply.resolution_ns for reply in run.replies], dtype=np.float64)
+    spread = run.spread
+    said_ns = (spread.least_ns, spread.mean_ns, spread.most_ns)
+    read_ns = (rtt_ns.min(), rtt_ns.mean(), rtt_ns.max())
+    off_ns = (resolution_ns[rtt_ns.argmin()], resolution_ns.mean(), resolution_ns[rtt_ns.argmax()])
+    if any(abs(a - b) > off + spread.resolution_ns for a, b, off in zip(said_ns, read_ns, off_ns, strict=True)):
+        said, read = ("/".join(f"{value / 1e6:.3f}" for value in values) for values in (said_ns, read_ns))
+        notes.append(
+            f"line {spread.line}: ping says that round trips were {said} ms (least, mean, largest), and those that can "
+            f"be read are {read} ms: lines are missing, or damaged"
+        )
+    return notes
+
+
+def _ends(run: Run) -> list[str]:
+    """Probes that ping sent before its first reply and after its last, of which no line tells."""
+    assert run.tally is not None
+    numbers = [reply.seq for reply in run.replies]
+    if run.header is None or run.tally.sent > _MOST_PKTS or not numbers:
+        return []
+    span = max(numbers) - min(numbers) + 1
+    if run.tally.sent < span:
+        return [f"line {run.tally.line}: ping says that it sent {run.tally.sent}, and the numbers span {span}"]
+    missing = run.tally.sent - span
+    return (
+        [f"ping sent {missing} more before its first reply or after its last, which are not among the samples"]
+        if missing
+        else []
+    )

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The measurement that a scenario's ``[measured]`` names, all of its files together."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import replace
+from typing import overload
+
+import numpy as np
+
+from leowarp.base.errors import ScenarioError
+from leowarp.scenario.schema import Measured
+from leowarp.timeline.recordings.formats.files import format_of, read, read_capacity
+from leowarp.timeline.recordings.formats.mahimahi import OPPORTUNITY_BYTES
+from leowarp.timeline.recordings.measurement import PING_BYTES, UNSHAPED, Capacity, Measurement
+from leowarp.timeline.recordings.repetition import repeated_capacity
+
+
+def measurement_of(keys: Measured, until_ns: int | None = None) -> Measurement:
+    """What was measured.
+
+    Parameters
+    ----------
+    keys : Measured
+    until_ns : int, optional
+        End of the run on the measurement's clock: capacities that are repeated are, until then.
+
+    Raises
+    ------
+    ScenarioError
+        If a file cannot be read, or the files do not go together; with file and line.
+    """
+    measured = read(keys.file.path, keys.format, keys.interval_ns)
+    if keys.file_up is not None:
+        measured = _with_way_up(measured, keys)
+    if keys.rtt == "one-way" and measured.round_trip is not None and measured.down is None:
+        raise ScenarioError(
+            f'{measured.source}: rtt = "one-way", and it holds no one-way delays',
+            'write rtt = "halves", or measure with irtt and a server that stamps its clock',
+        )
+    # A clock that the file tells is the recorder's own: a second one could only contradict it.
+    if keys.clock is not None:
+        if measured.wall_ns is not None:
+            raise ScenarioError(
+                f"measured.clock is given, and {measured.source} says what the wall clock showed", "take clock out"
+            )
+        measured = replace(measured, wall_ns=wall_ns_of(keys.clock))
+    # Down first, then up, as in the loop below.
+    capacities = [measured.capacity_down, measured.capacity_up]
+    if keys.repeat and until_ns is not None:
+        capacities = [None if one is None else repeated_capacity(one, until_ns) for one in capacities]
+    down, up = _files_of_capacity(keys, measured.wall_ns, until_ns)
+    for place, (name, capacity, rate_bps) in enumerate((("", down, keys.rate_bps), ("_up", up, keys.rate_up_bps))):
+        if capacity is not None and capacities[place] is not None:
+            raise ScenarioError(
+                f"{keys.file.path}: it has rate{name}_mbps, and measured.capacity{name} says the same of another file",
+                "take one of them out",
+            )
+        capacities[place] = capacity or capacities[place]
+        if rate_bps is None:
+            continue
+        if capacities[place] is not None:
+            where = keys.file.path if capacity is None or keys.capacity is None else keys.capacity.path
+            raise ScenarioError(
+                f"measured.rate{name} has no effect: {where} says what this way could carry", f"take rate{name} out"
+            )
+        capacities[place] = _constant(rate_bps)
+    measured = measured.with_capacity(*capacities)
+    return measured
+
+
+def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
+    """IP length of the probes whose own time on the link is in the delays; 0: it is not."""
+    if keys.probe_size_bytes is not None:
+        return keys.probe_size_bytes
+    if measured.probe_bytes is not None:
+        return measured.probe_bytes
+    # Who measured by probes and did not say how long they were most likely left ping's default.
+    return PING_BYTES if measured.probes else 0
+
+
+def _with_way_up(measured: Measurement, keys: Measured) -> Measurement:
+    """With the delays of `file_up`, on the clock of the file of the way down."""
+    assert keys.file_up is not None
+    if measured.down is None or measured.up is not None:
+        what = "round trips" if measured.round_trip is not None else "both ways"
+        raise ScenarioError(
+            f"measured.file_up has no effect: {measured.source} holds {what}",
+            "take file_up out, or give files of one way",
+        )
+    other = read(
+        keys.file_up.path,
+        format_of(keys.file.path) if keys.format == "auto" else keys.format,
+        keys.interval_ns,
+    )
+    if other.down is None or other.up is not None:
+        raise ScenarioError(f"{other.source}: measured.file_up is of the way up, and this holds more than one way",
+                            "give a file of one-way delays")  # fmt: skip
+    if measured.end_ns is not None and other.end_ns != measured.end_ns and keys.repeat:
+        raise ScenarioError(
+            f"{other.source} lasts {(other.end_ns or 0) / 1e9:g} s, and {measured.source} {measured.end_ns / 1e9:g} s: "
+            "repeated, the two ways would come apart",
+            "make both files equally long, or write repeat = false",
+        )
+    return replace(measured, up=other.down, capacity_up=measured.capacity_up or other.capacity_down)
+
+
+def _files_of_capacity(
+    keys: Measured, wall_ns: int | None, until_ns: int | None
+) -> tuple[Capacity | None, Capacity | None]:
+    """Capacities on the clock of the delays, if both files tell the wall clock; else both begin together."""
+    # With the overhead, so that one opportunity carries one full packet whatever the link counts.
+    packet_bytes = OPPORTUNITY_BYTES + keys.overhead_bytes
+    both_ways: list[Capacity | None] = [None, None]
+    for place, file in enumerate((keys.capacity, keys.capacity_up)):
+        if file is None:
+            continue
+        round_ns = until_ns if keys.repeat else None
+        one, other, its_wall_ns = read_capacity(
+            file.path, keys.capacity_format, packet_bytes=packet_bytes, until_ns=round_ns
+        )
+        # Repeated files have no clock in common after the first round, so they begin together.
+        if wall_ns is not None and its_wall_ns is not None and not keys.repeat:
+            one, other = _later(one, its_wall_ns - wall_ns), _later(other, its_wall_ns - wall_ns)
+        if place == 1 or keys.capacity_up is not None:
+            if other is not None:
+                raise ScenarioError(f"{file.path}: it has rate_up_mbps, and measured.capacity_up names a file too",
+                                    "take one of them out")  # fmt: skip
+        elif other is not None:
+            both_ways[1] = other
+        both_ways[place] = one
+    return both_ways[0], both_ways[1]
+
+
+@overload
+def _later(capacity: Capacity, by_ns: int) -> Capacity: ...
+@overload
+def _later(capacity: None, by_ns: int) -> None: ...
+def _later(capacity: Capacity | None, by_ns: int) -> Capacity | None:
+    """The same capacity, its times moved."""
+    if capacity is None:
+        return None
+    return replace(capacity, t_ns=capacity.t_ns + by_ns, end_ns=capacity.end_ns + by_ns)
+
+
+def _constant(rate_bps: int) -> Capacity:
+    """One rate for as long as you like."""
+    return Capacity(t_ns=np.zeros(1, dtype=np.int64), rate_bps=np.array([rate_bps], dtype=np.int64), end_ns=0)
+
+
+def unshaped() -> Capacity:
+    """What a way of which no capacity is known carries."""
+    return _constant(UNSHAPED)
+
+
+def wall_ns_of(instant: str) -> int:
+    """An instant of UTC, as scenarios write it, in ns since 1970."""
+    since = datetime.datetime.fromisoformat(instant) - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    return (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1_000

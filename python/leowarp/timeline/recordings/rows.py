@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A measurement as what the two directions of a link do: rows of delay and loss, as a scenario's ``[measured]`` asks.
+
+In this order: round trips are shared out, lost probes are put on a way, the trace is repeated, gaps are treated, rows
+are resampled, lines are drawn between them, and the rows of the return way are delayed by the forward way. Nothing is
+made up that no key asks for.
+
+A probe sent at t enters the forward way at t, and its reply enters the return way at t + (forward delay of t). The two
+parts of its round trip are placed at these two times. So a ping over the rows meets one round trip, not parts of two.
+
+This is exact if no reply overtook another. Then t + rtt never decreases, so t + rtt/2, the mean of t and t + rtt,
+increases strictly, and no probe waits for another at the far end. Where replies did overtake, a FIFO cannot return them
+as recorded. Each then comes when it was recorded, or together with the one before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.base.errors import ScenarioError
+from leowarp.scenario.schema import Measured
+from leowarp.timeline.recordings.description import GAP_INTERVALS
+from leowarp.timeline.recordings.measurement import Delays, Flags, Measurement, Series, Times
+from leowarp.timeline.recordings.repetition import MOST_ROWS, repeated
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What a direction does: row i holds from `t_ns[i]` until the next, the last for ever.
+
+    Attributes
+    ----------
+    t_ns : int64 array of shape (n,)
+        Strictly increasing.
+    delay_ns : int64 array of shape (n,)
+    loss_ratio : float64 array of shape (n,)
+        1: every packet.
+    """
+
+    t_ns: Times
+    delay_ns: NDArray[np.int64]
+    loss_ratio: Delays
+
+
+@dataclass(frozen=True, eq=False)
+class _Way:
+    """A direction before its rows: delays with nan where there is none."""
+
+    name: str
+    source: str
+    t_ns: Times
+    delay_ns: Delays
+    loss_ratio: Delays
+    cut: Flags
+    probes: bool
+    period_ns: int
+    """Length of the trace, when it is repeated."""
+    interval_ns: int | None = None
+    """Median time between its probes, each of which stands for the time around it; None: rows hold from their time."""
+
+
+def channel_rows(
+    measurement: Measurement, keys: Measured, begin_ns: int, end_ns: int, *, down_first: bool
+) -> tuple[Rows, Rows]:
+    """Rows of the way down and of the way up, for the stretch [begin, end) of the measurement's clock.
+
+    Parameters
+    ----------
+    measurement : Measurement
+    keys : Measured
+        The scenario's section: what to do with round trips, losses, gaps.
+    begin_ns, end_ns : int
+        On the measurement's clock.
+    down_first : bool
+        Whether the round trips begin with the way down. One-way delays that irtt measured begin with the way up.
+
+    Raises
+    ------
+    ScenarioError
+        If a gap is in that stretch and nobody said what to do, if nothing is known of a way, or if clocks disagree.
+    """
+    down, up = (_treated(way, keys, begin_ns, end_ns) for way in _ways(measurement, keys))
+    # One-way delays have the times of their own way.
+    if measurement.round_trip is None:
+        return _rows(down), _rows(up)
+    if down_first and keys.rtt != "one-way":
+        return _rows(down), _rows(up, forward=down)
+    return _rows(down, forward=up), _rows(up)
+
+
+def _ways(measurement: Measurement, keys: Measured) -> tuple[_Way, _Way]:
+    """Down and up, each with the losses that the keys blame on it."""
+    trips = measurement.round_trip
+    if trips is None:
+        down = measurement.down
+        if down is None or not len(down):
+            raise ScenarioError(f"{measurement.source}: it holds no delays", "measured.file is a file of delays")
+        up = measurement.up if measurement.up is not None else down
+        return _one_way("down", measurement, down, keys), _one_way("up", measurement, up, keys)
+    trips = replace(trips, delay_ns=_filled(measurement.source, trips.t_ns, trips.delay_ns))
+    loss_up_ratio = trips.loss_ratio if measurement.loss_up_ratio is None else measurement.loss_up_ratio
+    unknown = trips.lost & ~_or_none(measurement.lost_down, trips) & ~_or_none(measurement.lost_up, trips)
+    ways = []
+    for name, lost, loss_ratio in (
+        ("down", measurement.lost_down, trips.loss_ratio),
+        ("up", measurement.lost_up, loss_up_ratio),
+    ):
+        # Only those of which the recorder itself does not know the way; irtt's `true_up` stays up whatever the key
+        # says.
+        blamed = unknown if keys.lost_probes in (name, "both") else np.zeros_like(unknown)
+        lost_here = _or_none(lost, trips) | blamed if keys.lost_probes != "none" else np.zeros_like(unknown)
+        series = replace(trips, delay_ns=_share(measurement, trips, name, keys), lost=lost_here, loss_ratio=loss_ratio)
+        ways.append(_way(name, measurement, series))
+    return ways[0], ways[1]
+
+
+def _share(measurement: Measurement, trips: Series, name: str, keys: Measured) -> Delays:
+    """A way's part of the round trips, ns, as `rtt` says."""
+    if keys.rtt == "one-way":
+        return _measured_one_way(measurement, trips, name)
+    if keys.rtt == "halves":
+        # The two halves of an odd number of ns still add up to it.
+        return np.floor(trips.delay_ns / 2) if name == "down" else np.ceil(trips.delay_ns / 2)
+    return trips.delay_ns if keys.rtt == name else trips.delay_ns * 0.0
+
+
+def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Delays:
+    """One-way delays of the probes of the round trips, ns; an error if one is below 0."""
+    series = measurement.down if name == "down" else measurement.up
+    if series is None:
+        raise ScenarioError(
+            f'{measurement.source}: rtt = "one-way", and it holds no one-way delays',
+            'write rtt = "halves", or measure with irtt and a server that stamps its clock',
+        )
+    if (series.delay_ns < 0).any():
+        first = int(np.flatnonzero(series.delay_ns < 0)[0])
+        raise ScenarioError(
+            f"{measurement.source}: the delay of the way {name} at {series.t_ns[first] / 1e9:g} s is "
+            f"{series.delay_ns[first] / 1e6:g} ms: the two clocks disagree",
+            'write rtt = "halves"',
+        )
+    delay_ns = np.full(len(trips), np.nan)
+    delay_ns[np.searchsorted(trips.t_ns, series.t_ns)] = series.delay_ns
+    # irtt's probes enter the way down as the way up delivers them.
+    enters_ns = (
+        trips.t_ns if name == "up" else trips.t_ns + _measured_one_way(measurement, trips, "up").astype(np.int64)
+    )
+    return _filled(f"{measurement.source}: the way {name}", enters_ns, delay_ns)
+
+
+def _one_way(name: str, measurement: Measurement, series: Series, keys: Measured) -> _Way:
+    # Who measures one way knows on which way a probe was lost.
+    lost = series.lost if keys.lost_probes != "none" else np.zeros_like(series.lost)
+    delay_ns = _filled(f"{measurement.source}: the way {name}", series.t_ns, series.delay_ns)
+    return _way(name, measurement, replace(series, lost=lost, delay_ns=delay_ns))
+
+
+def _way(name: str, measurement: Measurement, series: Series) -> _Way:
+    ratio = np.zeros(len(series)) if series.loss_ratio is None else np.nan_to_num(series.loss_ratio)
+    ratio = np.where(series.lost | series.cut, 1.0, ratio)
+    if measurement.end_ns is not None:
+        period_ns = measurement.end_ns
+    else:
+        # The last probe holds as long as the others do, or the trace would begin anew at the very instant of its last
+        # sample.
+        period_ns = int(series.t_ns[-1]) + (series.interval_ns or 1)
+    return _Way(
+        name=name,
+        source=measurement.source,
+        t_ns=series.t_ns,
+        delay_ns=series.delay_ns,
+        loss_ratio=ratio,
+        cut=series.cut,
+        probes=measurement.probes,
+        period_ns=period_ns,
+    )
+
+
+def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
+    """The way repeated, its gaps filled, resampled and interpolated, as the keys say; times are those of sending."""
+    if keys.repeat:
+        t_ns, place = repeated(way.t_ns, way.period_ns, end_ns)
+        way = replace(
+            way, t_ns=t_ns, delay_ns=way.delay_ns[place], loss_ratio=way.loss_ratio[place], cut=way.cut[place]
+        )
+    interval_ns = int(np.median(np.diff(way.t_ns))) if len(way.t_ns) > 1 else None
+    # A table has no gaps that nobody wrote: its rows hold as long as they say.
+    gaps = _gaps(way, keys, interval_ns, begin_ns, end_ns) if way.probes else np.empty(0, dtype=np.int64)
+    straight = np.full(len(way.t_ns), keys.interpolation == "linear")
+    # After the samples' own interpolation: across a gap it is the gap's key that decides.
+    straight[gaps] = keys.gaps == "linear"
+    if keys.gaps == "down" and len(gaps) and interval_ns is not None:
+        way, straight = _with_cuts(way, straight, gaps, interval_ns)
+    if keys.resample_ns is not None:
+        way = _resampled(way, keys.resample_ns, keys.resample_rule, end_ns)
+        straight = np.full(len(way.t_ns), keys.interpolation == "linear")
+    if straight.any():
+        way = _with_lines(way, straight, keys.interpolation_step_ns)
+    return replace(way, interval_ns=interval_ns if way.probes and keys.resample_ns is None else None)
+
+
+def _rows(way: _Way, forward: _Way | None = None) -> Rows:
+    """The way as rows, each with the time from which it holds.
+
+    Parameters
+    ----------
+    forward : _Way, optional
+        The way that the probes passed before this one; None: they were sent on this one.
+    """
+    enters_ns, delay_ns, loss_ratio = way.t_ns, np.round(way.delay_ns).astype(np.int64), way.loss_ratio
+    if forward is not None:
+        before = np.maximum(np.searchsorted(forward.t_ns, way.t_ns, side="right") - 1, 0)
+        enters_ns = way.t_ns + np.round(forward.delay_ns[before]).astype(np.int64)
+        # In order of entry; of several at one instant the one that was sent first, for which the others wait.
+        enters_ns, place = np.unique(enters_ns, return_index=True)
+        delay_ns, loss_ratio = delay_ns[place], loss_ratio[place]
+    begins_ns = enters_ns.copy()
+    if way.interval_ns is not None:
+        # Half-way after the probe before, as sending times are inexact: iputils prints a round trip of 10 ms or more to
+        # 0.1 ms. If rows held from these times, a ping in step with the recording would meet some probes twice and
+        # others never.
+        begins_ns -= np.minimum(np.diff(enters_ns, prepend=enters_ns[0]) // 2, way.interval_ns // 2)
+    # A packet that enters the return way before the first reply meets the same as that reply.
+    begins_ns[0] = way.t_ns[0]
+    # Rows that change nothing are left out: a repeated trace has up to 50 million, 24 bytes each in the guest's kernel.
+    changed = np.diff(delay_ns, prepend=-1) != 0
+    changed |= np.diff(loss_ratio, prepend=-1) != 0
+    return Rows(begins_ns[changed], delay_ns[changed], loss_ratio[changed])
+
+
+def _gaps(way: _Way, keys: Measured, interval_ns: int | None, begin_ns: int, end_ns: int) -> NDArray[np.int64]:
+    """Places of the samples after which there is a gap, the last one included; an error if that is one."""
+    limit_ns = keys.gap_after_ns
+    if limit_ns is None:
+        if interval_ns is None:
+            return np.empty(0, dtype=np.int64)
+        limit_ns = GAP_INTERVALS * interval_ns
+    # A run that goes on after the last sample has a gap at its end, like any other.
+    until_ns = np.append(way.t_ns[1:], max(end_ns, int(way.t_ns[-1])))
+    gaps = np.flatnonzero(until_ns - way.t_ns > limit_ns)
+    if keys.gaps != "error":
+        return gaps
+    # A gap in a part of the recording that the run does not use is nobody's trouble.
+    in_run = gaps[(until_ns[gaps] > begin_ns) & (way.t_ns[gaps] < end_ns)]
+    if len(in_run):
+        first = int(in_run[0])
+        length_s = (int(until_ns[first]) - int(way.t_ns[first])) / 1e9
+        more = f", the first of {len(in_run)} gaps" if len(in_run) > 1 else ""
+        after = "the run goes on for" if first == len(way.t_ns) - 1 else "the next is"
+        raise ScenarioError(
+            f"{way.source}: a sample at {way.t_ns[first] / 1e9:g} s, and {after} {length_s:g} s"
+            f"{' later' if after.startswith('the next') else ' after it'}{more} (longer than {limit_ns / 1e9:g} s)",
+            'write measured.gaps = "hold", "down" or "linear", a longer measured.gap_after, or choose another stretch '
+            "with run.start and run.duration",
+        )
+    return gaps
+
+
+def _filled(source: str, enters_ns: Times, delay_ns: Delays) -> Delays:
+    """Delays; an unknown one is the delay before it, or less if it would otherwise arrive after the next known one."""
+    # A lost packet keeps its place in a FIFO, and those behind it wait for it.
+    known = np.flatnonzero(~np.isnan(delay_ns))
+    if not len(known):
+        raise ScenarioError(f"{source}: no delay is known: every probe was lost", "measure again")
+    every = np.arange(len(delay_ns))
+    before = known[np.maximum(np.searchsorted(known, every, side="right") - 1, 0)]
+    after = known[np.minimum(np.searchsorted(known, every), len(known) - 1)]
+    # 1 ns before it: at the same instant the two would be one row of the return way.
+    in_time_ns = np.where(after > every, enters_ns[after] + delay_ns[after] - 1 - enters_ns, np.inf)
+    return np.asarray(np.minimum(delay_ns[before], np.maximum(in_time_ns, 0)), dtype=np.float64)
+
+
+def _with_cuts(way: _Way, straight: Flags, gaps: NDArray[np.int64], interval_ns: int) -> tuple[_Way, Flags]:
+    """Each gap as a row of its own, one interval after the sample before it, in which every packet is lost."""
+    # The sample before the gap holds for one interval more, as if the next probe had been the first that was not sent.
+    at = gaps + 1
+    return (
+        replace(
+            way,
+            t_ns=np.insert(way.t_ns, at, way.t_ns[gaps] + interval_ns),
+            delay_ns=np.insert(way.delay_ns, at, way.delay_ns[gaps]),
+            loss_ratio=np.insert(way.loss_ratio, at, 1.0),
+            cut=np.insert(way.cut, at, True),
+        ),
+        np.insert(straight, at, False),
+    )
+
+
+def _resampled(way: _Way, width_ns: int, rule: str, end_ns: int) -> _Way:
+    """Rows k width apart: of probes those sent in between count alike, of a table's rows as long as they hold."""
+    t_ns, place = way.t_ns, np.arange(len(way.t_ns))
+    if way.probes:
+        weight = np.ones(len(t_ns))
+    else:
+        last_ns = max(end_ns, int(t_ns[-1]) + 1)
+        # A row of a table that lies across the border of two bins counts in both, each for its part of the time.
+        edges = np.arange(int(t_ns[0]) // width_ns + 1, -(-last_ns // width_ns), dtype=np.int64) * width_ns
+        t_ns = np.union1d(t_ns, edges)
+        place = np.searchsorted(way.t_ns, t_ns, side="right") - 1
+        weight = np.diff(np.append(t_ns, last_ns)).astype(np.float64)
+    bins, begins = np.unique(t_ns // width_ns, return_index=True)
+    delay_ns, loss, cut = way.delay_ns[place], way.loss_ratio[place], way.cut[place]
+    # A lost probe measured no delay: it counts for the loss alone, unless there is no other in its row.
+    of_delay = np.where(loss < 1, weight, 0.0)
+    sums = np.add.reduceat(of_delay, begins)
+    mean_ns = np.add.reduceat(of_delay * delay_ns, begins) / np.where(sums > 0, sums, 1)
+    least_ns = np.minimum.reduceat(np.where(of_delay > 0, delay_ns, np.inf), begins)
+    delays = np.where(sums > 0, mean_ns if rule == "mean" else least_ns, delay_ns[begins])
+    return replace(
+        way,
+        t_ns=np.maximum(bins * width_ns, t_ns[0]),
+        delay_ns=np.round(delays).astype(np.float64),
+        loss_ratio=np.minimum(np.add.reduceat(weight * loss, begins) / np.add.reduceat(weight, begins), 1.0),
+        cut=np.logical_and.reduceat(cut, begins),
+    )
+
+
+def _with_lines(way: _Way, straight: Flags, step_ns: int) -> _Way:
+    """Rows `step_ns` apart between a sample and the next where `straight`; a lost or cut one holds its delay."""
+    length_ns = np.diff(way.t_ns)
+    # The delay of a lost probe is not one that was measured: no line goes to it or from it.
+    drawn = straight[:-1] & (way.loss_ratio[:-1] < 1) & (way.loss_ratio[1:] < 1)
+    pieces = np.append(np.where(drawn, -(-length_ns // step_ns), 1), 1)
+    if pieces.sum() > MOST_ROWS:
+        raise ScenarioError(
+            f"{way.source}: {pieces.sum()} rows of {step_ns / 1e6:g} ms are too many for a guest",
+            'write a longer measured.interpolation_step, for instance "10 ms"',
+        )
+    place = np.repeat(np.arange(len(way.t_ns)), pieces)
+    number = np.arange(len(place)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    t_ns = way.t_ns[place] + number * step_ns
+    on_line_ns = np.round(np.interp(t_ns, way.t_ns, way.delay_ns)).astype(np.float64)
+    delay_ns = np.where(np.append(drawn, False)[place], on_line_ns, way.delay_ns[place])
+    return replace(way, t_ns=t_ns, delay_ns=delay_ns, loss_ratio=way.loss_ratio[place], cut=way.cut[place])
+
+
+def _or_none(flags: Flags | None, like: Series) -> Flags:
+    """The flags, or none set."""
+    return np.zeros(len(like), dtype=bool) if flags is None else flags

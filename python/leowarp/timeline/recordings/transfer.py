@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a transfer by TCP got, in numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leowarp.timeline.recordings.capacity_description import quantiles, weighted_quantiles
+from leowarp.timeline.recordings.measurement import Transfer
+
+_ALIKE_RATIO = 1.05
+
+
+@dataclass(frozen=True)
+class TransferDescription:
+    """Throughput over time, retransmissions and windows.
+
+    Attributes
+    ----------
+    way : str
+        down or up.
+    intervals : int
+    interval_ns : int
+        Their median length.
+    span_ns : int
+    mean_bps : float
+        Of payload, over the whole time.
+    quantiles_bps : dict of float to float
+        Over time.
+    zero_ns : int
+        Time in intervals in which nothing came through.
+    retransmissions : int or None
+        Segments; None in the file of the receiver.
+    median_cwnd_bytes : float or None
+    median_rtt_ns : float or None
+        TCP's smoothed one.
+    """
+
+    way: str
+    intervals: int
+    interval_ns: int
+    span_ns: int
+    mean_bps: float
+    quantiles_bps: dict[float, float]
+    zero_ns: int
+    retransmissions: int | None
+    median_cwnd_bytes: float | None
+    median_rtt_ns: float | None
+
+
+def described_transfer(transfer: Transfer | None) -> TransferDescription | None:
+    """Its description; None of none."""
+    if transfer is None:
+        return None
+    told = {
+        name: values[~np.isnan(values)]
+        for name, values in (
+            ("retransmissions", transfer.retransmissions), ("cwnd", transfer.cwnd_bytes), ("rtt", transfer.rtt_ns),
+        )
+    }  # fmt: skip
+    return TransferDescription(
+        way=transfer.way,
+        intervals=len(transfer.t_ns),
+        interval_ns=int(np.median(transfer.length_ns)),
+        span_ns=int(transfer.t_ns[-1] + transfer.length_ns[-1] - transfer.t_ns[0]),
+        # Weighed by length: a transfer seldom ends with a whole interval.
+        mean_bps=float(np.average(transfer.rate_bps, weights=transfer.length_ns)),
+        quantiles_bps=_quantiles(transfer),
+        zero_ns=int(transfer.length_ns[transfer.rate_bps == 0].sum()),
+        retransmissions=int(told["retransmissions"].sum()) if len(told["retransmissions"]) else None,
+        median_cwnd_bytes=float(np.median(told["cwnd"])) if len(told["cwnd"]) else None,
+        median_rtt_ns=float(np.median(told["rtt"])) if len(told["rtt"]) else None,
+    )
+
+
+def _quantiles(transfer: Transfer) -> dict[float, float]:
+    # Intervals that are as long as each other weigh alike, and what is between two values then is neither of them.
+    if transfer.length_ns.max() <= _ALIKE_RATIO * transfer.length_ns.min():
+        return quantiles(transfer.rate_bps)
+    return weighted_quantiles(transfer.rate_bps, transfer.length_ns.astype(np.float64))

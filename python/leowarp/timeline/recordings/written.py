@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A measurement as the CSV that `[measured]` and `leowarp timeline describe` read, whatever tool wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.base import plainfiles, printable
+from leowarp.base.errors import ScenarioError
+from leowarp.timeline.recordings.description import gaps_of
+from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurement, Series, Times
+
+
+def csv_of(measurement: Measurement) -> Iterator[str]:
+    """Its lines, each with its end: comments that say what it was, a header, rows.
+
+    Times are of the wall clock if that is known, to the ns; delays to the ns, rates to the bit. What the table has no
+    column for (retransmissions, congestion windows, which way a probe was lost) is left out, and a comment says so.
+
+    Raises
+    ------
+    ScenarioError
+        If it holds neither delays nor rates.
+    """
+    t_ns, columns = _transfer(measurement) if measurement.transfer is not None else _rows(measurement)
+    for note in _notes(measurement):
+        # One line: a name with a line feed in it would go on as a row of the table
+        # (`test_names_cannot_break_out_of_a_comment`).
+        yield f"# {printable.one_line(note)}\n"
+    yield ",".join(("t_s", *columns)) + "\n"
+    cells = list(columns.values())
+    for row, at_ns in enumerate((t_ns + (measurement.wall_ns or 0)).tolist()):
+        yield ",".join((_decimal(at_ns, 9), *(column[row] for column in cells))) + "\n"
+
+
+def _rows(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
+    """Delays (round trips before one-way ones, which are differences of two clocks), and rates."""
+    series = measurement.round_trip if measurement.round_trip is not None else measurement.down
+    columns: dict[str, list[str]] = {}
+    if series is not None and len(series):
+        t_ns, cut = series.t_ns, series.cut
+        columns["delay_ms" if measurement.round_trip is None else "rtt_ms"] = _delays(series)
+        up = measurement.up if measurement.round_trip is None else None
+        # A table has one column of times; ways of other times would have to be resampled, which this does not do
+        # unasked.
+        if up is not None and np.array_equal(up.t_ns, t_ns):
+            columns["delay_up_ms"] = _delays(up, of_cut="")
+        loss_up = measurement.loss_up_ratio if up is None else up.loss_ratio
+        for name, ratio in (("loss_ratio", series.loss_ratio), ("loss_up_ratio", loss_up)):
+            if ratio is not None:
+                columns[name] = ["" if here else f"{value:.12g}" for value, here in zip(ratio, cut, strict=True)]
+    elif measurement.capacity_down is not None:
+        t_ns = measurement.capacity_down.t_ns
+        if measurement.capacity_up is not None:
+            t_ns = np.union1d(t_ns, measurement.capacity_up.t_ns)
+        cut = np.zeros(len(t_ns), dtype=bool)
+    else:
+        raise ScenarioError(f"{measurement.source}: it holds neither delays nor rates", "there is nothing to write")
+    for name, capacity in (("rate_mbps", measurement.capacity_down), ("rate_up_mbps", measurement.capacity_up)):
+        if capacity is not None:
+            columns[name] = _rates(capacity, t_ns, cut)
+    return t_ns, columns
+
+
+def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
+    """Times and cells of a transfer: one row an interval."""
+    transfer = measurement.transfer
+    assert transfer is not None
+    columns = {}
+    if not np.isnan(transfer.rtt_ns).any() and (transfer.rtt_ns > 0).all():
+        columns["rtt_ms"] = [_decimal(round(value), 6) for value in transfer.rtt_ns.tolist()]
+    # Of a test in both directions the table's way down is the way down; one alone has the column that tables must have.
+    back = measurement.transfer_back
+    for name, one in (("rate_mbps", back or transfer), ("rate_up_mbps", None if back is None else transfer)):
+        if one is not None:
+            columns[name] = [_decimal(round(rate), 6) for rate in one.rate_bps.tolist()]
+    return transfer.t_ns, columns
+
+
+def _delays(series: Series, of_cut: str = "down") -> list[str]:
+    """Cells of a column of delays, ms: a number, ``lost``, or in a row without a connection `of_cut`."""
+    return [
+        of_cut if cut else "lost" if lost or delay_ns != delay_ns else _decimal(int(delay_ns), 6)
+        for delay_ns, lost, cut in zip(series.delay_ns.tolist(), series.lost.tolist(), series.cut.tolist(), strict=True)
+    ]
+
+
+def _rates(capacity: Capacity, t_ns: Times, cut: NDArray[np.bool_]) -> list[str]:
+    """Cells of a column of rates, Mbit/s, at these times: the row of the capacity that holds then."""
+    place = np.maximum(np.searchsorted(capacity.t_ns, t_ns, side="right") - 1, 0)
+    return [
+        "" if here else "unshaped" if rate == UNSHAPED else _decimal(rate, 6)
+        for rate, here in zip(capacity.rate_bps[place].tolist(), cut.tolist(), strict=True)
+    ]
+
+
+def _notes(measurement: Measurement) -> Iterator[str]:
+    yield f"{Path(measurement.source).name} ({measurement.format})"
+    yield from measurement.notes
+    if measurement.transfer is not None:
+        way = "down, and up" if measurement.transfer_back is not None else measurement.transfer.way
+        yield f"each row is an interval of a transfer, {way}; its round trip was measured at its end"
+        yield "retransmissions and congestion windows have no column here"
+    if measurement.lost_down is not None and (measurement.lost_down.any() or _any(measurement.lost_up)):
+        yield "which way probes were lost has no column here"
+    if measurement.clock_steps:
+        yield f"the sender's clock was set {len(measurement.clock_steps)} times, and times are as it showed them"
+    series = measurement.round_trip if measurement.round_trip is not None else measurement.down
+    gaps = gaps_of(series, probes=True) if series is not None and measurement.probes else ()
+    if gaps:
+        longest_s = max(gap.length_ns for gap in gaps) / 1e9
+        yield f"{len(gaps)} gaps, the longest {longest_s:g} s: in a table the row before one holds through it"
+
+
+def _any(flags: NDArray[np.bool_] | None) -> bool:
+    return flags is not None and bool(flags.any())
+
+
+def _decimal(value: int, places: int) -> str:
+    """A whole number of 10^-places, without zeros at its end."""
+    whole, part = divmod(abs(value), 10**places)
+    digits = f"{part:0{places}d}".rstrip("0")
+    # Digits of whole numbers and no float on the way: what is read back is the same ns.
+    return ("-" if value < 0 else "") + (f"{whole}.{digits}" if digits else f"{whole}")
+
+
+def csv_path(source: Path, out: Path | None, *, force: bool) -> Path:
+    """Where the CSV of a measurement goes.
+
+    Raises
+    ------
+    ScenarioError
+        If a file is there already and `force` does not say that it may be replaced, or if it is no plain file, or the
+        measurement itself.
+    """
+    target = source.with_suffix(".csv") if out is None else out
+    plainfiles.refuse_link(target)
+    if target.exists() and source.exists() and target.samefile(source):
+        raise ScenarioError(f"cannot write {target}: it is what is read", "name another file: --out FILE.csv")
+    if target.is_file() and not force:
+        raise ScenarioError(f"cannot write {target}: it is there", "name another file (--out), or say --force")
+    return target
+
+
+def write_csv(lines: Iterator[str], target: Path) -> int:
+    """How many rows were written.
+
+    Parameters
+    ----------
+    lines : iterator of str
+        As `csv_of` gives them.
+    target : Path
+        From `csv_path`.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be written.
+    """
+    # All of it before the file is touched: an error while a cell is made leaves no half file.
+    text = list(lines)
+    try:
+        # /dev/stdout cannot be replaced by a new file as `plainfiles.write` would do it.
+        if str(target).startswith("/dev/"):
+            target.write_text("".join(text))
+        else:
+            plainfiles.write(target, "".join(text).encode())
+    except OSError as error:
+        raise ScenarioError(f"cannot write {target}: {error.strerror}", "name another file: --out FILE.csv") from error
+    return sum(not line.startswith("#") for line in text) - 1

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The route changes that are looked at: of two constellations and two pairs of cities, to shorter and to longer paths.
+
+They are computed from the constellation, as a run would: the changes of the first hour, and of them some that are
+spread evenly over it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.ephemeris import ephemeris_of
+from leowarp.media.registry import routes_of
+from leowarp.scenario import load, resolve
+from leowarp.scenario.names.examples import example_file
+
+SCENARIO = "one-change.toml"
+"""Example scenario: a transfer, a ping and a call around one change."""
+BEFORE_S = 30
+"""How long a run lasts before its change: the interval between route updates, so that the path in force is the one that
+the former update gave. For `QUIET_S` of it nothing is sent."""
+QUIET_S = 22
+AFTER_S = 5
+HOUR_S = 3600
+LONGER, SHORTER = "longer", "shorter"
+DIRECTIONS = (LONGER, SHORTER)
+IDENTITY = {"constellation.preset": "preset", "stations.0.name": "source_city", "run.start": "start"}
+"""Keys of the scenario that no two changes have in common, and their columns in the data sets."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two cities over a constellation.
+
+    Attributes
+    ----------
+    name, label : str
+        In names of runs, and on figures.
+    preset : str
+        Of the constellation.
+    source, destination : str
+        Cities.
+    """
+
+    name: str
+    label: str
+    preset: str
+    source: str
+    destination: str
+
+    def keys(self) -> dict[str, Any]:
+        """What makes the scenario this pair's: dotted keys."""
+        stations = {"stations.0.name": self.source, "stations.1.name": self.destination}
+        ends = {f"flows.{flow}.{end}": city for flow in range(3)
+                for end, city in (("source", self.source), ("destination", self.destination))}  # fmt: skip
+        return {"constellation.preset": self.preset} | stations | ends
+
+
+PAIRS = (
+    Pair("madrid-tokyo-18", "Madrid to Tokyo, 18 planes", "oneweb-study", "Madrid", "Tokyo"),
+    Pair("madrid-tokyo-9", "Madrid to Tokyo, 9 planes", "oneweb-9x36", "Madrid", "Tokyo"),
+    Pair("aalborg-cape-town-18", "Aalborg to Cape Town, 18 planes", "oneweb-study", "Aalborg", "Cape Town"),
+    Pair("aalborg-cape-town-9", "Aalborg to Cape Town, 9 planes", "oneweb-9x36", "Aalborg", "Cape Town"),
+)
+"""Both constellations and both pairs of cities of `frederiksen2024`; it has all but the last."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of a pair's path.
+
+    Attributes
+    ----------
+    pair : Pair
+    direction : str
+        One of `DIRECTIONS`.
+    number : int
+        From 0, in time, of those taken of this pair and direction.
+    at_s : int
+        On the constellation's clock.
+    step_ns : int
+        One-way delay of the path after it less that of the one before, at this instant.
+    node_place : int
+        Of the first node whose entry changes, on the way there: 0 is the sender's own station, which takes another
+        satellite.
+    """
+
+    pair: Pair
+    direction: str
+    number: int
+    at_s: int
+    step_ns: int
+    node_place: int
+
+    @property
+    def name(self) -> str:
+        """`madrid-tokyo-18-longer-0`."""
+        return f"{self.pair.name}-{self.direction}-{self.number}"
+
+    def keys(self) -> dict[str, Any]:
+        """What makes the scenario this change's."""
+        return self.pair.keys() | {"run.start": f"{self.at_s - BEFORE_S} s"}
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """By which a run's values or row tell whose it is: the keys of `IDENTITY`."""
+        keys = self.keys()
+        return tuple(keys[key] for key in IDENTITY)
+
+
+@cache
+def hour(pair: Pair, margin: str = "0 %") -> pd.DataFrame:
+    """Route updates of the first hour; cached.
+
+    Parameters
+    ----------
+    pair : Pair
+    margin : str
+        `routing.margin`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `t_ns, delay_ns, is_change, step_ns, node_place` of the way there, by time; the last two as `Change` has
+        them, null where nothing changes.
+    """
+    plan = resolve(load(example_file(SCENARIO), pair.keys() | {
+        "run.start": "0 s", "run.duration": f"{HOUR_S} s", "routing.margin": margin}))  # fmt: skip
+    table = routes_of(plan, ephemeris_of(plan)).table.to_pandas()
+    mine = table[table["source"] == pair.source].sort_values("t_ns").reset_index(drop=True)
+    step_ns = (mine["delay_ns"] - mine["old_delay_ns"]).where(mine["is_change"])
+    # The first update has none before it, and is no change.
+    node_place = [None] + [_node_place(*paths) for paths in itertools.pairwise(mine["path"])]
+    return mine[["t_ns", "delay_ns", "is_change"]].assign(
+        step_ns=step_ns, node_place=pd.array(node_place, dtype="Int64")
+    )
+
+
+def _node_place(old: Sequence[str], new: Sequence[str]) -> int | None:
+    """Place of the last node, from 0, up to which two paths are one; None if they are one altogether."""
+    apart = (place for place, (before, after) in enumerate(zip(old, new, strict=False)) if before != after)
+    place = next(apart, None)
+    return None if place is None else place - 1
+
+
+@cache
+def changes(each: int) -> tuple[Change, ...]:
+    """`each` changes of every pair and direction, spread evenly over those of the first hour.
+
+    Raises
+    ------
+    ValueError
+        If a pair has fewer of a direction.
+    """
+    found = []
+    for pair in PAIRS:
+        updates = hour(pair)
+        for direction in DIRECTIONS:
+            of_sign = updates[updates["step_ns"] > 0] if direction == LONGER else updates[updates["step_ns"] < 0]
+            # The first update is at 0 and cannot be a change; the one at BEFORE_S has a whole interval before it.
+            if len(of_sign) < each:
+                raise ValueError(f"{pair.name} has {len(of_sign)} changes to a {direction} path in an hour, not {each}")
+            places = np.linspace(0, len(of_sign) - 1, each).round().astype(int)
+            for number, (_, row) in enumerate(of_sign.iloc[places].iterrows()):
+                at_s = int(row["t_ns"]) // 1_000_000_000
+                found.append(Change(pair, direction, number, at_s, int(row["step_ns"]), int(row["node_place"])))
+    return tuple(found)
+
+
+def per_hour(margin: str = "0 %") -> pd.DataFrame:
+    """How often each pair's path changes in an hour, and its mean delay.
+
+    Returns
+    -------
+    DataFrame
+        Columns `pair, longer, shorter`, `at_sender` (of both together those at which the sender's own station takes
+        another satellite), `delay_ms`.
+    """
+    rows: list[Mapping[str, Any]] = []
+    for pair in PAIRS:
+        updates = hour(pair, margin)
+        longer, shorter = int((updates["step_ns"] > 0).sum()), int((updates["step_ns"] < 0).sum())
+        rows.append({
+            "pair": pair.name, LONGER: longer, SHORTER: shorter, "at_sender": int((updates["node_place"] == 0).sum()),
+            "delay_ms": updates["delay_ns"].mean() / 1e6,
+        })  # fmt: skip
+    return pd.DataFrame(rows)

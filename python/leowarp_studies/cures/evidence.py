@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that several claims' tests, figures and tables share: what a cure changes, run against run around one
+change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from leowarp.study.statistics import Middle, middle
+from leowarp_studies.cures import changes as route_changes
+from leowarp_studies.cures.changes import DIRECTIONS
+from leowarp_studies.cures.runs import SATURATED
+from leowarp_studies.cures.variants import BOTH, BY_NAME, FROZEN, TCP_LABELS, TCPS
+
+Frames = Mapping[str, Any]
+"""The study's data sets by name; fewer if runs are missing."""
+
+LINK_BPS = 100_000_000
+FRAME_BITS = 1514 * 8
+QUEUE_LIMIT_NS = 500 * FRAME_BITS / LINK_BPS * 1e9
+"""Of the scenario: rate of the links, a full packet on them with its overhead, and what a full queue takes, 60.6 ms."""
+KEY = ["tcp", "load", "change"]
+"""What two runs have in common that are compared: they are the same up to the change, but for what a cure does before
+it."""
+
+
+def rows(
+    frames: Frames, variant: str, *, tcp: str | None = None, load: str | None = SATURATED,
+    direction: str | None = None, at_sender: bool | None = None,
+) -> pd.DataFrame:  # fmt: skip
+    """Runs of a variant, a row a TCP, load and change; of these alone, or of all where None is given."""
+    frame: pd.DataFrame = frames["around"]
+    mine = frame["variant"] == variant
+    given = {"tcp": tcp, "load": load, "direction": direction, "at_sender": at_sender}
+    for column, value in given.items():
+        if value is not None:
+            mine &= frame[column] == value
+    return frame[mine]
+
+
+def total(frames: Frames, variant: str, column: str, **which: Any) -> float:
+    """Sum of a column over the runs of a variant; nan without runs."""
+    mine = rows(frames, variant, **which)[column]
+    return float(mine.sum()) if len(mine) else float("nan")
+
+
+def median(frames: Frames, variant: str, column: str, **which: Any) -> Middle:
+    """Median over changes, with its interval."""
+    return middle(rows(frames, variant, **which)[column])
+
+
+def against(frames: Frames, variant: str, other: str, column: str, **which: Any) -> pd.DataFrame:
+    """A column under one variant and under another, around the same change: columns `one, other` and those of `KEY`."""
+    one, two = (rows(frames, name, **which).set_index(KEY)[column] for name in (variant, other))
+    return pd.DataFrame({"one": one, "other": two}).dropna().reset_index()
+
+
+def added(frames: Frames, variant: str, other: str, column: str, **which: Any) -> Middle:
+    """Median over changes of what a variant adds to a column of another's."""
+    both = against(frames, variant, other, column, **which)
+    return middle(both["one"] - both["other"])
+
+
+def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Middle:
+    """Payload that a variant brings less than a reference, over what the path carries in the seconds after the change.
+
+    Returns
+    -------
+    Middle
+        Over changes; below 0 if it brings more.
+    """
+    both = against(frames, variant, reference, "bytes", **which)
+    room = rows(frames, variant, **which).set_index(KEY)["room_bytes"]
+    keys = pd.MultiIndex.from_frame(both[KEY])
+    return middle((both["other"] - both["one"]).to_numpy() / room.loc[keys].to_numpy())
+
+
+def reference_of(variant: str) -> str:
+    """What a variant's payload is set against: the oracle, or the same sender on the frozen path.
+
+    The latter of cures at the end host, so that what they cost elsewhere (losses found later) is not put down to the
+    change.
+
+    >>> reference_of("hold"), reference_of("pr")
+    ('move-hold', 'frozen-pr')
+    """
+    return f"{FROZEN}-{variant}" if f"{FROZEN}-{variant}" in BY_NAME else BOTH
+
+
+def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str = SATURATED) -> float:
+    """A count an hour, mean over the pairs of cities.
+
+    Mean over the changes of each pair, times how many of them the pair has in an hour with this variant's routes:
+    those at which the sender's own station takes another satellite, where its queue stands, and the others apart.
+    """
+    margin = BY_NAME[variant].routing.get("margin")
+    often = (route_changes.per_hour() if margin is None else route_changes.per_hour(margin)).set_index("pair")
+    mine = rows(frames, variant, tcp=tcp, load=load)
+    sums = []
+    for pair, here in mine.groupby("pair"):
+        at_sender = often.loc[pair, "at_sender"]
+        changes = {True: at_sender, False: often.loc[pair, list(DIRECTIONS)].sum() - at_sender}
+        # With a margin only the changes happen at which a path breaks, and these runs had theirs or none.
+        happened = here.groupby("at_sender")["route_changes"].mean()
+        hourly = 0.0
+        for place, mean in here.groupby("at_sender")[column].mean().items():
+            share = happened[place] if margin is not None else 1.0
+            if share > 0:
+                hourly += changes[bool(place)] * mean / share
+        sums.append(hourly)
+    return float(pd.Series(sums).mean()) if sums else float("nan")
+
+
+def listed(values: Mapping[str, Any], form: str = "{}") -> str:
+    """`Reno 1, CUBIC 2`."""
+    return ", ".join(f"{name} {form.format(value)}" for name, value in values.items())
+
+
+def sums_by_tcp(frames: Frames, variant: str, column: str) -> dict[str, float]:
+    """Sums of a column over the changes at saturation, by label of the TCP; those without runs left out."""
+    sums = {TCP_LABELS[tcp]: total(frames, variant, column, tcp=tcp) for tcp in TCPS}
+    return {name: value for name, value in sums.items() if value == value}
+
+
+def present(frames: Frames, names: Sequence[str], load: str = SATURATED) -> list[str]:
+    """Those of these variants that have runs at a load, in this order."""
+    frame: pd.DataFrame = frames["around"]
+    have = set(frame[frame["load"] == load]["variant"])
+    return [name for name in names if name in have]

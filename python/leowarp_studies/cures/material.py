@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study made: groups of runs by the study engine, judged and drawn from their data sets and kept runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from leowarp.report import RunView
+from leowarp.report.view import kernel_name
+from leowarp.study import parts as study_parts
+from leowarp.study.page import Section
+from leowarp.study.reproduction import Making, Material
+from leowarp_studies.cures import figures, results, runs, scalar, tables
+from leowarp_studies.cures.claims import CLAIMS
+from leowarp_studies.cures.rules import Rules
+from leowarp_studies.cures.variants import parts_of
+
+OPTIONS = ("quick", "scheduler")
+"""This study's own keyword arguments of `reproduce`."""
+
+TITLE = "Cures for the reordering of route changes"
+LEAD = (
+    "A route change over a constellation makes packets overtake each other, and senders take that for loss. What can "
+    "the network, or the end host, do about it, and at what cost? Every cure around the same changes, under four TCPs, "
+    "with a call and a ping beside the transfer. What was expected of each was written down before its first run; a "
+    "claim that does not hold is a finding."
+)
+
+TABLE = "cures.csv"
+"""All medians for machines, beside the page."""
+GUIDE = "guide.md"
+"""The table of docs/guides/route-changes.md, beside the page."""
+
+CLAIM_FRAMES = {"around": runs.AROUND, "predictors": runs.JITTERED}
+"""Data sets that claims name in `Claim.runs`, and the groups of runs that each is made of."""
+
+__all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
+
+
+def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
+    """Makes the runs that are not there yet, and the figures; see `leowarp.study.reproduction`.
+
+    Parameters
+    ----------
+    making : Making
+    quick : bool
+        Fewer changes and TCPs.
+    scheduler : str, optional
+        Address of a Dask scheduler.
+
+    Raises
+    ------
+    LeowarpError
+        The first failure, if no group has what claims need.
+    """
+    rows, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
+    frames = _frames(rows, making.folder)
+    if not any(name in frames for name in CLAIM_FRAMES):
+        raise study_parts.first_failure(failures, [part.name for part in runs.parts()])
+    failures |= study_parts.missing(CLAIM_FRAMES, frames, failures)
+    view = next(iter(frames.get("close", {}).values()), None)
+    around = frames.get("around")
+    saturated = 0 if around is None else around[around["load"] == runs.SATURATED]["change"].nunique()
+    rules = Rules(kernel="not recorded" if view is None else kernel_name(view.manifest), changes=saturated)
+    sections = []
+    if around is not None:
+        tables.frame(frames).to_csv(making.folder / TABLE, index=False)
+        (making.folder / GUIDE).write_text(tables.guide(frames), encoding="utf-8")
+        sections.append(Section("cures", "All cures", tables.cures(frames)))
+    if "predictors" in frames:
+        sections.append(Section("predictors", "One scalar for reordering", tables.predictors(frames)))
+    sections += [
+        Section("hours", "How often paths change", tables.hours()),
+        Section("runs", "Runs and their cost", study_parts.cost_table(runs.parts(), rows, making.folder)),
+        Section("data", "Data", _data_section()),
+    ]
+    return Material(
+        samples=[("this study", frames)],
+        figures=figures.draw(frames, making.folder / "figures", rules),
+        sections=sections,
+        runs={part.name: part.name for part in runs.parts()},
+        failures=failures,
+        warnings=_warnings(rows, quick=quick),
+        cost=study_parts.cost_line(rows, making.folder),
+    )
+
+
+def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
+    """What claims and figures take; what would lack a run that a claim needs is left out."""
+    frames: dict[str, Any] = {}
+    around = pd.concat([results.around_changes(rows[name]) for name in runs.AROUND], ignore_index=True)
+    # Claims add up over all changes: with one missing they would compare others than they name.
+    if len(around) and results.complete(around):
+        frames["around"] = around
+    transfers = pd.concat([rows[name] for name in runs.JITTERED], ignore_index=True)
+    if (transfers["status"] == "ok").all():
+        frames["predictors"] = scalar.scores(scalar.jittered(transfers))
+    kept = rows["close"][rows["close"]["status"] == "ok"]
+    frames["close"] = {
+        parts_of(row["name"])[0]: RunView(folder / "close" / "runs" / row["run_id"]) for row in kept.to_dict("records")
+    }
+    return frames
+
+
+def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
+    """For the top of the page: what a quick study leaves out, and the runs' own warnings."""
+    sentences = []
+    if quick:
+        sentences.append(
+            f"quick: the first change of each direction over one constellation in place of {runs.CHANGES} of four "
+            f"pairs, and {', '.join(runs.QUICK_TCPS)} in place of four TCPs: a look at the figures and not the study"
+        )
+    return sentences + study_parts.warnings_said(rows)
+
+
+def _data_section() -> str:
+    """Where the results are, as HTML."""
+    note = (
+        f'Every median: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the group close stand in its '
+        "<code>runs/</code>."
+    )
+    example = (
+        "import pandas as pd\n"
+        'rows = pd.read_parquet("saturated/results")\n'
+        'rows.groupby("name").flow0_late_by_changes_pkts.median()'
+    )
+    return study_parts.data_section(runs.parts(), example, note)

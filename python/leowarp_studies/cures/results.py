@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study's data sets as claims and figures take them: few columns, one name each, units in the names."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from leowarp.base.errors import TraceError
+from leowarp_studies.cures import changes as route_changes
+from leowarp_studies.cures.changes import AFTER_S, IDENTITY
+from leowarp_studies.cures.runs import CHANGES, LOADED_CHANGES, RATES
+from leowarp_studies.cures.variants import parts_of
+
+COLUMNS = {
+    "late_pkts": "flow0_late_by_changes_pkts",
+    "spurious_pkts": "flow0_spurious_by_changes_pkts",
+    "lost_pkts": "flow0_lost_by_changes_pkts",
+    "bytes": "flow0_bytes",
+    "capacity_bps": "flow0_path_capacity_mean_bps",
+    "goodput_bps": "flow0_goodput_in_order_mean_bps",
+    "dip_ratio": "flow0_goodput_dip_p50_ratio",
+    "recovery_ns": "flow0_recovery_p50_ns",
+    "spike_ns": "flow0_spike_p50_ns",
+    "recoveries": "flow0_sender_recoveries",
+    "undos": "flow0_sender_undos",
+    "timeouts": "flow0_sender_timeouts",
+    "tail_loss_probes": "flow0_sender_tail_loss_probes",
+    "ping_p50_ns": "flow1_rtt_p50_ns",
+    "ping_p99_ns": "flow1_rtt_p99_ns",
+    "ping_max_ns": "flow1_rtt_max_ns",
+    "call_p50_ns": "flow2_owd_p50_ns",
+    "call_p99_ns": "flow2_owd_p99_ns",
+    "call_max_ns": "flow2_owd_max_ns",
+    "call_late_pkts": "flow2_late_pkts",
+    "call_lost_pkts": "flow2_probes_lost_pkts",
+    "drops_pkts": "drops_pkts",
+    "route_changes": "route_changes",
+    "held_max_bytes": "node_held_max_bytes",
+    "held_longest_ns": "held_back_longest_ns",
+    "hold_full_pkts": "hold_full_pkts",
+    "waiting_max_bytes": "order_waiting_max_bytes",
+    "waiting_longest_ns": "order_longest_ns",
+    "merge_longest_ns": "merge_longest_ns",
+    "signals_bytes": "signals_bytes",
+    "copied_bytes": "copied_bytes",
+}
+"""What each run's row has, by the name in the data set of the study engine."""
+
+COUNTED = ("held_max_bytes", "held_longest_ns", "hold_full_pkts", "waiting_max_bytes", "waiting_longest_ns",
+           "merge_longest_ns", "signals_bytes", "copied_bytes")  # fmt: skip
+"""Null without the cure that they are counted for, so that a data set of runs without it has no such column."""
+
+
+def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the study engine, failed runs left out.
+
+    Returns
+    -------
+    DataFrame
+        Columns `variant, tcp, load` (as in `runs.LOADS`), `change` (its name), `pair, direction, step_ns`,
+        `at_sender` (whether the sender's own station takes another satellite), and those of `COLUMNS`; `held_bytes` and
+        `held_ns`, most bytes at a node and longest time that the network kept packets back, by whatever cure, 0 without
+        any; `signalling_bytes`, of markers, notices and copies.
+
+    Raises
+    ------
+    TraceError
+        If a column is missing: an older version made the runs.
+    """
+    rows = rows[rows["status"] == "ok"]
+    known = {change.identity: change for each in (CHANGES, LOADED_CHANGES) for change in route_changes.changes(each)}
+    mine = [known[key] for key in rows[list(IDENTITY.values())].itertuples(index=False, name=None)]
+    loads = {rate: load for load, rate in RATES.items()}
+    frame = pd.DataFrame({
+        "variant": [parts_of(name)[0] for name in rows["name"]],
+        "tcp": [parts_of(name)[1] for name in rows["name"]],
+        "load": [loads[rate] for rate in rows["load"]],
+        "change": [f"{change.pair.name}-{change.at_s}" for change in mine],
+        "pair": [change.pair.name for change in mine],
+        "direction": [change.direction for change in mine],
+        "step_ns": [change.step_ns for change in mine],
+        "at_sender": [change.node_place == 0 for change in mine],
+    })  # fmt: skip
+    for name, column in COLUMNS.items():
+        if column in rows:
+            frame[name] = rows[column].to_numpy(dtype="float64", na_value=float("nan"))
+        elif name in COUNTED:
+            frame[name] = float("nan")
+        else:
+            raise TraceError(f"the runs' results have no column {column}", "make the runs anew: --force")
+    # What a cure keeps back is counted at the node that switches, where ways meet, or at the last one.
+    frame["held_bytes"] = frame[["held_max_bytes", "waiting_max_bytes"]].max(axis=1).fillna(0.0)
+    longest = ["held_longest_ns", "waiting_longest_ns", "merge_longest_ns"]
+    frame["held_ns"] = frame[longest].max(axis=1).fillna(0.0)
+    frame["signalling_bytes"] = frame["signals_bytes"].fillna(0.0) + frame["copied_bytes"].fillna(0.0)
+    # Payload that the path carries in the time after the change: what lost throughput is a share of.
+    frame["room_bytes"] = frame["capacity_bps"] * AFTER_S / 8
+    return frame.reset_index(drop=True)
+
+
+def complete(frame: pd.DataFrame) -> bool:
+    """Whether no run is missing: each variant under each TCP has every change that any has."""
+    wanted = frame.groupby("load")["change"].nunique()
+    have = frame.groupby(["load", "variant", "tcp"])["change"].nunique().reset_index()
+    return bool((have["change"].to_numpy() == wanted.loc[have["load"]].to_numpy()).all())

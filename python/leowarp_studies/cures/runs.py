@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is run: every variant under every TCP around the same changes; at loads without a queue; one change with all of
+its packets; and jittered transfers of `torres2020`, from which a scalar is learned.
+
+Each group is a study of its own (a scenario, parameters), made and resumed by the study engine. Nothing is drawn at
+random on these links, so that samples are changes and not seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from leowarp.study.parts import Part
+from leowarp_studies.cures import changes as route_changes
+from leowarp_studies.cures.changes import IDENTITY, LONGER, PAIRS, SCENARIO, Change
+from leowarp_studies.cures.variants import (
+    BY_NAME,
+    CONTROL,
+    FROZEN,
+    LINKS,
+    LOADED,
+    NONE,
+    QUEUES,
+    TCPS,
+    VARIANTS,
+    Variant,
+    name_of,
+    parts_of,
+)
+from leowarp_studies.torres2020.runs import parts as torres2020_parts
+
+SATURATED, HIGH, HALF = "saturated", "90 %", "50 %"
+LOADS = (SATURATED, HIGH, HALF)
+"""Payload that the transfer offers, as a share of the 95.6 Mbit/s that the path carries."""
+RATES = {SATURATED: "unlimited", HIGH: "86 Mbit/s", HALF: "48 Mbit/s"}
+"""The scenario's `rate` for each load."""
+
+CHANGES, LOADED_CHANGES = 5, 3
+"""Of each pair of cities and direction: 20 to a longer and 20 to a shorter path at saturation, 12 and 12 below it."""
+QUICK_TCPS, QUICK_LOADED_TCPS = ("cubic", "classic"), ("cubic",)
+QUICK_QUEUES = ("queue-100", "fq-codel")
+_NOT_QUICK = {f"{control}{name}" for name in QUEUES if name not in QUICK_QUEUES for control in ("", f"{FROZEN}-")}
+JITTERED = ("mechanisms-normal", "mechanisms-bic")
+"""Groups of `torres2020` whose packets are followed, four TCPs by how they tell loss from reordering."""
+
+
+AROUND = ("saturated", "loaded")
+"""Groups of runs around changes."""
+
+
+def parts() -> tuple[Part, ...]:
+    """All groups."""
+    saturated, loaded = AROUND
+    return (
+        _around_changes(saturated, "every cure, every TCP, the queue full", tuple(BY_NAME), CHANGES, (SATURATED,),
+                        QUICK_TCPS),
+        _around_changes(loaded, "at 90 % and 50 % of the capacity", LOADED, LOADED_CHANGES, (HIGH, HALF),
+                        QUICK_LOADED_TCPS),
+        _close(),
+        *(part for part in torres2020_parts() if part.name in JITTERED),
+    )  # fmt: skip
+
+
+def _around_changes(
+    name: str, why: str, variants: Sequence[str], each: int, loads: Sequence[str], quick_tcps: Sequence[str]
+) -> Part:
+    """Variants under every TCP around changes of every pair, at these loads."""
+    looked_at = route_changes.changes(each)
+    # A quick one has the first change of each pair and direction over the first constellation.
+    few = {change.identity for change in looked_at if change.number == 0 and change.pair.preset == PAIRS[0].preset}
+    content = {
+        "name": name,
+        "scenario": SCENARIO,
+        "parameters": {"flows.0.rate": {"label": "load", "values": [RATES[load] for load in loads]}},
+        "together": [_changes_together(looked_at), _variants_together(variants, tuple(TCPS))],
+        "set": {"observe.packets": "none", "observe.queues": "none"},
+    }
+    runs = len(_under(variants, tuple(TCPS))) * len(looked_at) * len(loads)
+    return Part(name, why, content, runs, _quick(few, quick_tcps))
+
+
+def _quick(identities: set[tuple[str, ...]], tcps: Sequence[str]) -> Callable[[Mapping[str, Any], int], bool]:
+    """Which runs a quick one makes."""
+
+    def is_made(values: Mapping[str, Any], seed: int) -> bool:
+        variant, tcp = parts_of(values["name"])
+        return tuple(values[key] for key in IDENTITY) in identities and tcp in tcps and variant not in _NOT_QUICK
+
+    return is_made
+
+
+def close_change() -> Change:
+    """The change of which the page shows every packet: the first to a longer path of the first pair."""
+    return next(change for change in route_changes.changes(CHANGES) if change.direction == LONGER)
+
+
+def _close() -> Part:
+    """One change with every packet, under CUBIC: whole run directories."""
+    shown = [variant.name for variant in VARIANTS if variant.where != CONTROL or variant.name in (NONE, FROZEN)]
+    content = {
+        "name": "close",
+        "scenario": SCENARIO,
+        "set": close_change().keys(),
+        "together": [_variants_together(shown, ("cubic",))],
+        "keep": {"runs": "all"},
+    }
+    why = "one change, packet by packet: whole run directories"
+    runs = len(_under(shown, ("cubic",)))
+    return Part("close", why, content, runs, lambda values, seed: parts_of(values["name"])[0] not in _NOT_QUICK)
+
+
+def _under(variants: Sequence[str], tcps: Sequence[str]) -> list[tuple[Variant, str]]:
+    """Each variant with each of these TCPs that it has runs under."""
+    return [(BY_NAME[name], tcp) for name in variants for tcp in tcps if BY_NAME[name].runs_under(tcp)]
+
+
+def _changes_together(looked_at: Sequence[Change]) -> dict[str, Any]:
+    """The keys of changes, in step; labelled so that rows can be joined with `changes`."""
+    keys = [change.keys() for change in looked_at]
+    return {key: _labelled([each[key] for each in keys], IDENTITY.get(key)) for key in keys[0]}
+
+
+def _variants_together(variants: Sequence[str], tcps: Sequence[str]) -> dict[str, Any]:
+    """The keys of every variant under every TCP, in step; the scenario's name says which."""
+    pairs = _under(variants, tcps)
+    links = {
+        f"{section}.{key}": [variant.links.get(key, usual) for variant, _ in pairs]
+        for section in ("isl", "ground")
+        for key, usual in LINKS.items()
+    }
+    return links | {
+        "name": [name_of(variant.name, tcp) for variant, tcp in pairs],
+        # Whole sections: a key of a cure that is off would be refused.
+        "cures": [dict(variant.cures) for variant, _ in pairs],
+        "routing": [dict(variant.routing) for variant, _ in pairs],
+        "tcp": [{**TCPS[tcp]["tcp"], **variant.tcp} for variant, tcp in pairs],
+        "modules": [{name: dict(given) for name, given in variant.modules.items()} for variant, _ in pairs],
+        "flows.0.congestion_control": [
+            variant.senders.get(tcp, TCPS[tcp]["congestion_control"]) for variant, tcp in pairs
+        ],
+    }
+
+
+def _labelled(values: list[Any], label: str | None) -> Any:
+    return values if label is None else {"label": label, "values": values}

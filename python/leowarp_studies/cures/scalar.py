@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which number of a path's reordering predicts what a TCP suffers: what `torres2020` asks for.
+
+Transfers of `torres2020` over jittered paths, under four TCPs that tell loss from reordering in different ways. Of each
+number a monotone curve (isotonic regression) is fitted to the runs of every second jitter, and judged on the others.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import isotonic_regression
+from scipy.stats import spearmanr
+
+from leowarp.base.errors import TraceError
+from leowarp_studies.torres2020.runs import profile_of
+
+SPURIOUS, LOST = "spurious retransmissions", "lost throughput"
+"""Outcomes: spurious retransmissions over packets sent; throughput less than without jitter, as a share of that."""
+OUTCOMES = {SPURIOUS: "spurious_ratio", LOST: "lost_ratio"}
+
+NUMBERS = {
+    "mean displacement": "mean_displacement_pkts",
+    "entropy": "entropy_nats",
+    "share reordered": "reordered_ratio",
+    "share 3-reordered": "reordered3_ratio",
+    "mean extent": "extent_pkts",
+    "mean buffer": "buffer_pkts",
+    "largest late time / RTT": "late_max_rtts",
+    "mean late time / RTT": "late_rtts",
+    "share reordered x late time / RTT": "reordered_late_rtts",
+    "share 3-reordered x late time / RTT": "reordered3_late_rtts",
+}
+"""Candidates: functionals of RD, RBD, n-reordering and late time; the last four with the path's own RTT."""
+USUAL = ("mean displacement", "entropy")
+"""Those that `torres2020` sets throughput against."""
+CLEAR, GOOD = 0.05, 0.80
+"""By how much the best must be better than `USUAL`, and how good, to be of use; written before the first run."""
+
+_COLUMNS = {
+    "mean_displacement_pkts": "flow0_mean_displacement_pkts",
+    "entropy_nats": "flow0_entropy_nats",
+    "reordered_ratio": "flow0_reordered_ratio",
+    "reordered3_ratio": "flow0_reordered3_ratio",
+    "extent_pkts": "flow0_reordering_extent_mean_pkts",
+    "buffer_pkts": "flow0_buffer_mean_pkts",
+    "spurious_ratio": "flow0_spurious_retransmissions_ratio",
+    "goodput_bps": "flow0_goodput_in_order_mean_bps",
+}
+
+
+def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
+    """The candidates and what came of it, a row a run.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of the study engine, good runs alone, packets followed.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `NUMBERS`, `spurious_ratio` and `goodput_bps`. Late time and extent of what is not reordered are
+        0, since nothing was late.
+
+    Raises
+    ------
+    TraceError
+        If a column is missing.
+    """
+    frame = pd.DataFrame(index=rows.index)
+    for name, column in _COLUMNS.items():
+        if column not in rows:
+            raise TraceError(f"the runs' results have no column {column}", "make the runs anew: --force")
+        frame[name] = rows[column].astype("float64")
+    rtt_ns = rows["flow0_rtt_min_ns"].astype("float64")
+    for name, column in (("late_rtts", "mean"), ("late_max_rtts", "max")):
+        frame[name] = (rows[f"flow0_late_time_{column}_ns"].astype("float64") / rtt_ns).fillna(0.0)
+    frame["extent_pkts"] = frame["extent_pkts"].fillna(0.0)
+    frame["reordered_late_rtts"] = frame["reordered_ratio"] * frame["late_rtts"]
+    frame["reordered3_late_rtts"] = frame["reordered3_ratio"] * frame["late_rtts"]
+    return frame
+
+
+def jittered(rows: pd.DataFrame) -> pd.DataFrame:
+    """Transfers of `torres2020`: `numbers_of`, with `tcp, congestion_control, distribution, jitter_ns` and
+    `lost_ratio`."""
+    rows = rows[rows["status"] == "ok"].reset_index(drop=True)
+    frame = numbers_of(rows)
+    profiles = zip(rows["tcp_profile"], rows["tcp_sysctl"], strict=True)
+    frame["tcp"] = [profile_of(profile, json.loads(sysctl)) for profile, sysctl in profiles]
+    for name in ("congestion_control", "distribution", "jitter_ns"):
+        frame[name] = rows[name]
+    # Against the same TCP without jitter: a transfer is short, and slow start is in all of them.
+    key = ["tcp", "congestion_control", "distribution"]
+    still = frame[frame["jitter_ns"] == 0].groupby(key)["goodput_bps"].median().rename("still_bps").reset_index()
+    frame = frame.merge(still, on=key, how="inner")
+    frame["lost_ratio"] = 1 - frame["goodput_bps"] / frame["still_bps"]
+    return frame
+
+
+def halves(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Runs of every second jitter, and those of the others: no jitter is in both."""
+    jitters = sorted(frame["jitter_ns"].unique())
+    train = frame["jitter_ns"].isin(jitters[::2])
+    return frame[train], frame[~train]
+
+
+def fitted(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """A rising curve through points, by least squares, and its values elsewhere; beyond the points it is level.
+
+    >>> fitted(np.array([0.0, 1, 2]), np.array([0.0, 3, 1]), np.array([0.5, 9]))
+    array([1., 2.])
+    """
+    # Points of one x are one point of the curve, which counts as often as they are.
+    places, which, counts = np.unique(x, return_inverse=True, return_counts=True)
+    level = isotonic_regression(np.bincount(which, weights=y) / counts, weights=counts).x
+    return np.interp(at, places, level)
+
+
+def scores(frame: pd.DataFrame) -> pd.DataFrame:
+    """How well each number predicts each outcome of each TCP on the runs that it was not fitted to.
+
+    Returns
+    -------
+    DataFrame
+        Columns `tcp, outcome, number, explained_ratio` (share of the variance, below 0 if worse than the mean),
+        `error` (root of the mean square, in the outcome's unit), `rank_correlation` (Spearman's, of prediction and
+        truth), `runs`.
+    """
+    rows = []
+    for tcp, of_tcp in frame.groupby("tcp"):
+        for outcome, column in OUTCOMES.items():
+            for number, name in NUMBERS.items():
+                squares, spreads, guesses, truths = [], [], [], []
+                # A curve for each congestion control, since they lose different throughput to the same retransmissions.
+                for _, mine in of_tcp.groupby("congestion_control"):
+                    train, test = halves(mine)
+                    y = test[column].to_numpy()
+                    guess = fitted(train[name].to_numpy(), train[column].to_numpy(), test[name].to_numpy())
+                    squares.append((guess - y) ** 2)
+                    spreads.append((y - y.mean()) ** 2)
+                    guesses.append(guess)
+                    truths.append(y)
+                square, spread = (float(np.concatenate(each).mean()) for each in (squares, spreads))
+                # A TCP that suffers nothing has nothing to be predicted.
+                if spread == 0:
+                    continue
+                guess, y = np.concatenate(guesses), np.concatenate(truths)
+                ranks = float(spearmanr(guess, y).statistic) if len(np.unique(guess)) > 1 else float("nan")
+                rows.append({
+                    "tcp": tcp, "outcome": outcome, "number": number, "explained_ratio": 1 - square / spread,
+                    "error": square**0.5, "rank_correlation": ranks, "runs": len(y),
+                })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def best(table: pd.DataFrame) -> pd.DataFrame:
+    """Of `scores` the best number for each TCP and outcome, by what it explains; index `tcp, outcome`."""
+    places = table.groupby(["tcp", "outcome"])["explained_ratio"].idxmax()
+    return table.loc[places].set_index(["tcp", "outcome"])

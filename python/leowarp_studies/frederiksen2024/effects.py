@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers for the claims on what reordering does (1.25 to 1.30), each read from one run."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from leowarp.metrics import DATA
+from leowarp.metrics.inputs.changes import pair_routes
+from leowarp.metrics.inputs.tables import floats
+from leowarp.report import RunView
+from leowarp_studies.frederiksen2024 import evidence as ev
+
+BEFORE_NS, AFTER_NS = 1_000_000_000, 2_000_000_000
+"""Windows around a change, as in claim 1.6."""
+
+
+def sending_falls_after(run: RunView, instants_ns: Any) -> int:
+    """Instants after which the sending rate has, within 2 s, a 50 ms bin under half of the second before.
+
+    Parameters
+    ----------
+    run : RunView
+    instants_ns : sequence of int
+        Route changes; one without a second before it or 2 s after it in the run does not count.
+
+    Returns
+    -------
+    int
+    """
+    bins = run.tables.bins
+    mine = bins[(bins["flow"] == run.main_flow) & (bins["direction"] == DATA)]
+    # The table leaves out bins in which nothing was sent, and those are what is looked for.
+    sent_bytes = np.zeros(run.metrics.end_ns // ev.BIN_NS)
+    place = mine["t_ns"].to_numpy(dtype="int64") // ev.BIN_NS
+    inside = place < len(sent_bytes)
+    sent_bytes[place[inside]] = mine["sent_bytes"].to_numpy(dtype="float64")[inside]
+    falls = 0
+    for at_ns in instants_ns:
+        # Whole bins alone: one that the change divides belongs to neither side.
+        before = sent_bytes[max(-(-(at_ns - BEFORE_NS) // ev.BIN_NS), 0) : at_ns // ev.BIN_NS]
+        after = sent_bytes[-(-at_ns // ev.BIN_NS) : (at_ns + AFTER_NS) // ev.BIN_NS]
+        if at_ns >= BEFORE_NS and at_ns + AFTER_NS <= run.metrics.end_ns:
+            falls += bool(after.min() < 0.5 * before.mean())
+    return falls
+
+
+def isls_by_kind(run: RunView) -> tuple[float, float]:
+    """Inter-satellite links of the main flow's path, (within a plane, between planes): means over time.
+
+    A satellite of a Walker constellation is named by its plane and its slot: `s-03-12`.
+
+    Returns
+    -------
+    (float, float)
+        nan if the flow never had a path.
+    """
+    flow = run.plan.flows[run.main_flow]
+    routes = pair_routes(run.tables, (flow.source, flow.destination))
+    starts_ns = [int(t_ns) for t_ns in routes["t_ns"]]
+    within, between, weights = [], [], []
+    # A route holds until the next one, the last to the end of the run.
+    for t_ns, until_ns, path in zip(starts_ns, [*starts_ns[1:], run.metrics.end_ns], routes["path"], strict=True):
+        if path is None:
+            continue
+        planes = [node.split("-")[1] for node in path[1:-1]]
+        same = [a == b for a, b in pairwise(planes)]
+        within.append(sum(same))
+        between.append(len(same) - sum(same))
+        weights.append(until_ns - t_ns)
+    if not weights:
+        return float("nan"), float("nan")
+    return float(np.average(within, weights=weights)), float(np.average(between, weights=weights))
+
+
+def in_flight_pkts(run: RunView, instants_ns: Any) -> float:
+    """Packets in flight just before some instants: the median; nan of none.
+
+    Sent, and neither acknowledged nor selectively acknowledged, at the sender's last sample before.
+    """
+    samples = run.tables.of_flow("sockets", run.main_flow)
+    t_ns = samples["t_ns"].to_numpy(dtype="int64")
+    flight = floats(samples["unacked_pkts"]) - floats(samples["sacked_pkts"])
+    last = np.searchsorted(t_ns, np.asarray(instants_ns, dtype="int64"), side="left") - 1
+    return ev.median(flight[last[last >= 0]])

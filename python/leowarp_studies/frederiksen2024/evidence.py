@@ -1,0 +1,466 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that several claims' tests and causes share, each read from one run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.base.errors import TraceError
+from leowarp.metrics import CAUSES, DATA, goodput, holding_ns, path_queues, weighted_quantile
+from leowarp.metrics.inputs.changes import pair_routes, path_changes
+from leowarp.metrics.inputs.link_values import LinkValues
+from leowarp.metrics.inputs.tables import floats, truths
+from leowarp.report import RunView
+from leowarp.scenario.schema import Ground, Isl
+
+SKIP_NS = 10_000_000_000
+"""Slow start is left out: the study's figures show long-running transfers."""
+
+BIN_NS = 50_000_000
+"""20 Hz, the study's sampling."""
+
+NAMES = {
+    "reno": "Reno",
+    "cubic": "CUBIC",
+    "bbr": "BBR",
+    "nine-planes": "9 planes",
+    "aalborg-cape-town": "Aalborg-Cape Town",
+    "nine-planes-bbr": "9 planes, BBR",
+    "aalborg-cape-town-bbr": "Aalborg-Cape Town, BBR",
+}
+"""Slug -> how texts name the run."""
+
+COUNTERS = (
+    "TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo",
+    "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery", "TCPRenoRecovery",
+)  # fmt: skip
+"""What the sender's kernel counts of losses, repairs and their undoing (include/uapi/linux/snmp.h); all are
+demanded."""
+UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
+"""Reductions of the window that the sender took back, by what told it (tcp_undo_cwnd_reduction and its callers)."""
+
+
+QUEUE_OR_CHANCE = tuple(number for number, name in CAUSES.items() if name in ("queue", "loss"))
+"""Causes of a drop that have nothing to do with routes."""
+
+
+def rates_bps(run: RunView, series: str = "in_order") -> np.ndarray:
+    """Goodput in 50 ms bins, without the first 10 s.
+
+    Parameters
+    ----------
+    run : RunView
+    series : str
+        One of `metrics.GOODPUT_SERIES`: "in_order" (what the application gets), "acked" (at the sender), or "sacked"
+        (what has arrived, in whatever order).
+
+    Returns
+    -------
+    float64 array of shape (bins,)
+        bit/s of payload.
+    """
+    frame = goodput(run.tables, run.main_flow, series, BIN_NS)
+    return frame.loc[frame["t_ns"] >= SKIP_NS, "goodput_bps"].to_numpy()
+
+
+def mean_bps(run: RunView, series: str = "in_order") -> float:
+    """Mean goodput without the first 10 s.
+
+    Parameters as for `rates_bps`; bit/s of payload.
+    """
+    return float(rates_bps(run, series).mean())
+
+
+def capacity_bps(run: RunView) -> float:
+    """Payload rate of the path (95.64 Mbit/s with the study's links).
+
+    1448 of the 1514 bytes of a frame are payload: 1500 of IP less 40 of headers and 12 of TCP timestamps (RFC 7323),
+    and 14 of Ethernet.
+    """
+    assert run.capacity_bps is not None, "the study's links are all shaped"
+    return run.capacity_bps
+
+
+def srtt_ms(run: RunView, q: float) -> float:
+    """Quantile by time of the smoothed RTT, without the first 10 s.
+
+    Parameters
+    ----------
+    run : RunView
+    q : float
+        0 to 1.
+
+    Returns
+    -------
+    float
+        nan if the flow has no sample.
+    """
+    frame = run.metrics.srtt[run.main_flow]
+    frame = frame[frame["t_ns"] >= SKIP_NS]
+    value = weighted_quantile(frame["srtt_us"].to_numpy(), frame["held_ns"].to_numpy(), q)
+    return float("nan") if value is None else value / 1e3
+
+
+def reordered(run: RunView) -> pd.DataFrame:
+    """Route changes in which the reordering issue appears: those of `disturbed` with a late packet."""
+    changes = disturbed(run)
+    return changes[changes["late_pkts"].fillna(0) > 0]
+
+
+def disturbed(run: RunView) -> pd.DataFrame:
+    """Route changes that did something to packets: one was late, or was lost otherwise than at a queue.
+
+    The latter happens where nodes switch one by one, or where a new link first asks for its neighbour.
+
+    Returns
+    -------
+    DataFrame
+        A row for each change: columns of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`, ...), then those
+        of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
+    """
+    drops = run.tables.drops
+    mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
+    gone_ns = np.sort(mine.loc[~mine["cause"].isin(QUEUE_OR_CHANCE), "t_ns"].to_numpy(dtype="int64"))
+    at_ns = run.changes["t_ns"].to_numpy(dtype="int64")
+    # What a link does not report has the instant of its sending, up to a round trip before the change.
+    lost = np.searchsorted(gone_ns, at_ns + 2_000_000_000) > np.searchsorted(gone_ns, at_ns - 200_000_000)
+    changes = run.changes[(run.changes["late_pkts"].fillna(0) > 0).to_numpy() | lost]
+    mine = run.metrics.recoveries[run.metrics.recoveries["flow"] == run.main_flow]
+    # A column that both have would come out twice, as `_x` and `_y`.
+    names = [name for name in mine.columns if name not in changes.columns or name == "t_ns"]
+    return changes.merge(mine[names], on="t_ns", how="inner")
+
+
+def counters(run: RunView) -> dict[str, int]:
+    """The sender's TCP counters at the end of the run; names as in /proc/net/netstat.
+
+    Returns
+    -------
+    dict of str to int
+        Those of `COUNTERS`, over the whole run, of the sending host.
+
+    Raises
+    ------
+    TraceError
+        If the run has not all of them.
+    """
+    table = run.tables.counters
+    sender = run.plan.flows[run.main_flow].source
+    mine = table[table["host"] == run.tables.host_number(sender)]
+    last = mine.sort_values("t_ns", kind="stable").groupby("counter", observed=True)["value"].last()
+    # The trace has TcpExt.TCPTimeouts; `COUNTERS` and the kernel's source have it without the group.
+    known = {str(name).removeprefix("TcpExt").lstrip("."): int(value) for name, value in last.items()}
+    absent = [name for name in COUNTERS if name not in known]
+    if absent:
+        # Counters are recorded from the start of a run, so a missing one has another name in this kernel.
+        raise TraceError(f"{run.path.name} has no TCP counter {', '.join(absent)}", hint="is its kernel your own?")
+    return {name: known[name] for name in COUNTERS}
+
+
+def counters_text(run: RunView) -> str:
+    """What the sender's TCP did, in a line."""
+    counted = counters(run)
+    undone = sum(counted[name] for name in UNDOS)
+    return (
+        f"{counted['TCPSackRecovery']} recoveries, {undone} reductions undone, "
+        f"{counted['TCPTimeouts']} timeouts, {counted['TCPDSACKRecv']} DSACKs"
+    )
+
+
+def full_queue_ratio(run: RunView, share_of_limit: float) -> float:
+    """Share of time, after 10 s, in which some link of the path in force holds this share of its limit waiting.
+
+    Parameters
+    ----------
+    run : RunView
+    share_of_limit : float
+        0 to 1, of the smallest limit on the path. A limit in bytes is taken in full packets.
+
+    Returns
+    -------
+    float
+        0 to 1.
+
+    Raises
+    ------
+    TraceError
+        If the run recorded no queues.
+    """
+    # The smaller of the two limits: a path's queues are of either kind, and a share of the larger would never be
+    # reached.
+    limit_pkts = min(_limit_pkts(run, section) for section in (run.plan.isl, run.plan.ground))
+    end_ns = run.metrics.end_ns
+    if run.plan.observe.queues_ns is None:
+        raise TraceError(f"{run.path.name} recorded no queues", hint="run it again with observe.queues")
+    # On the instants of the queue samples: between two of them nothing is known of a queue.
+    grid = np.arange(SKIP_NS, end_ns, run.plan.observe.queues_ns, dtype="int64")
+    full = np.zeros(len(grid), dtype=bool)
+    flow = run.plan.flows[run.main_flow]
+    for in_force, waiting_pkts in path_queues(run.tables, (flow.source, flow.destination), end_ns, grid):
+        # Queues of links that the route has left count no more, though packets may still wait there.
+        full |= in_force & (waiting_pkts >= share_of_limit * limit_pkts)
+    return float(full.mean())
+
+
+def _limit_pkts(run: RunView, section: Isl | Ground) -> float:
+    """A queue's limit in full packets; one of the two limits is there."""
+    if section.queue_pkts is not None:
+        return float(section.queue_pkts)
+    return float(section.queue_bytes or 0) / (run.ip_bytes + section.overhead_bytes)
+
+
+def isl_delay_span_ns(run: RunView) -> int:
+    """Largest minus smallest propagation delay of the path's ISLs alone, without its ground links.
+
+    Over the whole run, at every instant at which links' delays change.
+    """
+    flow = run.plan.flows[run.main_flow]
+    links = LinkValues(run.tables.timeline)
+    routes = pair_routes(run.tables, (flow.source, flow.destination))
+    step_ns = int(run.plan.routing.link_interval_ns)
+    values = []
+    for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
+        # A route holds until the next one of the same pair, the last to the end of the run.
+        until_ns = int(routes["t_ns"].iloc[index + 1]) if index + 1 < len(routes) else run.metrics.end_ns
+        if path is not None:
+            # Delays change at the link instants alone, so one look at each sees all of them.
+            values += [links.path_delay_ns(path[1:-1], at) for at in range(int(t_ns), until_ns, step_ns)]
+    return max(values) - min(values)
+
+
+def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
+    """Goodput missing in the 5 s after route changes, as a share of what the second before each would have given.
+
+    Parameters
+    ----------
+    run : RunView
+    window_ns : int
+        How long after a change goodput is looked at. Changes are 30 s apart in the study's scenarios, so windows do not
+        overlap.
+
+    Returns
+    -------
+    float
+        Below 0 if goodput rises after changes; nan without any change.
+    """
+    missing, expected = 0.0, 0.0
+    frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
+    t_ns, rate = frame["t_ns"].to_numpy(), frame["goodput_bps"].to_numpy()
+    flow = run.plan.flows[run.main_flow]
+    for change in path_changes(run.tables, (flow.source, flow.destination)):
+        # Against the second before and not the capacity: a flow that was slow anyway misses nothing at the change.
+        before = rate[(t_ns >= change.t_ns - 1_000_000_000) & (t_ns < change.t_ns)]
+        after = rate[(t_ns >= change.t_ns) & (t_ns < change.t_ns + window_ns)]
+        if len(before) and len(after):
+            expected += float(before.mean()) * len(after)
+            missing += float(before.mean()) * len(after) - float(after.sum())
+    return missing / expected if expected else float("nan")
+
+
+def falls_after(run: RunView, series: str, instants_ns: Any) -> int:
+    """Instants after which goodput has, within 2 s, a 50 ms bin under half of the second before.
+
+    Parameters
+    ----------
+    run : RunView
+    series : str
+        As for `rates_bps`.
+    instants_ns : sequence of int
+        Route changes, or any other instants.
+
+    Returns
+    -------
+    int
+        Of those that have bins on both sides: one in the first second or at the end has none, and does not count.
+    """
+    rate = run.metrics.goodput[run.main_flow, series]
+    t_ns, value = rate["t_ns"].to_numpy(), rate["goodput_bps"].to_numpy()
+    falls = 0
+    for at_ns in instants_ns:
+        before = value[(t_ns >= at_ns - 1_000_000_000) & (t_ns < at_ns)]
+        after = value[(t_ns >= at_ns) & (t_ns < at_ns + 2_000_000_000)]
+        falls += bool(len(before) and len(after) and after.min() < 0.5 * before.mean())
+    return falls
+
+
+def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
+    """Bins of in-order goodput, after 10 s, below a share of the median, by what came before each.
+
+    "overflow": a data packet was dropped in the second before; else "route change": there was one in the 2 s before;
+    else "other" (BBR's probing for the smallest RTT, for instance).
+
+    Parameters
+    ----------
+    run : RunView
+    share_of_median : float
+        0 to 1; what is below is a dip.
+
+    Returns
+    -------
+    dict of str to int
+        Bins by cause; their sum is the number of dips.
+    """
+    frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
+    frame = frame[frame["t_ns"] >= SKIP_NS]
+    t_ns, rate = frame["t_ns"].to_numpy(), frame["goodput_bps"].to_numpy()
+    low = t_ns[rate < share_of_median * np.median(rate)]
+    drops = run.tables.drops
+    mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
+
+    def follows(instants_ns: np.ndarray, within_ns: int) -> np.ndarray:
+        instants_ns = np.sort(instants_ns)
+        # Up to the bin's own end: what fell into the bin may be what made it low.
+        last = np.searchsorted(instants_ns, low + BIN_NS, side="left") - 1
+        if len(instants_ns) == 0:
+            return np.zeros(len(low), dtype=bool)
+        return (last >= 0) & (low - instants_ns[np.maximum(last, 0)] <= within_ns)
+
+    # 1 s: some ten round trips, in which a sender finds and repairs a loss.
+    overflow = follows(mine["t_ns"].to_numpy(dtype="int64"), 1_000_000_000)
+    # An overflow explains a dip by itself: a change of the route nearby is then not counted for it.
+    change = follows(run.changes["t_ns"].to_numpy(dtype="int64"), 2_000_000_000) & ~overflow
+    return {
+        "overflow": int(overflow.sum()),
+        "route change": int(change.sum()),
+        "other": int(len(low) - overflow.sum() - change.sum()),
+    }
+
+
+def dips_text(run: RunView, share_of_median: float) -> str:
+    """`dips_by_cause` in words, for causes."""
+    dips = dips_by_cause(run, share_of_median)
+    return (
+        f"{sum(dips.values())} bins below {share_of_median:.0%} of the median, of which {dips['overflow']} within 1 "
+        f"s of a drop, {dips['route change']} else within 2 s of a route change, {dips['other']} neither"
+    )
+
+
+def dips_ratio(run: RunView, share_of_median: float, series: str = "in_order") -> float:
+    """Share of the 50 ms bins of goodput (`rates_bps`) that are below a share of their median."""
+    rate = rates_bps(run, series)
+    return share(rate < share_of_median * median(rate))
+
+
+def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]:
+    """Growth of the window over the 5 s after its lowest sample in the 2 s after each change of `disturbed`.
+
+    Parameters
+    ----------
+    run : RunView
+    span_ns : int
+        Over how long the slope is taken.
+
+    Returns
+    -------
+    list of float
+        Packets a second, one a change that has samples on both ends; below 0 if the window fell again.
+    """
+    samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
+    t_ns, cwnd = samples["t_ns"].to_numpy(), floats(samples["cwnd_pkts"])
+    slopes = []
+    for change_ns in disturbed(run)["t_ns"]:
+        near = np.flatnonzero((t_ns > change_ns) & (t_ns <= change_ns + 2_000_000_000))
+        if len(near) == 0:
+            continue
+        # From the lowest sample on, so that the fall itself does not count as growth.
+        low = near[int(np.argmin(cwnd[near]))]
+        later = np.searchsorted(t_ns, t_ns[low] + span_ns)
+        if later < len(t_ns):
+            slopes.append(float(cwnd[later] - cwnd[low]) * 1e9 / span_ns)
+    return slopes
+
+
+def repair_delays_ns(run: RunView) -> np.ndarray:
+    """For each data packet truly lost: from its sending to the first retransmission of its first byte.
+
+    "Truly lost" is what the packets' own record says (`drop_cause`), not what the sender believed. A loss that was
+    never repaired before the end of the run is left out.
+
+    Returns
+    -------
+    int64 array of shape (losses,)
+    """
+    packets = run.tables.packets
+    mine = packets[(packets["flow"] == run.main_flow) & (packets["direction"] == DATA)]
+    lost = mine[mine["drop_cause"].notna() & ~truths(mine["is_retransmission"])]
+    again = mine[truths(mine["is_retransmission"])].sort_values("sent_ns", kind="stable")
+    # The first one: a retransmission that is lost again is a delay of the second repair.
+    first = again.drop_duplicates("seq").set_index("seq")["sent_ns"]
+    repaired = lost[lost["seq"].isin(first.index)]
+    return (first.loc[repaired["seq"]].to_numpy() - repaired["sent_ns"].to_numpy()).astype("int64")
+
+
+def estimates_around(run: RunView, span_ns: int) -> pd.DataFrame:
+    """BBR's highest estimate of the bandwidth before and after each change of `disturbed`.
+
+    Parameters
+    ----------
+    run : RunView
+    span_ns : int
+        How far to look on either side.
+
+    Returns
+    -------
+    DataFrame
+        `before_bps`, `after_bps` (payload), for each change that has samples on both sides.
+    """
+    samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
+    known = samples[samples["bbr_bw_bps"].notna()]
+    t_ns, estimate = known["t_ns"].to_numpy(), floats(known["bbr_bw_bps"])
+    rows = []
+    for change_ns in disturbed(run)["t_ns"]:
+        before = estimate[(t_ns > change_ns - span_ns) & (t_ns <= change_ns)]
+        after = estimate[(t_ns > change_ns) & (t_ns <= change_ns + span_ns)]
+        if len(before) and len(after):
+            rows.append({"before_bps": before.max(), "after_bps": after.max()})
+    return pd.DataFrame(rows, columns=["before_bps", "after_bps"])
+
+
+def busiest_minute(instants_ns: Any) -> int:
+    """Most instants within any 60 s, the end of which does not belong to them.
+
+    >>> busiest_minute([0, 30_000_000_000, 60_000_000_000]), busiest_minute([])
+    (2, 0)
+    """
+    t_ns = np.sort(np.asarray(instants_ns, dtype="int64"))
+    if len(t_ns) == 0:
+        return 0
+    return int((np.searchsorted(t_ns, t_ns + 60_000_000_000, side="left") - np.arange(len(t_ns))).max())
+
+
+def delay_steps(run: RunView) -> int:
+    """How often the delay of the path in force stepped though the path stayed."""
+    flow = run.plan.flows[run.main_flow]
+    delays = run.path_delay(flow.source, flow.destination)
+    steps_ns = set(delays["t_ns"].to_numpy()[1:][np.diff(delays["delay_ns"].to_numpy(dtype="float64")) != 0])
+    return len(steps_ns - set(run.changes["t_ns"]))
+
+
+def share(values: Any) -> float:
+    """Share of true values; nan of none."""
+    array = np.asarray(values, dtype="float64")
+    return float(array.mean()) if len(array) else float("nan")
+
+
+def median(values: Any) -> float:
+    """Median without missing values; nan of none."""
+    array = np.asarray(pd.Series(values).dropna(), dtype="float64")
+    return float(np.median(array)) if len(array) else float("nan")
+
+
+def window_weights(run: RunView) -> tuple[pd.DataFrame, np.ndarray]:
+    """Socket samples of the main flow after 10 s, and how long each holds.
+
+    Returns
+    -------
+    samples : DataFrame
+        Rows of the trace's `sockets`.
+    weights : int64 array of shape (samples,)
+        ns until the next sample; of the last until the end of the run.
+    """
+    samples = run.tables.sockets[(run.tables.sockets["flow"] == run.main_flow)]
+    samples = samples[samples["t_ns"] >= SKIP_NS]
+    return samples, holding_ns(samples["t_ns"].to_numpy(), run.metrics.end_ns)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study reproduced: whole run directories, and its claims checked under each of `runs.CONDITIONS`.
+
+All runs are kept whole, because claims look at single packets. The other three studies have thousands of runs, of which
+rows are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from leowarp.base.errors import ScenarioError
+from leowarp.report import RunView, html
+from leowarp.study.directory import collect_results, make_runs, write_study
+from leowarp.study.page import Section
+from leowarp.study.reproduction import Making, Material
+from leowarp_studies.frederiksen2024 import figures, runs
+from leowarp_studies.frederiksen2024.claims import CLAIMS
+from leowarp_studies.frederiksen2024.figures import LEAD, TITLE
+
+OPTIONS = ("samples", "duration", "quick")
+"""This study's own keyword arguments of `reproduce`."""
+
+KEY = "frederiksen2024"
+"""As in `study.toml`."""
+
+__all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
+
+
+def make(making: Making, *, samples: int | None = None, duration: str | None = None, quick: bool = False) -> Material:
+    """Makes the runs that are not there yet, and the figures; see `leowarp.study.reproduction`.
+
+    Parameters
+    ----------
+    making : Making
+    samples : int, optional
+        How many of `runs.CONDITIONS`, from the first; all if not given.
+    duration : str, optional
+        Length of every run in place of the study's.
+    quick : bool
+        The three stacks alone, each run `runs.QUICK_DURATION` long.
+
+    Raises
+    ------
+    ScenarioError
+        If `samples` is out of range, or given beside `quick`, as `duration` is.
+    LeowarpError
+        The first failure, if no run could be made.
+    """
+    if quick and (samples is not None or duration is not None):
+        raise ScenarioError(
+            "--quick has conditions and durations of its own", hint="leave --samples and --duration out"
+        )
+    most = len(runs.CONDITIONS)
+    count = samples if samples is not None else (runs.STACKS if quick else most)
+    if not 1 <= count <= most:
+        raise ScenarioError(f"samples = {count}: must be 1 to {most}")
+    duration = runs.QUICK_DURATION if quick else duration
+    chosen = runs.all_runs(count)
+    settings = {"run.duration": duration} if duration else {}
+    if duration:
+        # Controls have a length of their own, which would win.
+        chosen = tuple(replace(run, set={k: v for k, v in run.set.items() if k != "run.duration"}) for run in chosen)
+    made, failures = make_runs(
+        making.folder, chosen, settings=settings, at_once=making.at_once, kernel=making.kernel, force=making.force,
+        progress=making.progress,
+    )  # fmt: skip
+    # Nothing to judge: the first failure says more than a page of "cannot be told".
+    if not made:
+        raise next(iter(failures.values()))
+    write_study(making.folder, KEY, chosen, settings)
+    collect_results(making.folder, made)
+    # Read from disk, so that a run of an earlier start and one just made are judged alike.
+    views = {slug: RunView(path) for slug, path in made.items()}
+    warnings = [f"{slug}: {text}" for slug, run in views.items() for text in run.warnings]
+    if duration:
+        warnings.insert(0, f"every run lasts {duration} in place of the study's 1000 s: a trial, and no reproduction")
+    return Material(
+        samples=_samples(views, count),
+        figures=figures.draw(views, making.folder / "figures"),
+        sections=[
+            Section("runs", "Runs", _runs_table(views)),
+            Section("rules", "Rules", _rules_table(next(iter(views.values())))),
+        ],
+        runs={slug: f"runs/{slug}" for slug in made},
+        failures=failures,
+        warnings=warnings,
+        cost=_cost(views, duration),
+    )
+
+
+def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[str, Any]]]:
+    """(name, runs by the slug that claims use) of each condition; the first has all runs, those of single claims as
+    well.
+
+    Parameters
+    ----------
+    views : dict of str to RunView
+        All runs by slug; runs that failed are missing.
+    count : int
+        How many conditions.
+    """
+    samples: list[tuple[str, Mapping[str, Any]]] = []
+    for condition in runs.CONDITIONS[:count]:
+        if not condition.key:
+            samples.append((condition.name, dict(views)))
+            continue
+        own = (*condition.slugs, *(map(runs.ordered_slug, runs.ALGORITHMS) if condition.has_ordered else ()))
+        sample = {slug: views[condition.slug(slug)] for slug in own if condition.slug(slug) in views}
+        for slug in runs.EVERY:
+            control = runs.control_slug(slug)
+            name = control if not condition.controls_of else f"{condition.controls_of}-{control}"
+            if condition.controls_of is not None and name in views:
+                sample[control] = views[name]
+        samples.append((condition.name, sample))
+    return samples
+
+
+def _cost(views: Mapping[str, RunView], duration: str | None) -> str:
+    """For the terminal: what the runs took, and that a trial is none of the study."""
+    spent = f"{len(views)} runs, {sum(float(run.summary['cpu_s']) for run in views.values()):,.0f} CPU s"
+    return spent if duration is None else f"{spent}; runs of {duration}: a trial, and no reproduction"
+
+
+def _rules_table(run: RunView) -> str:
+    """The rules of one run as an HTML table: clock, links, kernel, TCP."""
+    return html.table("Rules of the baseline run", ["rule", "value"], run.rules(), left=frozenset((0, 1)))
+
+
+def _runs_table(views: Mapping[str, RunView]) -> str:
+    """A row a run: its page, what it got, and what route changes did to it."""
+    rows = []
+    for slug, run in views.items():
+        flow = run.summary["flows"][run.main_flow]
+        rows.append([
+            f'<a href="runs/{html.text(slug)}/50-report/index.html">{html.text(slug)}</a>', run.algorithm,
+            _scaled(flow["goodput_mean_bps"], 1e6), _scaled(flow["srtt_p50_us"], 1e3),
+            _scaled(flow["srtt_p99_us"], 1e3),
+            run.summary["route_changes"], run.summary["route_changes_with_late_pkts"], flow["late_pkts"],
+            flow["retransmissions_pkts"], flow["spurious_retransmissions_pkts"], run.summary["drops_pkts"],
+            run.summary["cpu_s"],
+        ])  # fmt: skip
+    header = ["run", "algorithm", "goodput, Mbit/s", "srtt median, ms", "srtt 99 %, ms", "route changes",
+              "with late packets", "late packets", "retransmitted", "spurious", "dropped", "CPU, s"]  # fmt: skip
+    return html.table("Each run's own page has its route changes, recovery, links and plan", header, rows,
+                      left=frozenset((0, 1)), raw=frozenset((0,)))  # fmt: skip
+
+
+def _scaled(value: Any, scale: float) -> float | None:
+    """A number for the table in another unit; None stays None."""
+    return None if value is None else float(value) / scale

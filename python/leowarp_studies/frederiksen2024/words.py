@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers and counts of runs in words, for what was measured and for causes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from leowarp.study.claim import Outcome, Sample
+from leowarp_studies.frederiksen2024 import evidence as ev
+from leowarp_studies.frederiksen2024.evidence import NAMES
+from leowarp_studies.frederiksen2024.runs import SCENARIOS
+
+NONE_TO_TEST = Outcome("cannot be told", "no route change of these runs made a packet late or lost one")
+"""Where reordering is the claim's subject and there was none, nothing was tested: no verdict against the study."""
+LATE = "changes with late packets, or with packets lost otherwise than at a queue"
+"""For the texts of the tests."""
+
+
+def each(values: Mapping[str, float], unit: str, digits: int) -> str:
+    """Numbers by run, in words."""
+    return ", ".join(f"{NAMES[slug]} {value:.{digits}f} {unit}".rstrip() for slug, value in values.items())
+
+
+def percent(values: Mapping[str, float]) -> str:
+    """Ratios by run, in percent."""
+    return ", ".join(f"{NAMES[slug]} {value:.2%}" for slug, value in values.items())
+
+
+def plain(values: Mapping[str, float], unit: str, digits: int = 0) -> str:
+    """Numbers by algorithm, in words; nan, of which there was nothing to measure, is "unknown"."""
+    return ", ".join(
+        f"{NAMES[slug]} unknown" if np.isnan(value) else f"{NAMES[slug]} {value:.{digits}f} {unit}"
+        for slug, value in values.items()
+    )
+
+
+def yes(value: bool) -> str:
+    """A truth value for a text."""
+    return "yes" if value else "no"
+
+
+def sender_texts(sample: Sample, slugs: tuple[str, ...]) -> str:
+    """What the senders' TCP counted, by run."""
+    return "; ".join(f"{NAMES[slug]}: {ev.counters_text(sample[slug])}" for slug in slugs)
+
+
+def dips_text(sample: Sample, slugs: tuple[str, ...], share: float) -> str:
+    """For causes: low bins of goodput by what came before them."""
+    return "; ".join(f"{NAMES[slug]}: {ev.dips_text(sample[slug], share)}" for slug in slugs)
+
+
+def changes_text(sample: Sample) -> str:
+    """For causes: route changes by scenario, and what they made late, sent again and lost."""
+    parts = []
+    for slug in SCENARIOS:
+        changes = sample[slug].changes
+        late = changes[changes["late_pkts"].fillna(0) > 0]
+        parts.append(
+            f"{NAMES[slug]}: {len(changes)} route changes, {len(late)} with late packets "
+            f"({int(late['late_pkts'].sum())} late, {int(changes['spurious_retransmissions_pkts'].sum())} of "
+            f"{int(changes['retransmissions_pkts'].sum())} spurious retransmissions, "
+            f"{int(changes['lost_pkts'].sum())} lost)"
+        )
+    return "; ".join(parts)
+
+
+def reordered_text(sample: Sample, slugs: tuple[str, ...]) -> str:
+    """For causes: how many changes made packets late, and what was sent again after them, by algorithm."""
+    parts = []
+    for slug in slugs:
+        changes = ev.disturbed(sample[slug])
+        again, spurious = changes["retransmissions_pkts"].sum(), changes["spurious_retransmissions_pkts"].sum()
+        parts.append(
+            f"{NAMES[slug]}: {len(changes)} of {len(sample[slug].changes)} changes made packets late or lost some, "
+            f"followed by {int(again)} "
+            f"retransmissions of which {int(spurious)} were spurious"
+        )
+    return "; ".join(parts)

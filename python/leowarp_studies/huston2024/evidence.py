@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that several claims' tests, causes, figures and tables share: why a session ended where it did, in counts."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.study.statistics import Middle, middle, paired, paired_ratio, share
+from leowarp_studies.huston2024.groups import PEAK
+from leowarp_studies.huston2024.traces import KINDS, NO_LOSS, Trace
+from leowarp_studies.huston2024.variants import BY_NAME
+
+Frames = Mapping[str, Any]
+"""The study's data sets by name; fewer if runs are missing."""
+
+KIND_TEXT = {
+    "queue": "full queue or AQM", "handover": "link, at a handover", "isolated": "link, elsewhere", "other": "other",
+    NO_LOSS: "no loss (mark, or end of slow start)",
+}  # fmt: skip
+"""Kind of loss -> how texts and legends name it."""
+
+
+def at_peak(frames: Frames) -> pd.DataFrame:
+    """The sessions at peak hours."""
+    rows: pd.DataFrame = frames["sessions"]
+    return rows[rows["preset"] == PEAK]
+
+
+def over_seeds(rows: pd.DataFrame, variant: str, column: str) -> Middle:
+    """Median over seeds of a variant's column, with its interval; unknown if there are no such rows.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        One row a seed and variant, of one preset.
+    column : str
+        A number; missing values are left out.
+    """
+    return middle(rows.loc[rows["variant"] == variant, column])
+
+
+def goodput_bps(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
+    """Median over seeds of a variant's goodput, bit/s: bytes in order at the receiver over the whole session."""
+    rows: pd.DataFrame = frames["sessions"]
+    return over_seeds(rows[rows["preset"] == preset], variant, "goodput_bps")
+
+
+def capacity_bps(frames: Frames, preset: str = PEAK) -> Middle:
+    """Median over seeds of what the downlink could have carried as payload, mean over the session."""
+    return middle([trace.mean_capacity_bps for trace in _any_traces(frames, preset)])
+
+
+def used_ratio(frames: Frames, variant: str, preset: str = PEAK) -> Middle:
+    """Median over seeds of goodput as a share of that session's own capacity."""
+    # By seed and not the median of all: capacity differs from session to session by more than variants do.
+    capacity = {trace.seed: trace.mean_capacity_bps for trace in _any_traces(frames, preset)}
+    rows: pd.DataFrame = frames["sessions"]
+    mine = rows[(rows["variant"] == variant) & (rows["preset"] == preset) & rows["seed"].isin(list(capacity))]
+    return middle(mine["goodput_bps"] / mine["seed"].map(capacity))
+
+
+def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
+    """One variant's traces at a preset: capacity and reconfigurations are the path's, which is the same for all
+    variants.
+    """
+    for (_, hour), traces in frames["traces"].items():
+        if hour == preset and traces:
+            return list(traces)
+    return []
+
+
+def loss_counts(traces: Sequence[Trace]) -> dict[str, float]:
+    """Lost packets by where they fell, a session, mean over seeds.
+
+    Returns
+    -------
+    dict of str to float
+        By `KINDS`, packets a session.
+    """
+    return {kind: float(np.mean([int((trace.losses["kind"] == kind).sum()) for trace in traces])) for kind in KINDS}
+
+
+def cut_counts(traces: Sequence[Trace]) -> dict[str, float]:
+    """Cuts of the window by the loss that caused them, a session, mean over seeds."""
+    return {
+        kind: float(np.mean([int((trace.cuts["kind"] == kind).sum()) for trace in traces]))
+        for kind in (*KINDS, NO_LOSS)
+    }
+
+
+def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
+    """How windows came back: `cuts`, `grown_ratio` (before the next cut or the end), `grown_p50_s` (of those that did),
+    `apart_p50_s` (between cuts), `after_p50_pkts`, `needed_p50_s`.
+
+    `needed_p50_s` is CUBIC's own time back to where it was, K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4
+    (RFC 9438, 4.2), for the median window before a cut.
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+        Sessions of one variant at one preset.
+    """
+    # Pooled over sessions: a session has too few cuts for medians of its own.
+    every = pd.concat([trace.cuts for trace in traces], ignore_index=True)
+    if not len(every):
+        return dict.fromkeys(
+            ("cuts", "grown_ratio", "grown_p50_s", "apart_p50_s", "after_p50_pkts", "needed_p50_s"), math.nan
+        ) | {"cuts": 0.0}
+    # Within each session: between the last cut of one and the first of the next lies no time.
+    apart = np.concatenate([np.diff(trace.cuts["t_s"].to_numpy()) for trace in traces])
+    grown = every["grown_after_s"].dropna()
+    return {
+        "cuts": len(every) / len(traces),
+        "grown_ratio": len(grown) / len(every),
+        "grown_p50_s": float(grown.median()),
+        "apart_p50_s": float(np.median(apart)) if len(apart) else math.nan,
+        "after_p50_pkts": float(every["after_pkts"].median()),
+        # K = cbrt(W_max (1 - beta) / C), 1 - beta = 0.3 and C = 0.4: RFC 9438, 4.2 and 4.6, with the window in
+        # segments.
+        "needed_p50_s": float((every["before_pkts"].median() * 0.3 / 0.4) ** (1 / 3)),
+    }
+
+
+def why_cut(frames: Frames, variant: str, preset: str = PEAK) -> str:
+    """Why a loss-based session ended where it did, in a sentence of counts."""
+    traces = frames["traces"].get((variant, preset), [])
+    if not traces:
+        return f"{label(variant)}: no trace is kept"
+    lost, cut, back = loss_counts(traces), cut_counts(traces), regrowth(traces)
+    if not back["cuts"]:
+        return f"{label(variant)}, {preset}: {_counted(lost)} packets lost a session, and the window was never cut"
+    grown = "none" if not back["grown_ratio"] else f"{back['grown_ratio']:.0%}, after {back['grown_p50_s']:.1f} s"
+    return (
+        f"{label(variant)}, {preset}: {back['cuts']:.1f} cuts a session ({_counted(cut)}), {back['apart_p50_s']:.1f} s "
+        f"apart in the median, to {back['after_p50_pkts']:.0f} packets; grown back before the next: {grown}; lost "
+        f"packets a session: {_counted(lost)}"
+    )
+
+
+def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
+    """The same for BBR, which does not cut: its estimate of the bottleneck against what the link carries.
+
+    `bbr_bw` (tcp_bbr.c) is the maximum over ten round trips, so it stays high for a while after capacity has fallen.
+    """
+    traces = frames["traces"].get((variant, preset), [])
+    if not traces:
+        return f"{label(variant)}: no trace is kept"
+    # Pooled over bins and sessions: what is asked is how the estimate stands at any time, not how sessions differ.
+    over = middle(pd.concat([pd.Series(estimate_ratio(trace)) for trace in traces]))
+    return (
+        f"{label(variant)}, {preset}: lost packets a session: {_counted(loss_counts(traces))}; its estimate of the "
+        f"bottleneck is {over.median:.2f} of the link's capacity in the median, and no loss lowers it"
+    )
+
+
+def estimate_ratio(trace: Trace) -> np.ndarray:
+    """BBR's estimate over the capacity, at the middle of each bin; bins without an estimate are left out.
+
+    Returns
+    -------
+    float64 array
+        1 is an estimate that is right; empty for congestion controls without one.
+    """
+    # 0 before the first round trip has been measured.
+    known = np.isfinite(trace.bbr_bps) & (trace.bbr_bps > 0)
+    if not known.any():
+        return np.zeros(0)
+    width_s = float(np.diff(trace.t_s).min()) if len(trace.t_s) > 1 else 0.0
+    # The last sample before the middle of the bin: what the sender believed at that time.
+    place = np.searchsorted(trace.cwnd_t_s[known], trace.t_s + width_s / 2, side="right") - 1
+    inside = (place >= 0) & (trace.capacity_bps > 0)
+    return trace.bbr_bps[known][place[inside]] / trace.capacity_bps[inside]
+
+
+def what_it_did(frames: Frames, variant: str, preset: str = PEAK) -> str:
+    """A session in counts of the kernel's, medians over seeds."""
+    rows: pd.DataFrame = frames["sessions"]
+    mine = rows[rows["preset"] == preset]
+
+    def count(column: str) -> str:
+        of_seeds = over_seeds(mine, variant, column)
+        return f"{of_seeds.median:,.0f}" if of_seeds.known else "unknown"
+
+    return (
+        f"{label(variant)}: {count('recoveries')} recoveries ({count('undos')} taken back), "
+        f"{count('timeouts')} timeouts, {count('retransmissions_pkts')} retransmissions "
+        f"({count('spurious_pkts')} spurious), {count('marked_pkts')} packets marked, "
+        f"{count('dropped_queue_pkts')} packets dropped by queues and {count('dropped_loss_pkts')} by the link"
+    )
+
+
+def single_loss_ratio(frames: Frames, variant: str, preset: str = PEAK) -> float:
+    """Share of the cuts by losses before which exactly one packet was lost: those that NewReno repairs as
+    fast as SACK.
+    """
+    every = pd.concat([trace.cuts for trace in frames["traces"].get((variant, preset), [])], ignore_index=True)
+    return share(every.loc[every["lost_pkts"] > 0, "lost_pkts"] == 1)
+
+
+def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", preset: str = PEAK) -> Middle:
+    """Median over seeds of one variant over another, seed by seed.
+
+    Parameters
+    ----------
+    one, other : str
+        Variants.
+    column : str
+        What is compared; of rows where `other` has 0 there is no ratio.
+
+    Returns
+    -------
+    Middle
+        Above 1 if `one` has more.
+    """
+    rows: pd.DataFrame = frames["sessions"]
+    return paired_ratio(rows[rows["preset"] == preset], column, one, other)
+
+
+def slow_start_ends(traces: Sequence[Trace]) -> str:
+    """What ended slow start, in sessions, when, and at which windows."""
+    # Whether jitter or a loss ended it decides the study's first peak (claim 3.7), so sessions are counted by cause.
+    ends = pd.DataFrame([vars(trace.slow_start) for trace in traces])
+    texts = []
+    for by, mine in ends.groupby("by", sort=True):
+        name = f"HyStart by {by}" if by in ("delay", "ACK train") else f"a loss ({KIND_TEXT.get(str(by), by)})"
+        texts.append(
+            f"{name} in {len(mine)} of {len(ends)} sessions, after {mine['end_s'].median():.2f} s in the median, with "
+            f"{mine['window_pkts'].min():.0f} to {mine['window_pkts'].max():.0f} packets"
+        )
+    return ", ".join(texts)
+
+
+def after_timeouts(frames: Frames, variant: str, preset: str = PEAK) -> str:
+    """How windows grew after timeouts, and the share of its time that a session spent on repair."""
+    traces = frames["traces"].get((variant, preset), [])
+    if not traces:
+        return f"{label(variant)}, {preset}: no trace is kept"
+    every = pd.concat([trace.timeouts for trace in traces], ignore_index=True)
+    spent = middle([trace.repairing_ratio for trace in traces])
+    grown = (
+        f"the window grew by {100 * every['growth_ratio'].median():.1f} % a round trip from the repair of a timeout to "
+        f"the next cut, to {every['to_pkts'].median():.0f} packets (medians of {len(every)})"
+        if len(every)
+        else "no repair of a timeout was followed by five round trips without a cut"
+    )
+    return f"{label(variant)}, {preset}: {grown}; repairing for {spent.text(100, 1)} % of the time"
+
+
+def label(variant: str) -> str:
+    """As figures and tables name it."""
+    return BY_NAME[variant].label
+
+
+def slot_means_bps(
+    trace: Trace, settle_s: float = 2.0, between: Callable[[float, float], float] | None = None
+) -> list[tuple[float, float]]:
+    """For each slot, the first begun at 0: mean of its first and of its second half, without what settles.
+
+    Slots with less than 6 s after settling are left out.
+
+    Parameters
+    ----------
+    trace : Trace
+    settle_s : float
+        How much of a slot's beginning is left out.
+    between : callable, optional
+        Mean of what is looked at from one second to another; goodput if not given.
+
+    Returns
+    -------
+    list of (float, float)
+        bit/s of the first and of the second half of what is left.
+    """
+    mean = between or trace.between
+    borders = [0.0, *trace.reconfigurations_s.tolist(), trace.end_s]
+    halves = []
+    for start_s, end_s in itertools.pairwise(borders):
+        from_s = start_s + settle_s
+        if end_s - from_s >= 6.0:
+            half_s = (from_s + end_s) / 2
+            halves.append((mean(from_s, half_s), mean(half_s, end_s)))
+    return halves
+
+
+@dataclass(frozen=True)
+class Moves:
+    """By how much BBR's estimate moves, relative to what it was.
+
+    Attributes
+    ----------
+    across, within : float64 arrays
+        From one slot to the next, and between the halves of a slot; 0.1: 10 %.
+    """
+
+    across: np.ndarray
+    within: np.ndarray
+
+    @property
+    def known(self) -> bool:
+        """Whether any two slots could be compared."""
+        return len(self.across) > 0 and len(self.within) > 0
+
+    def revised(self, limit_ratio: float) -> float:
+        """Share of the reconfigurations across which it moves by so much."""
+        return share(self.across >= limit_ratio)
+
+    def text(self) -> str:
+        """Both medians in words."""
+        if not self.known:
+            return "unknown"
+        return f"{np.median(self.across):.0%} across a reconfiguration, {np.median(self.within):.0%} within a slot"
+
+
+def estimate_moves(traces: Sequence[Trace]) -> Moves:
+    """How BBR's own estimate of the bottleneck moves, of all sessions together."""
+    across, within = [], []
+    for trace in traces:
+        slots = slot_means_bps(trace, between=trace.estimate_between)
+        within += [abs(late / early - 1) for early, late in slots if early > 0 and late > 0]
+        across += [abs(after[0] / before[1] - 1) for before, after in itertools.pairwise(slots)
+                   if before[1] > 0 and after[0] > 0]  # fmt: skip
+    return Moves(np.array(across), np.array(within))
+
+
+def difference(frames: Frames, one: str, other: str, column: str, preset: str = PEAK) -> Middle:
+    """Median over seeds of what one variant has more than another, seed by seed.
+
+    For counts that may be 0, of which there is no ratio.
+    """
+    rows: pd.DataFrame = frames["sessions"]
+    both = paired(rows[rows["preset"] == preset], column, one, other)
+    return middle(both["one"] - both["other"])
+
+
+def _counted(counts: Mapping[str, float]) -> str:
+    """Counts by kind of loss, those that are not 0."""
+    shown = [f"{KIND_TEXT[kind]} {count:.1f}" for kind, count in counts.items() if count]
+    return ", ".join(shown) or "none"

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study made again: groups of runs by the study engine, judged and drawn from their data sets and kept traces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from leowarp.base.errors import HostError
+from leowarp.guest.building.kernel import is_built
+from leowarp.guest.building.shelf import kernel_of
+from leowarp.report import RunView
+from leowarp.report.view import kernel_name
+from leowarp.study import parts as study_parts
+from leowarp.study.page import Section
+from leowarp.study.parts import Part
+from leowarp.study.reproduction import Making, Material
+from leowarp_studies.huston2024 import figures, groups, questions, recorded, results, runs, tables, variants
+from leowarp_studies.huston2024.claims import CLAIMS
+from leowarp_studies.huston2024.groups import CLEAN_PEAK, OFF_PEAK, PEAK
+from leowarp_studies.huston2024.pings import pings_of
+from leowarp_studies.huston2024.rules import Rules
+from leowarp_studies.huston2024.traces import Trace, trace_of
+
+OPTIONS = ("quick", "scheduler", "path", "capacity")
+"""This study's own keyword arguments of `reproduce`."""
+
+TITLE = "A transport protocol's view of Starlink, re-made"
+LEAD = (
+    "G. Huston (APNIC blog, 2024) measured pings and TCP over a Starlink dish: a new path every 15 s, a rise of "
+    "latency at each and loss at some, CUBIC far below the path's capacity at peak, BBR near it; and proposed cures "
+    "that nobody has put numbers on. Here Linux 6.12's own TCP runs in virtual time over a synthetic path whose "
+    "statistics follow the published ones. The claims on the path (3.1 to 3.6, 3.16) and on CUBIC off-peak (3.8) test "
+    "that this path does in the guest what it was made to do: they hold by construction. The others say what follows "
+    "from it. None of it is a measurement of Starlink."
+)
+
+TABLE = "table.csv"
+"""The table of all variants for machines, beside the page."""
+TRACED = {
+    "main": "", "cures": "", "proposals": "", "repairs": "", "bbr3": "", "clean": CLEAN_PEAK,
+    "proposals-clean": CLEAN_PEAK,
+}  # fmt: skip
+"""Groups of sessions whose traces claims look at, with the preset of those that vary none."""
+UNTRACED = ("others",)
+KEPT = ("flood", "paced", "hystart", "conditions", *TRACED)
+"""Groups whose whole run directories stay."""
+SHOWN_BIN_NS = 200_000_000
+"""Of figures 6 to 9."""
+PROGRAMS = Path("programs") / "programs.csv"
+"""What the study `programs` leaves, beside this study's directory."""
+
+__all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
+
+
+def make(
+    making: Making,
+    *,
+    quick: bool = False,
+    scheduler: str | None = None,
+    path: Path | str | None = None,
+    capacity: Path | str | None = None,
+) -> Material:
+    """Makes the runs that are not there yet, and the figures; see `leowarp.study.reproduction`.
+
+    Parameters
+    ----------
+    making : Making
+    quick : bool
+        Fewer seeds and capacity tests (`runs.QUICK_SEEDS`, `runs.QUICK_STEP`).
+    scheduler : str, optional
+        Address of a Dask scheduler.
+    path, capacity : path, optional
+        A recording of a dish, and what it could carry: sessions over a replay of it in place of the profile.
+
+    Raises
+    ------
+    LeowarpError
+        The first failure, if no group has a good run.
+    """
+    recording = None if path is None else recorded.read(path, capacity)
+    if capacity is not None and recording is None:
+        raise recorded.capacity_alone()
+    no_bbr3 = why_not(variants.BBR3_KERNEL)
+    parts = runs.parts(bbr3=no_bbr3 is None) if recording is None else recorded.parts(recording, bbr3=no_bbr3 is None)
+    rows, failures = study_parts.made(parts, making, quick=quick, scheduler=scheduler)
+    if recording is None:
+        frames, view = _frames(rows, making.folder)
+        skipped = _programs(frames, making.folder)
+    else:
+        frames, view = recorded.frames(recording, rows, making.folder)
+        absent = sorted(set(CLAIM_FRAMES) - set(recorded.FRAMES))
+        skipped = dict.fromkeys(absent, recorded.NOT_ASKED) | recorded.skipped(recording)
+    if not frames:
+        raise study_parts.first_failure(failures, [part.name for part in parts])
+    left_out = []
+    if no_bbr3 is not None:
+        skipped["bbr3"] = no_bbr3
+        left_out.append(no_bbr3)
+    wanted = {name: of for name, of in CLAIM_FRAMES.items() if name not in skipped}
+    failures |= study_parts.missing(wanted, frames, failures)
+    rules = Rules(
+        kernel="not recorded" if view is None else kernel_name(view.manifest),
+        seeds=int(frames["sessions"]["seed"].nunique()) if "sessions" in frames else 0,
+    )
+    return Material(
+        samples=[("this reproduction" if recording is None else recording.name, frames)],
+        figures=figures.draw(frames, making.folder / "figures", rules) if recording is None else [],
+        sections=_sections(parts, rows, frames, making.folder),
+        runs={part.name: part.name for part in parts},
+        failures=failures,
+        warnings=_warnings(rows, quick=quick) if recording is None else recorded.warnings(recording, rows, quick=quick),
+        cost=study_parts.cost_line(rows, making.folder),
+        left_out=left_out,
+        skipped=skipped,
+    )
+
+
+CLAIM_FRAMES = {
+    "flood": ("flood",),
+    "paced": ("paced",),
+    "capacity": ("capacity",),
+    "sessions": (*TRACED, *UNTRACED),
+    "traces": ("main",),
+    "beside": ("beside",),
+    "off-peak": ("main",),
+    "clean": ("clean",),
+    "losses": ("losses",),
+    "aware": ("cures", "proposals"),
+    "bbr3": ("bbr3", "bbr3-beside"),
+    "conditions": ("conditions",),
+    "jitter": ("jitter",),
+    "shared": tuple(questions.shared_name(customers) for customers in questions.CUSTOMERS),
+    "programs": (),
+}
+"""Data sets that claims name in `Claim.runs`, and the groups of runs that each is made of."""
+
+
+def why_not(kernel: str) -> str | None:
+    """Why runs on a kernel of the shelf are left out, with what to type; None: it is built."""
+    try:
+        if is_built(kernel_of(kernel)):
+            return None
+    except HostError as error:
+        return f"the runs on the kernel {kernel} are left out: {error.message}"
+    return f"the runs on the kernel {kernel} are left out: it is not built (leowarp kernel build {kernel})"
+
+
+def _programs(frames: dict[str, Any], folder: Path) -> dict[str, str]:
+    """Adds the rows of the study `programs`, if it stands beside this one; else what to type, by data set."""
+    file = folder.parent / PROGRAMS
+    if file.is_file():
+        frames["programs"] = pd.read_csv(file)
+        return {}
+    typed = f"leowarp reproduce programs --out {file.parent}"
+    return {"programs": f"claim 6.9 of the study programs answers it: {typed}, and this study again"}
+
+
+def _sections(
+    parts: tuple[Part, ...], rows: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], folder: Path
+) -> list[Section]:
+    """The rest of the page; the tables' rows for machines go into `TABLE`."""
+    sections = [Section("runs", "Runs and their cost", study_parts.cost_table(parts, rows, folder)),
+                Section("data", "Data", _data_section(parts))]  # fmt: skip
+    # The table has columns of both groups.
+    if "sessions" in frames and "beside" in frames:
+        tables.frame(frames).to_csv(folder / TABLE, index=False)
+        sections.insert(0, Section("table", "All variants", tables.table(frames)))
+    if "traces" in frames:
+        sections.insert(1, Section("causes", "Which losses, and how long to grow back", tables.causes(frames)))
+    return sections
+
+
+def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
+    """What claims and figures take; a group of which every run failed is left out.
+
+    Returns
+    -------
+    frames : dict
+        `flood` (way of sending -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) -> `Trace`s),
+        `hystart` (`Trace`s), `conditions` (condition -> `Trace`s); `sessions`, `beside`, `bbr3`, `jitter`, `shared`,
+        `losses`, `phases`, `capacity` (DataFrames, see `results`).
+    view : RunView or None
+        One of the kept runs, of which the kernel's name is taken.
+    """
+    kept = {name: _views(rows[name], folder / name) for name in KEPT if name in rows}
+    frames: dict[str, Any] = {}
+    flood = {
+        sends: [pings_of(view) for row, view in kept["flood"] if row["sends"] == sends]
+        for sends in (runs.REGULAR, runs.ANSWERED)
+    }
+    if all(flood.values()):
+        frames["flood"] = flood
+        frames["flood_view"] = next(view for row, view in kept["flood"] if row["sends"] == runs.REGULAR)
+    if kept["paced"]:
+        frames["paced"] = [pings_of(view) for _, view in kept["paced"]]
+    traces: dict[tuple[str, str], list[Trace]] = {}
+    shown = {}
+    for group, preset in TRACED.items():
+        for row, view in kept.get(group, ()):
+            # Groups that vary no preset: their rows get the name under which claims look for them.
+            key = (row["name"], preset or row["preset"])
+            traces.setdefault(key, []).append(trace_of(view))
+            # Figures show one session, the first seed; claims look at all of them.
+            if key not in shown:
+                shown[key] = trace_of(view, SHOWN_BIN_NS, "sacked")
+    # All or none: claims compare the three with each other at both hours.
+    if all(traces.get((variant.name, preset)) for variant in variants.MAIN for preset in (PEAK, OFF_PEAK)):
+        frames |= {"traces": traces, "shown": shown}
+    frames["hystart"] = [trace_of(view) for _, view in kept.get("hystart", ())]
+    frames["conditions"] = _by_condition(kept.get("conditions", []))
+    frames |= _tables(rows)
+    # For claims that need the other hour, or a schedule: a recording may lack either.
+    sessions = frames["sessions"]
+    frames["off-peak"] = sessions[sessions["preset"] == OFF_PEAK]
+    frames["clean"] = sessions[sessions["preset"] == CLEAN_PEAK]
+    frames["aware"] = sessions[sessions["variant"].str.contains("_handover")]
+    full = {name: frame for name, frame in frames.items() if not hasattr(frame, "__len__") or len(frame)}
+    views = [view for group in kept.values() for _, view in group]
+    return full, next(iter(views), None)
+
+
+def _tables(rows: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """The data sets that are tables, some perhaps without rows."""
+    found = {
+        "sessions": results.joined([results.sessions(rows[name], preset or groups.PEAK)
+                                    for name, preset in (TRACED | dict.fromkeys(UNTRACED, "")).items()
+                                    if name in rows]),
+        "beside": results.joined([results.beside(rows[name]) for name in ("beside", "bbr3-beside") if name in rows]),
+        "losses": results.losses(rows["losses"]),
+        "phases": results.phases(rows["phases"]),
+        "capacity": results.capacity(rows["capacity"]),
+        "jitter": results.jitter(rows["jitter"]),
+        "shared": results.joined([results.shared(rows[questions.shared_name(customers)], customers)
+                                  for customers in questions.CUSTOMERS]),
+    }  # fmt: skip
+    if "bbr3" in rows:
+        found["bbr3"] = results.sessions(rows["bbr3"])
+    return found
+
+
+def _by_condition(views: list[tuple[dict[str, Any], RunView]]) -> dict[str, list[Trace]]:
+    """Traces by condition; empty unless there are some of each, as claims compare them."""
+    traces: dict[str, list[Trace]] = {}
+    for row, view in views:
+        traces.setdefault(row["name"], []).append(trace_of(view))
+    return traces if set(questions.conditions()) <= set(traces) else {}
+
+
+def _views(rows: pd.DataFrame, folder: Path) -> list[tuple[dict[str, Any], RunView]]:
+    """Rows of runs that were kept, with their directories, by seed."""
+    # By seed, so that the same session is shown however the rows lie in the data set.
+    good = rows[rows["status"] == "ok"].sort_values("seed", kind="stable")
+    return [(row, RunView(folder / "runs" / row["run_id"])) for row in good.to_dict("records")]
+
+
+def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
+    """For the top of the page: what a quick reproduction leaves out, and the runs' own warnings."""
+    sentences = []
+    if quick:
+        sentences.append(
+            f"quick: {runs.QUICK_SEEDS} of {runs.SEEDS} seeds and one capacity test in {runs.QUICK_STEP}: a look at "
+            "the figures and not the study; an interval of 3 values is no confidence interval"
+        )
+    return sentences + study_parts.warnings_said(rows)
+
+
+def _data_section(parts: tuple[Part, ...]) -> str:
+    """Where the results are, as HTML."""
+    note = (
+        f'The table of all variants with its intervals: <a href="{TABLE}">{TABLE}</a>. Whole run directories of the '
+        f"groups {', '.join(KEPT)} stand in their <code>runs/</code>."
+    )
+    example = (
+        "import pandas as pd\n"
+        'sessions = pd.read_parquet("main/results")\n'
+        'sessions.groupby(["name", "preset"]).flow0_goodput_mean_bps.median()'
+    )
+    return study_parts.data_section(parts, example, note)

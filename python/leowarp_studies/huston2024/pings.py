@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the claims take of a run of pings: its probes, what they saw of each handover, and of the slots between."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from leowarp.metrics import Probes, probes
+from leowarp.report import RunView
+from leowarp.timeline.recordings import Measurement, Schedule, describe
+
+S = 1_000_000_000
+MS = 1_000_000
+
+AROUND_NS = S
+"""A handover's rise is looked for this long after its reconfiguration, its losses this long before and after."""
+
+GAP_BEFORE_NS, GAP_AFTER_NS = 50 * MS, 200 * MS
+"""Probes sent from so long before to so long after a reconfiguration tell how long nothing came back."""
+
+
+@dataclass(frozen=True)
+class Pings:
+    """One run of pings.
+
+    Attributes
+    ----------
+    seed : int
+    probes : Probes
+    changes_ns : int64 array, sorted
+        The reconfigurations.
+    end_ns : int
+    """
+
+    seed: int
+    probes: Probes
+    changes_ns: np.ndarray
+    end_ns: int
+
+    def replies_ms(self, start_ns: int, end_ns: int) -> np.ndarray:
+        """Round-trip times of the replies to probes sent in [start, end).
+
+        Returns
+        -------
+        float64 array
+            In the order of sending; lost probes are left out.
+        """
+        delay_ns = self.probes.between(start_ns, end_ns).delay_ns
+        return delay_ns[~np.isnan(delay_ns)] / MS
+
+
+def pings_of(run: RunView) -> Pings:
+    """The first ping flow of a kept run."""
+    flow = run.probe_flows[0]
+    plan, changes = run.plan.flows[flow], run.metrics.route_changes
+    mine = changes[(changes["source"] == plan.source) & (changes["destination"] == plan.destination)]
+    end_ns = run.metrics.end_ns
+    return Pings(
+        int(run.plan.run.seed), probes(run.tables, flow, end_ns), np.sort(mine["t_ns"].to_numpy(dtype="int64")), end_ns
+    )
+
+
+@dataclass(frozen=True)
+class Handover:
+    """What pings saw of one reconfiguration.
+
+    Attributes
+    ----------
+    t_ns : int
+    before_ms : float
+        Median round-trip time of the second before.
+    highest_ms : float
+        Largest in the window after.
+    lost_pkts : int
+        Probes sent within the window before or after and never answered.
+    gap_ms : float
+        Longest time between the arrivals of two successive replies to probes sent around the reconfiguration; nan if
+        one of these was lost.
+    """
+
+    t_ns: int
+    before_ms: float
+    highest_ms: float
+    lost_pkts: int
+    gap_ms: float
+
+    @property
+    def rise_ms(self) -> float:
+        """How far above what was before."""
+        return self.highest_ms - self.before_ms
+
+
+def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
+    """One for each reconfiguration that has replies in the second before and in the window after it.
+
+    Parameters
+    ----------
+    pings : Pings
+    around_ns : int
+        Length of the window after a reconfiguration, and of that for losses on either side.
+    """
+    seen = []
+    for t_ns in pings.changes_ns.tolist():
+        before, after = pings.replies_ms(t_ns - S, t_ns), pings.replies_ms(t_ns, t_ns + around_ns)
+        # A window that the end of the run cuts would make a rise look small.
+        # Without a reply on either side there is nothing to compare; whether it was lost is `lost_pkts` of others.
+        if min(len(before), len(after)) == 0 or t_ns + around_ns > pings.end_ns:
+            continue
+        close = pings.probes.between(t_ns - GAP_BEFORE_NS, t_ns + GAP_AFTER_NS)
+        gaps_ns = np.diff(np.sort(close.sent_ns + close.delay_ns))
+        seen.append(
+            Handover(
+                t_ns=t_ns,
+                before_ms=float(np.median(before)),
+                highest_ms=float(after.max()),
+                lost_pkts=int(pings.probes.between(t_ns - around_ns, t_ns + around_ns).is_lost.sum()),
+                # With a lost probe the gap would be the spacing of what was answered, not the time in which nothing
+                # came back.
+                gap_ms=float(gaps_ns.max()) / MS if len(gaps_ns) and not close.is_lost.any() else np.nan,
+            )
+        )
+    return seen
+
+
+def found_schedule(pings: Pings) -> Schedule | None:
+    """Period and phase of the reconfigurations as round-trip times and losses show them, as `leowarp timeline describe`
+    finds them; None: there is no period in the pings.
+    """
+    measurement = Measurement.of_round_trips(pings.probes.sent_ns, pings.probes.delay_ns, source="the pings")
+    return describe(measurement).schedule
+
+
+def slots_of(pings: Pings, schedule: Schedule) -> list[tuple[int, int]]:
+    """Start and end of each slot of a schedule that the run saw whole, ns."""
+    borders = schedule.instants_ns(0, pings.end_ns + 1).tolist()
+    return list(itertools.pairwise(borders))
+
+
+def slot_minima_ms(pings: Pings, slots_ns: Sequence[tuple[int, int]]) -> list[np.ndarray]:
+    """For each of these slots the smallest round-trip time of each second but the first, the handover's.
+
+    A second without a reply is left out.
+
+    Returns
+    -------
+    list of float64 arrays
+        A slot each; at most 14 values for 15 s.
+    """
+    minima_ms = []
+    for start_ns, end_ns in slots_ns:
+        # Whole seconds within the slot; the last part of a second, if any, is left out.
+        seconds = [pings.replies_ms(at_ns, at_ns + S) for at_ns in range(start_ns + S, end_ns - S + 1, S)]
+        minima_ms.append(np.array([second.min() for second in seconds if len(second)]))
+    return minima_ms
+
+
+def steps_ms(pings: Pings, from_ns: int = AROUND_NS) -> np.ndarray:
+    """|difference| of successive replies within a slot, without the `from_ns` after its reconfiguration.
+
+    Parameters
+    ----------
+    pings : Pings
+    from_ns : int
+        0: the handovers too.
+
+    Returns
+    -------
+    float64 array
+        ms; differences over a lost probe are between the replies on either side of it.
+    """
+    borders = np.unique(np.concatenate([[0], pings.changes_ns, [pings.end_ns]]))
+    steps = []
+    for start_ns, end_ns in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+        # Nothing is left out after 0: the run begins within a slot, and no reconfiguration is there.
+        inside = pings.replies_ms(start_ns + from_ns * (start_ns > 0), end_ns)
+        steps.append(np.abs(np.diff(inside)))
+    return pooled(steps)
+
+
+def pooled(every: Sequence[np.ndarray]) -> np.ndarray:
+    """Several arrays as one."""
+    return np.concatenate(every) if len(every) else np.zeros(0)

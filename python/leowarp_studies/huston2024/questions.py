@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs that answer what the study asks or guesses: who makes the peak, why BBR does well, what HyStart and jitter do.
+
+Each group changes one thing of the profile. Seeds are those of the other groups, so that paths can be compared.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from leowarp.study.parts import Part
+from leowarp_studies.huston2024.groups import NO_LOSS, OFF_PEAK, PEAK, TCP_SCENARIO, content, few_seeds
+
+SHARED_SEEDS = CONDITION_SEEDS = 6
+"""The fewest of which the extremes hold a median with 95 % confidence."""
+CONTROL_SEEDS = 10
+
+CUSTOMERS = (2, 4, 8)
+"""How many flows of other customers share the link. The study does not know it: 45 of some 250 Mbit/s would be a fair
+share beside 4 or 5."""
+SHARING = ("cubic", "bbr")
+
+STILL = {
+    "capacity": {"access.capacity_spread": "0 %", "access.wander": "0 %", "access.modulation": "0 %"},
+    # The middle of the profile's range, 20 to 35 ms.
+    "base": {"access.base_rtt_min": "27.5 ms", "access.base_rtt_max": "27.5 ms", "access.base_step_min": "0 s"},
+    "jitter": {"access.jitter": "0 s", "access.jitter_up": "0 s"},
+}
+"""What of the path can stand still -> the keys that have it do so."""
+_VARIES: dict[str, Any] = {
+    "access.capacity_spread": "20 %", "access.wander": "8 %", "access.modulation": "12 %",
+    "access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms", "access.base_step_min": "3 ms",
+    "access.jitter": "2.2 ms", "access.jitter_up": "10.5 ms",
+}  # fmt: skip
+"""The profile's own values of the same keys; a test holds them to it."""
+ALL_STILL = tuple(STILL)
+
+NO_JITTER, MEAN_KEPT = "no-jitter", "no-jitter-same-mean"
+"""Without jitter round trips fall by its mean, 12.7 ms; with the mean kept the base is longer by as much."""
+JITTER = {
+    NO_JITTER: {"access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms"},
+    MEAN_KEPT: {"access.base_rtt_min": "32.7 ms", "access.base_rtt_max": "47.7 ms"},
+}
+
+
+def condition(still: tuple[str, ...]) -> str:
+    """The name of a condition in the results: what of the path stands still.
+
+    >>> condition(()), condition(("capacity", "jitter"))
+    ('still-nothing', 'still-capacity-jitter')
+    """
+    return f"still-{'-'.join(still) or 'nothing'}"
+
+
+def conditions() -> dict[str, tuple[str, ...]]:
+    """Name -> what stands still, all eight."""
+    every = [still for count in range(len(ALL_STILL) + 1) for still in itertools.combinations(ALL_STILL, count)]
+    return {condition(still): still for still in every}
+
+
+def parts() -> tuple[Part, ...]:
+    """Groups of runs."""
+    return _hystart(), _jitter(), _conditions(), *(_shared(count) for count in CUSTOMERS)
+
+
+def shared_name(customers: int) -> str:
+    """The group beside so many flows.
+
+    >>> shared_name(4)
+    'shared-4'
+    """
+    return f"shared-{customers}"
+
+
+def _hystart() -> Part:
+    """CUBIC at peak without HyStart, for what it has to do with the first peak."""
+    made = content("hystart", TCP_SCENARIO, {}, CONTROL_SEEDS)
+    made["set"] |= {"name": "cubic-nohystart", "access.preset": PEAK, "modules.tcp_cubic.hystart": "0"}
+    made["keep"] = {"runs": "all"}
+    return Part("hystart", "CUBIC at peak without HyStart", made, CONTROL_SEEDS, few_seeds(1))
+
+
+def _jitter() -> Part:
+    """CUBIC without jitter, with and without isolated loss; the sessions with jitter are in other groups."""
+    made = content("jitter", TCP_SCENARIO, {}, CONTROL_SEEDS)
+    made["set"] |= STILL["jitter"] | {"access.preset": PEAK}
+    keys = ("access.base_rtt_min", "access.base_rtt_max")
+    cells = [(name, loss) for name in JITTER for loss in ("0.01 %", "0 %")]
+    made["together"] = [
+        {"name": [name for name, _ in cells]}
+        | {key: [JITTER[name][key] for name, _ in cells] for key in keys}
+        | {key: {"label": key.removeprefix("access."), "values": [loss for _, loss in cells]} for key in NO_LOSS}
+    ]
+    return Part("jitter", "CUBIC without jitter", made, len(cells) * CONTROL_SEEDS, few_seeds(1))
+
+
+def _conditions() -> Part:
+    """BBR with capacity, base delay and jitter as they are or still, in every combination."""
+    made = content("conditions", TCP_SCENARIO, {}, CONDITION_SEEDS)
+    made["set"] |= {"flows.0.congestion_control": "bbr", "access.preset": PEAK}
+    every = conditions()
+    # Values that go in step: the name says which of the keys are still.
+    cells = [_VARIES | {key: value for what in still for key, value in STILL[what].items()} for still in every.values()]
+    made["together"] = [{"name": list(every)} | {key: [cell[key] for cell in cells] for key in _VARIES}]
+    made["keep"] = {"runs": "all"}
+    return Part("conditions", "why BBR does well: what of the path stands still", made, len(cells) * CONDITION_SEEDS,
+                few_seeds(1))  # fmt: skip
+
+
+def _shared(customers: int) -> Part:
+    """CUBIC and BBR beside CUBIC flows of other customers, with the isolated loss of off-peak hours."""
+    made = content(shared_name(customers), TCP_SCENARIO, {}, SHARED_SEEDS)
+    made["set"] |= {"access.preset": OFF_PEAK}
+    for number in range(1, customers + 1):
+        made["set"] |= {
+            f"flows.{number}.kind": "tcp", f"flows.{number}.source": "server", f"flows.{number}.destination": "dish",
+            f"flows.{number}.congestion_control": "cubic",
+        }  # fmt: skip
+    made["parameters"]["flows.0.congestion_control"] = {"label": "congestion_control", "values": list(SHARING)}
+    return Part(shared_name(customers), f"beside {customers} flows of other customers", made,
+                len(SHARING) * SHARED_SEEDS, few_seeds(1))  # fmt: skip

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study's data sets as claims and figures take them: few columns, one name each, units in the names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from leowarp.base.errors import TraceError
+from leowarp.base.units import TIME
+from leowarp_studies.huston2024 import groups, runs
+
+SESSION_COLUMNS = {
+    "goodput_bps": "flow0_goodput_mean_bps",
+    "rtt_p99_ns": "flow0_rtt_p99_ns",
+    "rtt_p50_ns": "flow0_rtt_p50_ns",
+    "recovery_p50_ns": "flow0_recovery_p50_ns",
+    "recovered_ratio": "flow0_recovered_ratio",
+    "marked_pkts": "flow0_delivered_ce_pkts",
+    "retransmissions_pkts": "flow0_sender_retransmissions_pkts",
+    "spurious_pkts": "flow0_spurious_retransmissions_pkts",
+    "sent_pkts": "flow0_sent_pkts",
+    "lost_pkts": "flow0_lost_pkts",
+    "recoveries": "flow0_sender_recoveries",
+    "undos": "flow0_sender_undos",
+    "timeouts": "flow0_sender_timeouts",
+    "cwnd_p50_pkts": "flow0_cwnd_p50_pkts",
+    "dropped_queue_pkts": "drops_queue_pkts",
+    "dropped_loss_pkts": "drops_loss_pkts",
+}
+"""What each session's row has, by the name in `summary.json`."""
+
+SHARE_COLUMNS = {"share_ratio": "flow0_share_ratio", "jain_index": "fairness_jain_index"}
+BESIDE_COLUMNS = {"beside_goodput_bps": "flow1_goodput_mean_bps"}
+
+
+def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
+    """`variant, preset, seed, cpu_s` and `SESSION_COLUMNS` of rows of the study engine; failed runs are left out.
+
+    `preset`: of rows that do not say.
+    `retransmitted_ratio`: retransmissions over packets sent. `recovery_p50_ns` is infinite if most never came back.
+    """
+    rows = rows[rows["status"] == "ok"]
+    # Failed runs have no scalars: with them every median would count them as missing seeds.
+    frame = _picked(rows, SESSION_COLUMNS)
+    presets = rows["preset"] if "preset" in rows else pd.Series(preset, index=rows.index)
+    frame.insert(0, "variant", rows["name"])
+    frame.insert(1, "preset", presets)
+    # Most reconfigurations of such a session were followed by a window in which it did not come back.
+    # Both missing: no reconfiguration was looked at. Only the median missing: fewer than half were followed by a
+    # recovery.
+    never = frame["recovery_p50_ns"].isna() & frame["recovered_ratio"].notna()
+    frame["recovery_p50_ns"] = frame["recovery_p50_ns"].mask(never, np.inf)
+    # Of all packets sent, retransmissions among them: it cannot exceed 1.
+    frame["retransmitted_ratio"] = frame["retransmissions_pkts"] / frame["sent_pkts"]
+    return frame.reset_index(drop=True)
+
+
+def beside(rows: pd.DataFrame) -> pd.DataFrame:
+    """`variant, seed`, its share of what the two had, Jain's index, both goodputs.
+
+    Ratios are 0 to 1, goodputs in bit/s.
+    """
+    rows = rows[rows["status"] == "ok"]
+    frame = _picked(rows, SHARE_COLUMNS | {"goodput_bps": "flow0_goodput_mean_bps"} | BESIDE_COLUMNS)
+    frame.insert(0, "variant", rows["name"])
+    return frame.reset_index(drop=True)
+
+
+def shared(rows: pd.DataFrame, customers: int) -> pd.DataFrame:
+    """`variant` (the congestion control), `customers`, `seed`, goodput and the 99th percentile of RTT of the first flow
+    beside so many flows of others.
+    """
+    rows = rows[rows["status"] == "ok"]
+    frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in ("goodput_bps", "rtt_p99_ns")})
+    frame.insert(0, "variant", rows["congestion_control"])
+    frame.insert(1, "customers", customers)
+    return frame.reset_index(drop=True)
+
+
+def jitter(rows: pd.DataFrame) -> pd.DataFrame:
+    """`variant` (`questions.NO_JITTER`, `MEAN_KEPT`), `preset`, `seed`, `goodput_bps` of CUBIC without jitter."""
+    rows = rows[rows["status"] == "ok"]
+    frame = _picked(rows, {"goodput_bps": SESSION_COLUMNS["goodput_bps"]})
+    frame.insert(0, "variant", rows["name"])
+    # Without isolated loss it is the same path as that of the group `clean`.
+    clean = rows["residual_loss_ratio"].astype("float64") == 0
+    frame.insert(1, "preset", clean.map({True: groups.CLEAN_PEAK, False: groups.PEAK}))
+    return frame.reset_index(drop=True)
+
+
+def losses(rows: pd.DataFrame) -> pd.DataFrame:
+    """`variant` (the congestion control), `loss_ratio, seed, goodput_bps`.
+
+    `loss_ratio` is of each direction, 0 to 1.
+    """
+    rows = rows[rows["status"] == "ok"]
+    frame = _picked(rows, {"goodput_bps": "flow0_goodput_mean_bps"})
+    frame.insert(0, "variant", rows["congestion_control"])
+    frame.insert(1, "loss_ratio", rows["loss_ratio"].astype("float64"))
+    return frame.reset_index(drop=True)
+
+
+def phases(rows: pd.DataFrame) -> pd.DataFrame:
+    """`variant, late_s` (how much too late the schedule is taken to be), `seed, goodput_bps, retransmissions_pkts`.
+
+    Ratios against the plain congestion controls are made where they are drawn, from the sessions of the same seeds.
+    """
+    rows = rows[rows["status"] == "ok"]
+    names = ("goodput_bps", "retransmissions_pkts", "rtt_p99_ns")
+    frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in names})
+    frame.insert(0, "variant", rows["congestion_control"])
+    # Either module's column would do: their phases go in step (`runs._phases`).
+    phases_s = [TIME.parse(text) / 1e9 - runs.FIRST_RECONFIGURATION_S for text in rows["phase_bbr_handover"]]
+    frame.insert(1, "late_s", pd.Series(phases_s, index=rows.index, dtype="float64"))
+    return frame.reset_index(drop=True)
+
+
+def capacity(rows: pd.DataFrame) -> pd.DataFrame:
+    """`test, at` (UTC), `down_bps, up_bps` of each capacity test, in order of time; `down_link_bps, up_link_bps`: what
+    the link could have carried as payload in the same time.
+
+    Bytes that the receivers of a direction's connections got in order, over the time in which they were let send: what
+    a full queue still held then counts, so that a test may come out above its link.
+    """
+    rows = rows[rows["status"] == "ok"].sort_values("test", kind="stable")
+    if not len(rows):
+        return pd.DataFrame(columns=["test", "at", "down_bps", "down_link_bps", "up_bps", "up_link_bps", "hour"])
+    # The seed is the test's number (`runs._capacity`).
+    frame = pd.DataFrame({"test": rows["test"].astype("int64")})
+    frame["at"] = pd.to_datetime(rows["clock"], utc=True)
+    for name, flows in (("down_bps", runs.DOWN_FLOWS), ("up_bps", runs.UP_FLOWS)):
+        carried = sum(_column(rows, f"flow{flow}_bytes") for flow in flows)
+        frame[name] = carried * 8 / runs.TEST_S
+        # All connections of a direction live as long as each other, on one path.
+        frame[name.replace("_bps", "_link_bps")] = _column(rows, f"flow{flows[0]}_path_capacity_mean_bps")
+    frame["hour"] = frame["at"].dt.hour
+    return frame.reset_index(drop=True)
+
+
+def joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    """Several groups of sessions as one."""
+    return pd.concat(frames, ignore_index=True)
+
+
+def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
+    """`seed`, the columns under their short names, and what each run cost, where it is known."""
+    frame = pd.DataFrame({"seed": rows["seed"].astype("int64")})
+    for name, column in columns.items():
+        frame[name] = _column(rows, column)
+    if "cpu_s" in rows:
+        frame["cpu_s"] = rows["cpu_s"].astype("float64")
+    return frame
+
+
+def _column(rows: pd.DataFrame, name: str) -> pd.Series:
+    """A column of the results as float64, missing values as nan.
+
+    Raises
+    ------
+    TraceError
+        If runs were made and have no such scalar: an older version made them.
+    """
+    if name not in rows and len(rows) == 0:
+        # Every run failed: the engine has no columns but those that all studies have.
+        return pd.Series(dtype="float64")
+    if name not in rows:
+        raise TraceError(f"the runs' results have no column {name}", "make the runs anew: --force")
+    return rows[name].astype("float64")

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands at the foot of every figure: the rules that shape the results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leowarp_studies.huston2024 import groups
+
+PATH_RULES = (
+    "path: profile starlink (synthetic: capacity, delay and loss as functions of time; FIFO), reconfigurations at "
+    "seconds 12, 27, 42, 57"
+)
+SESSION_RULES = f"one flow of {groups.DURATION_S} s from the server to the dish, drop-tail queue unless named otherwise"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the figures' feet need of the runs.
+
+    Attributes
+    ----------
+    kernel : str
+        Name and version of the guest's kernel, or "not recorded".
+    seeds : int
+        How many seeds the sessions have.
+    """
+
+    kernel: str
+    seeds: int
+
+    def footer(self, *rules: str) -> str:
+        """Rules of a figure in one paragraph."""
+        return " · ".join((PATH_RULES, *rules, f"kernel: {self.kernel}"))

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sentences and counts that several claims' texts share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leowarp.study.claim import Outcome, holds_if
+from leowarp_studies.huston2024 import evidence as ev
+from leowarp_studies.huston2024.evidence import Frames
+from leowarp_studies.huston2024.groups import CLEAN_PEAK, OFF_PEAK, PEAK
+
+M = 1e-6
+
+SESSION = "One flow of 60 s from the server to the dish, 20 seeds."
+FEWER = "One flow of 60 s from the server to the dish, 10 seeds."
+GOODPUT = "Goodput: bytes in order at the receiver over the whole session; medians over seeds."
+PAIRED = "Seed by seed, on the same path: the median ratio, with its interval of 95 % confidence from order statistics."
+CALIBRATED = (
+    "The isolated loss of the presets was set so that CUBIC gets about what the study saw it get at peak and off-peak "
+    "(design/starlink-profile.md)"
+)
+"""For the claims that this makes hold."""
+
+
+def with_why(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: str, cause: str) -> Outcome:
+    """What was measured with its counts; of a claim that does not hold whole they stand in the cause alone."""
+    if all(parts.values()):
+        return Outcome(holds_if(parts), f"{text}. {why}", numbers, "")
+    return Outcome(holds_if(parts), text, numbers, cause)
+
+
+def counts(frames: Frames, variant: str, preset: str) -> dict[str, Any]:
+    """Losses, cuts and regrowth of the sessions whose traces are kept, for `claims.json`; empty if none are."""
+    traces = frames["traces"].get((variant, preset), [])
+    if not traces:
+        return {}
+    return {"lost_pkts": ev.loss_counts(traces), "cuts": ev.cut_counts(traces), "regrowth": ev.regrowth(traces)}
+
+
+def elsewhere(frames: Frames, one: str, other: str) -> str:
+    """The same ratio where handovers weigh more."""
+    return ", ".join(
+        f"{where} {ev.gain(frames, one, other, preset=preset).text(1, 3)} of {ev.label(other)}'s goodput"
+        for where, preset in (("off-peak", OFF_PEAK), ("at peak without isolated loss", CLEAN_PEAK))
+    )
+
+
+def recovery_text(frames: Frames, *variants: str, preset: str = PEAK) -> str:
+    """For causes: how long goodput took to be back after a handover, in seconds, by variant."""
+    rows = frames["sessions"]
+    rows = rows[rows["preset"] == preset]
+    return ", ".join(
+        f"{ev.label(name)} is back {ev.over_seeds(rows, name, 'recovery_p50_ns').text(1e-9, 2)} s after a handover"
+        for name in variants
+    )

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The QUIC stacks of the study: which are there, and building the others from registries, at the user's request.
+
+ngtcp2 is Debian's. The others are built by examples/programs/build.sh, whose versions are pinned, into the cache.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from leowarp.base.errors import HostError
+from leowarp.base.ownership import make_directory
+from leowarp.guest.building.cache import cache_folder
+from leowarp.scenario.names.examples import example_file
+from leowarp_studies.programs.senders import NGTCP2, QUIC
+
+COMMAND = "leowarp reproduce programs --fetch"
+NGTCP2_PROGRAMS = ("gtlsserver", "gtlsclient", "openssl")
+
+
+def place() -> Path:
+    """Where the transfers are built: `bin/` in it has them."""
+    return cache_folder("programs").absolute()
+
+
+def missing() -> dict[str, str]:
+    """Stacks that cannot be run, each with what to type; empty if all are there."""
+    found = {}
+    for name in QUIC:
+        if name == NGTCP2:
+            lacking = [program for program in NGTCP2_PROGRAMS if shutil.which(program) is None]
+            if lacking:
+                found[name] = f"there is no {lacking[0]}: apt-get install ngtcp2-client ngtcp2-server openssl"
+        elif not (place() / "bin" / f"{name}-transfer").is_file():
+            found[name] = f"it was not built: {COMMAND}"
+    return found
+
+
+def fetch(on_message: Callable[[str], None]) -> None:
+    """Builds the stacks that are not there.
+
+    Parameters
+    ----------
+    on_message : callable
+        Told of each.
+
+    Raises
+    ------
+    HostError
+        If one cannot be built; what its build said is in the message.
+    """
+    script = example_file("programs/build.sh")
+    make_directory(place())
+    for name in missing():
+        # Debian's packages are the administrator's to install.
+        if name == NGTCP2:
+            continue
+        on_message(f"building {name} from its registry (minutes)")
+        done = subprocess.run(
+            ["sh", str(script), name], env={**os.environ, "LEOWARP_PROGRAMS": str(place())}, check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+        )  # fmt: skip
+        if done.returncode != 0:
+            said = "\n".join(done.stdout.splitlines()[-10:])
+            raise HostError(
+                f"building {name} ended with status {done.returncode}: {said}",
+                hint="quinn needs Rust and gcc, quic-go needs Go, aioquic needs Python with venv; without --fetch the "
+                "study is made with the stacks that are there",
+            )

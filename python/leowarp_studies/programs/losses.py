@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a sender's loss detection did, as the sender itself says it: read from what its programs left in a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from leowarp.base import layout
+from leowarp.base.errors import TraceError
+
+LOST, RECEIVED = "recovery:packet_lost", "transport:packet_received"
+"""Events of qlog (draft-ietf-quic-qlog-quic-events), by the names that ngtcp2 gives them."""
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Counts of a sender.
+
+    Attributes
+    ----------
+    declared_pkts : int
+        Declared lost.
+    found_spurious_pkts : int or None
+        Of those, acknowledged later; None: the stack does not tell.
+    """
+
+    declared_pkts: int
+    found_spurious_pkts: int | None
+
+
+def client_lines(run: Path) -> list[tuple[int, str]]:
+    """What the client of flow 0 printed: virtual time in ns, and the line.
+
+    Parameters
+    ----------
+    run : Path
+        Run directory.
+    """
+    found = []
+    for line in (run / layout.PROGRAMS / "0" / "client" / "output.txt").read_text(encoding="utf-8").splitlines():
+        at_s, stream, text = line.split(" ", 2)
+        if stream == "stdout":
+            seconds, _, nanoseconds = at_s.partition(".")
+            found.append((int(seconds) * 1_000_000_000 + int(nanoseconds.ljust(9, "0")), text))
+    return found
+
+
+def done_ns(run: Path, size_bytes: int) -> int:
+    """When the client of flow 0 had all bytes, on the run's clock.
+
+    Raises
+    ------
+    TraceError
+        If it never said so.
+    """
+    for at_ns, text in client_lines(run):
+        if text.startswith(f"{size_bytes} bytes"):
+            return at_ns
+    raise TraceError(f"the client of {run} did not say that it had {size_bytes} bytes", "make the runs anew: --force")
+
+
+def of_run(run: Path) -> Losses:
+    """What the server of flow 0 says: from the statistics that its client printed, else from its qlog.
+
+    Raises
+    ------
+    TraceError
+        If there is neither.
+    """
+    for _, text in client_lines(run):
+        if text.startswith("{"):
+            counts = json.loads(text)
+            return Losses(counts["declared_lost_pkts"], counts["found_spurious_pkts"])
+    logs = sorted((run / layout.PROGRAMS / "0" / "server" / "files").glob("qlog/*.sqlog"))
+    if len(logs) != 1:
+        raise TraceError(f"the server of {run} left {len(logs)} qlogs, not 1", "make the runs anew: --force")
+    with logs[0].open(encoding="utf-8") as opened:
+        return from_qlog(opened)
+
+
+def from_qlog(lines: Iterable[str]) -> Losses:
+    """Counts from a qlog, a JSON text a line (application/qlog+json-seq), of packets of type 1RTT.
+
+    >>> lost = '{"name": "recovery:packet_lost", "data": {"header": {"packet_type": "1RTT", "packet_number": 7}}}'
+    >>> heard = '{"name": "transport:packet_received", "data": {"header": {"packet_type": "1RTT"}, "frames": [
+    ...           {"frame_type": "ack", "acked_ranges": [[6, 8]]}]}}'
+    >>> from_qlog([lost, heard.replace(chr(10), "")])
+    Losses(declared_pkts=1, found_spurious_pkts=1)
+    """
+    declared, spurious, waiting = 0, 0, set[int]()
+    for name, data in _events(lines):
+        if data.get("header", {}).get("packet_type") != "1RTT":
+            continue
+        if name == LOST:
+            declared += 1
+            waiting.add(data["header"]["packet_number"])
+        else:
+            for first, last in _acknowledged(data):
+                heard = {number for number in waiting if first <= number <= last}
+                spurious += len(heard)
+                waiting -= heard
+    return Losses(declared, spurious)
+
+
+def _events(lines: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for line in lines:
+        # Nine lines in ten are of other events, and a qlog has megabytes.
+        if LOST in line or (RECEIVED in line and '"ack"' in line):
+            event = json.loads(line.lstrip("\x1e"))
+            yield event["name"], event["data"]
+
+
+def _acknowledged(data: dict[str, Any]) -> Iterator[tuple[int, int]]:
+    for frame in data.get("frames", []):
+        for numbers in frame.get("acked_ranges", []):
+            # A range of one packet is written as one number.
+            yield int(numbers[0]), int(numbers[-1])

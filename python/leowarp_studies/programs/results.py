@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study's runs as claims and figures take them: a row a run, from its packets and from what its sender says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.base.errors import TraceError
+from leowarp.results.run import Run
+from leowarp.trace.schema.packets import DIRECTIONS
+from leowarp_studies.cures.changes import BEFORE_S
+from leowarp_studies.programs import losses
+from leowarp_studies.programs.runs import (
+    CHANGES,
+    RATE_BPS,
+    RECONFIGURATION_S,
+    SHARE,
+    STARLINK,
+    STILL,
+    TRANSFERS,
+    made_runs,
+    parts_of,
+)
+from leowarp_studies.programs.senders import KERNEL
+
+DATA = DIRECTIONS[0]
+"""Packets that go from source to destination."""
+BIN_NS = 100_000_000
+"""Of the trace's table `bins`."""
+AFTER_S = 3
+"""What is looked at after a change."""
+DIP_BINS = 3
+"""A dip is one of 300 ms: two round trips of the longest path with a full queue."""
+DIPPED_RATIO = 0.9
+WARM_S = 5
+"""After its start, before shares are counted: slow start is over."""
+BEYOND_PKTS = 128
+"""Packet numbers that aioquic's receiver looks back (quic/recovery.py, QuicPacketNumberWindow)."""
+CHANGE_S = {CHANGES: BEFORE_S, STARLINK: RECONFIGURATION_S}
+"""When something changes, on the run's clock."""
+
+
+def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
+    """All runs that were made.
+
+    Parameters
+    ----------
+    rows : mapping of str to DataFrame
+        Of the study engine, by group.
+    folder : Path
+        The study's directory.
+
+    Returns
+    -------
+    DataFrame
+        Columns `group, sample, condition, sender`, `size_bytes, completion_ns, goodput_bps`, `sent_pkts, lost_pkts,
+        late_pkts`, `beyond_pkts` (late by more than `BEYOND_PKTS`), `declared_pkts` (taken for lost; of TCP sent
+        again), `spurious_pkts` (of these more than were lost; of TCP those whose original arrived too),
+        `found_spurious_pkts` (as the sender itself found out; null: it does not tell), `share_ratio` (of what
+        arrived of the transfer and of the one beside it), `bytes` (that arrived in `AFTER_S` after the change), and
+        against the same sender on the still path `missing_ratio` (of what the link carries), `dip_ratio, recovery_ns`;
+        `run` (directory). Null where a group has no such thing.
+    """
+    found = []
+    for group in rows:
+        found += [_measured(group, name, directory) for name, directory in made_runs(rows, folder, group)]
+    frame = pd.DataFrame([values for values, _ in found])
+    series = [arrived for _, arrived in found]
+    return _against_still(frame, series) if len(frame) else frame
+
+
+def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], np.ndarray | None]:
+    """Values of a run, and its bytes that arrived in bins from the change on."""
+    sample, condition, sender = parts_of(name)
+    run = Run(directory)
+    transfer = TRANSFERS[group]
+    flow = _transfer_flow(run, sender)
+    number, start_ns = flow["flow"], round(transfer.start_s * 1e9)
+    if sender in KERNEL:
+        completion_ns, declared = flow["completion_ns"], flow["retransmissions_pkts"]
+        spurious, heard = flow["spurious_retransmissions_pkts"], None
+    else:
+        completion_ns = losses.done_ns(directory, transfer.size_bytes) - start_ns
+        said = losses.of_run(directory)
+        declared, heard = said.declared_pkts, said.found_spurious_pkts
+        # Whatever was lost is declared lost in the end, as the client has all bytes: what is above it was in vain.
+        spurious = declared - flow["lost_pkts"]
+    if completion_ns is None:
+        raise TraceError(f"the transfer of {directory} did not end", "make the runs anew: --force")
+    packets = run.packets(number)
+    late = packets[(packets["direction"] == DATA) & packets["is_late"].fillna(False).astype(bool)]
+    values: dict[str, Any] = {
+        "group": group, "sample": sample, "condition": condition, "sender": sender, "size_bytes": transfer.size_bytes,
+        "completion_ns": float(completion_ns), "goodput_bps": transfer.size_bytes * 8e9 / completion_ns,
+        "sent_pkts": flow["sent_pkts"], "lost_pkts": flow["lost_pkts"], "late_pkts": flow["late_pkts"],
+        "beyond_pkts": int((late["extent_pkts"] > BEYOND_PKTS).sum()), "declared_pkts": declared,
+        "spurious_pkts": spurious, "found_spurious_pkts": heard, "share_ratio": None, "run": str(directory),
+    }  # fmt: skip
+    if group == SHARE:
+        values["share_ratio"] = _share(run, number, start_ns + WARM_S * 1_000_000_000)
+    change_s = CHANGE_S.get(group)
+    return values, None if change_s is None else _arrived(run, number, change_s * 1_000_000_000, AFTER_S)
+
+
+def _transfer_flow(run: Run, sender: str) -> dict[str, Any]:
+    """The summary of the flow that carries the transfer: TCP's own, or of a program's connections the largest."""
+    flows = run.summary["flows"]
+    if sender in KERNEL:
+        return flows[0]
+    mine = [flow for flow in flows if flow["kind"] == "udp" and flow["program"] == 0]
+    if not mine:
+        raise TraceError(f"the run {run.path} has no connection of its program", "make the runs anew: --force")
+    return max(mine, key=lambda flow: flow["sent_pkts"])
+
+
+def _arrived(run: Run, flow: int, from_ns: int, seconds: float) -> np.ndarray:
+    """Payload that arrived at the destination, retransmissions included: bytes in each bin."""
+    bins = run.bins(flow)
+    mine = bins[bins["direction"] == DATA]
+    counts = np.zeros(round(seconds * 1e9) // BIN_NS)
+    place = (mine["t_ns"].to_numpy() - from_ns) // BIN_NS
+    inside = (place >= 0) & (place < len(counts))
+    np.add.at(counts, place[inside].astype(int), mine["delivered_bytes"].to_numpy(dtype="float64")[inside])
+    return counts
+
+
+def _share(run: Run, flow: int, from_ns: int) -> float | None:
+    """What arrived of a transfer, over that and what arrived of the one beside it, while both had something to send;
+    None if one of them had ended before."""
+    beside = run.summary["flows"][1]
+    both = [_arrived(run, number, from_ns, 60) for number in (flow, beside["flow"])]
+    # The last bin with something of each is not whole.
+    until = min(int(np.flatnonzero(each)[-1]) if each.any() else 0 for each in both)
+    one, other = (float(each[:until].sum()) for each in both)
+    return one / (one + other) if until else None
+
+
+def _against_still(frame: pd.DataFrame, series: list[np.ndarray | None]) -> pd.DataFrame:
+    """The frame with what a change did: against the same sender on the still path, alike up to the change."""
+    still = {
+        (row.group, row.sample, row.sender): series[place]
+        for place, row in enumerate(frame.itertuples())
+        if row.condition == STILL
+    }
+    found = []
+    for place, row in enumerate(frame.itertuples()):
+        mine, theirs = series[place], still.get((row.group, row.sample, row.sender))
+        missing_ratio: float | None = None
+        dip: tuple[float, float] | tuple[None, None] = (None, None)
+        if mine is not None and theirs is not None and row.group == CHANGES and row.condition != STILL:
+            missing_ratio = float((theirs - mine).sum()) * 8 / (RATE_BPS * AFTER_S)
+            dip = dipped(mine, theirs)
+        found.append({
+            "bytes": None if mine is None else float(mine.sum()),
+            "missing_ratio": missing_ratio,
+            "dip_ratio": dip[0], "recovery_ns": dip[1],
+        })  # fmt: skip
+    return pd.concat([frame, pd.DataFrame(found, index=frame.index)], axis=1)
+
+
+def dipped(mine: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
+    """How deep a dip goes against another series, and how long it lasts.
+
+    Parameters
+    ----------
+    mine, theirs : array
+        Bytes in bins of `BIN_NS` from the change on; the latter without it.
+
+    Returns
+    -------
+    dip_ratio : float
+        Of `DIP_BINS` bins in a row, the largest share that is missing; 0: none is.
+    recovery_ns : float
+        Until the end of the last such bins that have less than `DIPPED_RATIO`; 0: there are none.
+
+    >>> dipped(np.array([4.0, 1, 1, 4, 4, 4]), np.full(6, 4.0))
+    (0.5, 400000000.0)
+    """
+    window = np.ones(DIP_BINS)
+    have, wanted = np.convolve(mine, window, "valid"), np.convolve(theirs, window, "valid")
+    ratio = np.divide(have, wanted, out=np.ones_like(have), where=wanted > 0)
+    low = np.flatnonzero(ratio < DIPPED_RATIO)
+    return max(0.0, 1 - float(ratio.min())), float((low[-1] + DIP_BINS) * BIN_NS) if len(low) else 0.0

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is run: every sender over the same paths, each beside a control in which nothing of the path changes.
+
+Transfers are of a given size, so that a stack ends by itself and says what it did. Rates are below those of the paths
+elsewhere in leowarp (10 to 20 Mbit/s), as a QUIC stack costs some 10 us a system call; queues hold the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from leowarp.study.parts import Part
+from leowarp_studies.cures import changes as route_changes
+from leowarp_studies.cures.changes import BEFORE_S, PAIRS, Change
+from leowarp_studies.programs.senders import CUBIC, KERNEL, SENDERS, Transfer
+
+CHANGES, STARLINK, MOBILE, SHARE = "changes", "starlink", "mobile", "share"
+"""Groups of runs."""
+MOVING, STILL = "moving", "still"
+"""Conditions: the path as it is; and the control: routes frozen, no reconfiguration, order kept by the link."""
+
+RATE_BPS = 20_000_000
+MTU_BYTES = 1500
+QUEUE_PKTS = 150
+"""Madrid to Tokyo: a bandwidth-delay product of 92 ms x 20 Mbit/s is 152 packets of 1514 bytes."""
+STARLINK_RATE = "20 Mbit/s"
+STARLINK_QUEUE = "400 pkts"
+"""Median capacity; the profile's own are 250 Mbit/s and 5000 packets, which wait as long."""
+MOBILE_RATE = "10 Mbit/s"
+RECONFIGURATION_S = 12
+"""When the first one is, with the profile's clock."""
+NEVER = {"access.period": "1 h", "access.phase": "30 min"}
+"""No reconfiguration within a run: its slot lasts half an hour more."""
+FULL_PACKETS = {"mobile.data_bits": 12_000, "mobile.codeword_bits": 72_000}
+"""IP packets of 1500 bytes, with codewords of the same rate, 1/6: of the channel's own 1,115 bytes none would carry the
+1,200 that QUIC needs (RFC 9000, 14)."""
+
+TRANSFERS = {
+    CHANGES: Transfer("Madrid", "Tokyo", 25.0, 20_000_000),
+    STARLINK: Transfer("server", "dish", 8.0, 20_000_000),
+    MOBILE: Transfer("server", "mobile", 1.0, 6_000_000),
+    SHARE: Transfer("Madrid", "Tokyo", 25.0, 20_000_000),
+}
+LATER_S = {CHANGES: 40, STARLINK: 52, MOBILE: 599, SHARE: 50}
+"""How long after its start a transfer is waited for; a run ends with its transfer."""
+SEEDS = (1, 2, 3)
+QUICK_SEEDS = (1,)
+
+
+@dataclass(frozen=True)
+class One:
+    """A run.
+
+    Attributes
+    ----------
+    sample : str
+        What all senders have in common: a change, a seed.
+    condition : str
+        `MOVING` or `STILL`.
+    sender : str
+    keys : mapping
+        Of the scenario, flows included.
+    in_quick : bool
+    """
+
+    sample: str
+    condition: str
+    sender: str
+    keys: Mapping[str, Any]
+    in_quick: bool
+
+    @property
+    def name(self) -> str:
+        """The scenario's name, by which its row is found again."""
+        return f"{self.sample}.{self.condition}.{self.sender}"
+
+
+def parts_of(name: str) -> tuple[str, str, str]:
+    """Sample, condition and sender of a scenario's name.
+
+    >>> parts_of("seed-1.still.quic-go")
+    ('seed-1', 'still', 'quic-go')
+    """
+    sample, condition, sender = name.split(".")
+    return sample, condition, sender
+
+
+def made_runs(rows: Mapping[str, pd.DataFrame], folder: Path, group: str) -> Iterator[tuple[str, Path]]:
+    """Name and directory of each run of a group that was made, in the order of the study engine's rows.
+
+    Parameters
+    ----------
+    rows : mapping of str to DataFrame
+        Of the study engine, by group.
+    folder : Path
+        The study's directory.
+    """
+    good = rows[group][rows[group]["status"] == "ok"]
+    for row in good.to_dict("records"):
+        yield row["name"], folder / group / "runs" / row["run_id"]
+
+
+def looked_at() -> tuple[Change, ...]:
+    """Changes at which the sender's own station takes another satellite, where a full path's queue stands.
+
+    The first of such of each pair of `cures`.
+    """
+    found: dict[str, Change] = {}
+    for change in route_changes.changes(each=5):
+        if change.node_place == 0:
+            found.setdefault(change.pair.name, change)
+    return tuple(found.values())
+
+
+def parts(senders: Sequence[str], programs: Path) -> tuple[Part, ...]:
+    """All groups.
+
+    Parameters
+    ----------
+    senders : sequence of str
+        Those that are there.
+    programs : Path
+        As for `Transfer.flow`.
+    """
+    makers: dict[str, tuple[str, str, Callable[[Sequence[str], Path], Iterator[One]]]] = {
+        CHANGES: ("one-change.toml", "a route change that leaves a queue behind, and the path frozen", _changes),
+        STARLINK: ("starlink-tcp.toml", "a reconfiguration of the profile starlink, and none", _starlink),
+        MOBILE: ("mobile.toml", "the mobile channel without resequencing, and with it", _mobile),
+        SHARE: ("one-change.toml", "beside the kernel's CUBIC, path frozen", _share),
+    }
+    everybody = [sender.name for sender in SENDERS]
+    return tuple(
+        part(name, scenario, why, list(maker(senders, programs)), len(list(maker(everybody, programs))))
+        for name, (scenario, why, maker) in makers.items()
+    )
+
+
+def part(name: str, scenario: str, why: str, ones: Sequence[One], whole: int) -> Part:
+    """A group of runs over an example's path.
+
+    Parameters
+    ----------
+    name, scenario, why : str
+    ones : sequence of One
+        Those that can be made here.
+    whole : int
+        How many there are where nothing is missing.
+    """
+    content = {
+        "name": name,
+        "scenario": scenario,
+        "set": {"run.ends": "flows", "observe.queues": "none"},
+        "together": [_together(ones)],
+        "keep": {"runs": "all"},
+    }
+    return Part(name, why, content, whole, _quick({one.name for one in ones if one.in_quick}))
+
+
+def _quick(names: set[str]) -> Callable[[Mapping[str, Any], int], bool]:
+    """Which runs a quick study makes."""
+    return lambda values, seed: values["name"] in names
+
+
+def _together(ones: Sequence[One]) -> dict[str, Any]:
+    """Every run's keys, in step."""
+    return {"name": [one.name for one in ones]} | {key: [one.keys[key] for one in ones] for key in ones[0].keys}
+
+
+def _lasting(group: str) -> dict[str, str]:
+    return {"run.duration": f"{TRANSFERS[group].start_s + LATER_S[group]:g} s"}
+
+
+def links() -> dict[str, Any]:
+    """Slower links with shorter queues, as keys of a scenario."""
+    return {f"{section}.{key}": value for section in ("isl", "ground")
+            for key, value in (("rate", f"{RATE_BPS} bit/s"), ("queue", f"{QUEUE_PKTS} pkts"))}  # fmt: skip
+
+
+def at(change: Change, condition: str) -> dict[str, Any]:
+    """The scenario's path around a change."""
+    stations = [{"name": change.pair.source}, {"name": change.pair.destination}]
+    # Routes are computed at the run's start and every 30 s; frozen, the first stay.
+    interval = "30 s" if condition == MOVING else "3600 s"
+    start = {"run.start": f"{change.at_s - BEFORE_S} s"}
+    return {"constellation.preset": change.pair.preset, "stations": stations, "routing.interval": interval} | start
+
+
+def _between(change: Change, transfer: Transfer) -> Transfer:
+    return Transfer(change.pair.source, change.pair.destination, transfer.start_s, transfer.size_bytes)
+
+
+def _changes(senders: Sequence[str], programs: Path) -> Iterator[One]:
+    for change in looked_at():
+        transfer = _between(change, TRANSFERS[CHANGES])
+        for condition in (MOVING, STILL):
+            for sender in senders:
+                keys = links() | _lasting(CHANGES) | at(change, condition)
+                keys["flows"] = [transfer.flow(sender, programs)]
+                yield One(sample_of(change), condition, sender, keys, change.pair == PAIRS[0])
+
+
+def _share(senders: Sequence[str], programs: Path) -> Iterator[One]:
+    for change in looked_at()[:2]:
+        transfer = _between(change, TRANSFERS[SHARE])
+        for sender in senders:
+            keys = links() | _lasting(SHARE) | at(change, STILL)
+            keys["flows"] = [transfer.flow(sender, programs), transfer.flow(CUBIC, programs)]
+            yield One(sample_of(change), STILL, sender, keys, change.pair == PAIRS[0] and sender not in KERNEL)
+
+
+def sample_of(change: Change) -> str:
+    """The sample of runs around a change."""
+    return f"{change.pair.name}-{change.at_s}"
+
+
+def starlink(seed: int, condition: str) -> dict[str, Any]:
+    """The access link, as keys of a scenario."""
+    keys = {"run.seed": seed, "access.capacity": STARLINK_RATE, "access.queue": STARLINK_QUEUE}
+    return keys | {"access.period": "15 s", "access.phase": "12 s"} | (NEVER if condition == STILL else {})
+
+
+def mobile(seed: int, condition: str) -> dict[str, Any]:
+    """The mobile channel, as keys of a scenario."""
+    keys = {"run.seed": seed, "mobile.rate": MOBILE_RATE, "mobile.resequencing": condition == STILL}
+    return keys | FULL_PACKETS
+
+
+def _starlink(senders: Sequence[str], programs: Path) -> Iterator[One]:
+    for seed in SEEDS:
+        for condition in (MOVING, STILL):
+            for sender in senders:
+                keys = starlink(seed, condition) | _lasting(STARLINK)
+                keys["flows"] = [TRANSFERS[STARLINK].flow(sender, programs)]
+                yield One(f"seed-{seed}", condition, sender, keys, seed in QUICK_SEEDS and condition == MOVING)
+
+
+def _mobile(senders: Sequence[str], programs: Path) -> Iterator[One]:
+    for seed in SEEDS:
+        for condition in (MOVING, STILL):
+            for sender in senders:
+                keys = mobile(seed, condition) | _lasting(MOBILE)
+                keys["flows"] = [TRANSFERS[MOBILE].flow(sender, programs)]
+                yield One(f"seed-{seed}", condition, sender, keys, seed in QUICK_SEEDS and condition == MOVING)

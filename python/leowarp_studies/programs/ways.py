@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose page loads and films are looked at: a protocol, who sends it, and what a player keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from leowarp_studies.programs.senders import AIOQUIC, BBR, CLIENT_AFTER_S, CUBIC, NGTCP2
+
+PORT = 8080
+STORAGE = "64 MiB"
+LIVE, FILM = "live", "film"
+
+
+@dataclass(frozen=True)
+class Way:
+    """How objects come: the protocol of HTTP, and whose congestion control sends them.
+
+    Attributes
+    ----------
+    name, label : str
+        In names of runs, and on figures.
+    http : str
+        As `--http` of the programs that come with leowarp has it.
+    sender : str
+        One of `senders.BY_NAME`.
+    """
+
+    name: str
+    label: str
+    http: str
+    sender: str
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Stacks without which there is none: HTTP/3's client is aioquic's, whoever serves."""
+        return frozenset({self.sender, AIOQUIC}) if self.http == "3" else frozenset()
+
+
+WAYS = (
+    Way("http1-cubic", "HTTP/1.1, Linux CUBIC", "1.1", CUBIC),
+    Way("http1-bbr", "HTTP/1.1, Linux BBR", "1.1", BBR),
+    Way("http2-cubic", "HTTP/2, Linux CUBIC", "2", CUBIC),
+    Way("http2-bbr", "HTTP/2, Linux BBR", "2", BBR),
+    Way("http3-ngtcp2", "HTTP/3, ngtcp2", "3", NGTCP2),
+    Way("http3-aioquic", "HTTP/3, aioquic", "3", AIOQUIC),
+)
+"""Pages come by HTTP/1.1 over six connections, else over one. Both stacks of HTTP/3 have CUBIC here."""
+BY_NAME = {way.name: way for way in WAYS}
+LOADED = ("http1-cubic", "http2-cubic", "http2-bbr", "http3-ngtcp2", "http3-aioquic")
+"""Those by which pages are loaded."""
+PLAYED = ("http1-cubic", "http1-bbr", "http3-aioquic")
+"""Those by which DASH is played, a segment at a time over one connection: there HTTP/2 does what HTTP/1.1 does, and
+ngtcp2's server has no manifest of a live stream."""
+
+
+@dataclass(frozen=True)
+class Player:
+    """A DASH player with dash.js's rule.
+
+    Attributes
+    ----------
+    name, label : str
+    ways : tuple of str
+        By which it plays.
+    served, played : str
+        Options of server and client.
+    """
+
+    name: str
+    label: str
+    ways: tuple[str, ...]
+    served: str
+    played: str
+
+
+PLAYERS = (
+    # Three segments behind the live edge, of which two are there when it begins.
+    Player(LIVE, "live, 2 s of buffer", PLAYED, "--live --segment 1", "--latency 3 --begin 2 --target 2"),
+    Player(FILM, "film, 6 s of buffer", PLAYED[:2], "--media 60 --segment 2", "--target 6"),
+)
+PLAY_S = 20
+"""How long the viewer stays."""
+
+
+def names_there(senders: frozenset[str]) -> tuple[str, ...]:
+    """Names of the ways for which these stacks are enough."""
+    return tuple(way.name for way in WAYS if way.needs <= senders)
+
+
+def page_flow(name: str, ends: tuple[str, str], start_s: float, timeout_s: int, programs: Path) -> dict[str, Any]:
+    """A page load as a flow of a scenario.
+
+    Parameters
+    ----------
+    name : str
+        One of `BY_NAME`.
+    ends : tuple of str
+        Stations of server and client.
+    start_s : float
+        When the client starts.
+    timeout_s : int
+        After which a page has failed.
+    programs : Path
+        Where the stacks of examples/programs were built.
+    """
+    return _flow(name, ends, start_s, "", f"page {{server}} {{port}} --timeout {timeout_s}", programs)
+
+
+def video_flow(
+    name: str, player: Player, ladder_kbps: str, ends: tuple[str, str], start_s: float, programs: Path
+) -> dict[str, Any]:
+    """A film or live stream as a flow of a scenario; parameters as of `page_flow`."""
+    served = f"{player.served} --ladder {ladder_kbps}"
+    return _flow(name, ends, start_s, served, f"video {{server}} {{port}} {player.played} --play {PLAY_S}", programs)
+
+
+def sysctl(name: str) -> dict[str, str]:
+    """`tcp.sysctl` with the congestion control that programs get."""
+    sender = BY_NAME[name].sender
+    return {"net.ipv4.tcp_congestion_control": sender if sender == BBR else CUBIC}
+
+
+def _flow(name: str, ends: tuple[str, str], start_s: float, served: str, client: str, programs: Path) -> dict[str, Any]:
+    way = BY_NAME[name]
+    python = str(programs / "aioquic" / "bin" / "python3") if way.http == "3" else "python3"
+    server = f"{python} {{applications}} serve {{port}} {served}".rstrip() + (" --http3" if way.http == "3" else "")
+    if way.sender == NGTCP2:
+        # It serves files, and its key and certificate are made as it starts.
+        server = (
+            "sh -c 'set -e; python3 {applications} serve {port} --files page; openssl req -x509 -newkey rsa:2048 "
+            "-nodes -keyout key -out cert -days 30 -subj /CN=b 2> log; "
+            "exec gtlsserver -q -d page {server} {port} key cert'"
+        )
+    return {
+        "kind": "program", "source": ends[0], "destination": ends[1], "client_at": "destination", "port": PORT,
+        "server": server, "client": f"{python} {{applications}} {client} --http {way.http}",
+        "start": f"{start_s - CLIENT_AFTER_S:g} s", "storage": STORAGE,
+    }  # fmt: skip

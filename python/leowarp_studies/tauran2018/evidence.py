@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that several claims' tests, causes, figures and tables share: what delayed ACKs change, and why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics.inputs.tables import floats
+from leowarp.study.statistics import Middle, middle
+from leowarp_studies.tauran2018.runs import LABELS, OFF, ON
+from leowarp_studies.tauran2018.traces import Trace
+
+Frames = Mapping[str, Any]
+"""The study's data sets by name; fewer if runs are missing."""
+
+KEY = ["snr_db", "seed"]
+"""What pairs of runs have in common: the same fading."""
+
+TIMER_MS = 35.0
+"""An ACK of one segment that waited so long waited for the timer of 40 ms."""
+
+EFFECT_TEXT = (
+    "Change by delayed ACKs: at each SNR and seed, the difference between on and off over the mean without them at "
+    "that "
+    "SNR; median over all such pairs, with an interval of 95 % confidence"
+)
+
+
+def sessions(
+    frames: Frames,
+    congestion_control: str,
+    *,
+    resequencing: bool,
+    delayed_ack: str | None = None,
+    snr_db: float | None = None,
+) -> pd.DataFrame:
+    """Rows of the study's own sessions: a row an SNR and seed.
+
+    Parameters
+    ----------
+    delayed_ack, snr_db : optional
+        Of these alone; of all of them if not given.
+    """
+    rows: pd.DataFrame = frames["sessions"]
+    mine = (rows["congestion_control"] == congestion_control) & (rows["resequencing"] == resequencing)
+    if delayed_ack is not None:
+        mine &= rows["delayed_ack"] == delayed_ack
+    if snr_db is not None:
+        mine &= rows["snr_db"] == snr_db
+    return rows[mine]
+
+
+def snrs_db(frames: Frames) -> list[float]:
+    """The SNRs of the sessions, in dB, ascending."""
+    return sorted(frames["sessions"]["snr_db"].unique().tolist())
+
+
+def median(
+    frames: Frames, column: str, congestion_control: str, *, resequencing: bool, delayed_ack: str, snr_db: float
+) -> Middle:
+    """Median over seeds of a column, with its interval, at one point of a curve."""
+    return middle(
+        sessions(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)[column]
+    )
+
+
+def curve(
+    frames: Frames, column: str, congestion_control: str, *, resequencing: bool, delayed_ack: str
+) -> list[Middle]:
+    """Medians over seeds of a column at each SNR, the lowest first.
+
+    Returns
+    -------
+    list of Middle
+        As many as `snrs_db`.
+    """
+    return [
+        median(frames, column, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)
+        for snr_db in snrs_db(frames)
+    ]
+
+
+def effect(
+    frames: Frames, column: str, congestion_control: str, *, resequencing: bool, from_db: float = -math.inf
+) -> Middle:
+    """Change of a column by delayed ACKs, see `EFFECT_TEXT`; of SNRs from `from_db` on."""
+    return middle(effects(frames, column, congestion_control, resequencing=resequencing, from_db=from_db)["change"])
+
+
+def effects(
+    frames: Frames, column: str, congestion_control: str, *, resequencing: bool, from_db: float = -math.inf
+) -> pd.DataFrame:
+    """The pairs: `snr_db, seed, change`.
+
+    Differences and not ratios: a session of 600 s may have no timeout at all. Where there is none with either, nothing
+    has changed; where there is none without delayed ACKs, the change is infinite.
+    """
+    rows = sessions(frames, congestion_control, resequencing=resequencing)
+    rows = rows[rows["snr_db"] >= from_db]
+    with_them, without = (rows[rows["delayed_ack"] == each].set_index(KEY)[column] for each in (ON, OFF))
+    # By SNR and seed: a session that failed takes its pair out, not the point.
+    both = pd.DataFrame({"on": with_them, "off": without}).dropna()
+    mean = both["off"].groupby(level="snr_db").transform("mean")
+    difference = (both["on"] - both["off"]).to_numpy(dtype="float64")
+    # Nothing without delayed ACKs and something with them: a change without bound, which a median can hold.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Over the mean of the SNR and not the session's own count: of a few timeouts a ratio of two small numbers would
+        # jump.
+        change = np.where(difference == 0, 0.0, difference / mean.to_numpy(dtype="float64"))
+    both["change"] = change
+    return both.reset_index()[[*KEY, "change"]]
+
+
+def by_acks(frames: Frames) -> dict[str, Any]:
+    """Data sets in which the sessions are those of Reno and CUBIC by ACKs (`BY_ACKS`), for the functions above."""
+    return {"sessions": frames["by_acks"]}
+
+
+def like_by_acks(frames: Frames) -> dict[str, Any]:
+    """The study's own sessions at the SNRs and seeds at which those by ACKs were run."""
+    pairs = frames["by_acks"][KEY].drop_duplicates()
+    return {"sessions": frames["sessions"].merge(pairs, on=KEY)}
+
+
+def percent(value: Middle) -> str:
+    """`-12 % (-20 to -5)`.
+
+    >>> percent(Middle(-0.12, -0.2, -0.05, 5, 0.9375))
+    '-12.0 % (-20.0 to -5.0)'
+    """
+    if not value.known:
+        return "unknown"
+
+    def percent(part: float) -> str:
+        return f"{100 * part:+.1f}" if math.isfinite(part) else "from none to some"
+
+    return f"{percent(value.median)} % ({percent(value.low)} to {percent(value.high)})"
+
+
+def kbps(value: Middle) -> str:
+    """A rate in kbit/s, `median (low to high)`."""
+    return value.text(1e-3, 0)
+
+
+def over_snr(values: list[Middle], scale: float = 1.0, digits: int = 0) -> str:
+    """Medians of a curve, the lowest SNR first."""
+    return ", ".join(f"{value.median * scale:.{digits}f}" if value.known else "unknown" for value in values)
+
+
+def label(congestion_control: str) -> str:
+    """As figures and tables name it."""
+    return LABELS[congestion_control]
+
+
+def what_it_did(frames: Frames, congestion_control: str, *, resequencing: bool) -> str:
+    """Sessions with delayed ACKs and without in counts of a session's, means over all SNRs and seeds."""
+    parts = []
+    for delayed_ack in (ON, OFF):
+        rows = sessions(frames, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack)
+        parts.append(f"{delayed_ack}: {_counts(rows)}")
+    where = "with" if resequencing else "without"
+    return f"{label(congestion_control)} {where} resequencing, delayed ACKs {'; '.join(parts)}"
+
+
+def _counts(rows: pd.DataFrame) -> str:
+    """Means over the sessions, in words; nan of none."""
+
+    def mean(column: str) -> float:
+        return float(rows[column].mean()) if len(rows) else math.nan
+
+    # A count again out of a ratio of packets sent, as the other numbers of the sentence are counts.
+    spurious = float((rows["spurious_ratio"] * rows["sent_pkts"]).mean()) if len(rows) else math.nan
+    return (
+        f"{mean('sent_pkts'):,.0f} packets sent, {100 * mean('late_ratio'):.1f} % of them overtaken, "
+        f"{mean('lost_pkts'):,.0f} lost by the link, {mean('dropped_pkts'):,.0f} by the queue; "
+        f"{mean('recoveries'):,.0f} recoveries ({mean('undos'):,.0f} taken back), {mean('timeouts'):,.0f} timeouts, "
+        f"{mean('retransmissions_pkts'):,.0f} retransmissions ({spurious:,.0f} spurious); median window "
+        f"{mean('cwnd_pkts'):.1f} packets, SRTT {mean('srtt_us') / 1e3:.0f} ms"
+    )
+
+
+def traces(frames: Frames, congestion_control: str, *, resequencing: bool, delayed_ack: str) -> list[Trace]:
+    """Of all SNRs, the lowest first."""
+    kept: Mapping[tuple[str, str, bool, float], Trace] = frames["traces"]
+    return [
+        trace
+        for (control, delayed, ordered, _), trace in sorted(kept.items())
+        if (control, delayed, ordered) == (congestion_control, delayed_ack, resequencing)
+    ]
+
+
+def floor_text(frames: Frames, congestion_control: str) -> str:
+    """How often Linux's smallest RTO stood, with resequencing."""
+    shares = [
+        f"{delayed} {np.mean([trace.floor_ratio for trace in own]):.0%}"
+        for delayed in (ON, OFF)
+        if (own := traces(frames, congestion_control, resequencing=True, delayed_ack=delayed))
+    ]
+    return f"{label(congestion_control)}: RTO = SRTT + 200 ms in {', '.join(shares)} of the samples"
+
+
+def held_back_text(frames: Frames, congestion_control: str) -> str:
+    """How long ACKs are held back with delayed ACKs and resequencing, over all SNRs."""
+    own = traces(frames, congestion_control, resequencing=True, delayed_ack=ON)
+    waits = pd.concat([trace.waits for trace in own], ignore_index=True)
+    count, wait_ms = floats(waits["acks_pkts"]), floats(waits["wait_ns"]) / 1e6
+    single = floats(waits["segments_pkts"]) == 1
+    # 5 ms below the timer's 40: it runs in ticks of the kernel's clock, and from when the segment was handled.
+    timer = single & (wait_ms >= TIMER_MS)
+    return (
+        f"{label(congestion_control)}: {count[timer].sum() / count.sum():.0%} of the ACKs wait for the timer, "
+        f"{count[~single & (wait_ms >= 1)].sum() / count.sum():.0%} 1 ms or more for a second segment"
+    )

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study's data sets as claims and figures take them: few columns, one name each, units in the names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from leowarp.base.errors import TraceError
+from leowarp.media.mobile import rows_of
+from leowarp.scenario import load, resolve
+from leowarp.scenario.names.examples import example_file
+from leowarp.scenario.schema import Mobile
+from leowarp_studies.tauran2018 import runs
+
+COLUMNS = {
+    "goodput_bps": "flow0_goodput_mean_bps",
+    "sent_pkts": "flow0_sent_pkts",
+    "lost_pkts": "flow0_lost_loss_pkts",
+    "dropped_pkts": "flow0_lost_queue_pkts",
+    "late_pkts": "flow0_late_pkts",
+    "retransmissions_pkts": "flow0_sender_retransmissions_pkts",
+    "retransmitted_pkts": "flow0_retransmissions_pkts",
+    "spurious_pkts": "flow0_spurious_retransmissions_pkts",
+    "timeouts": "flow0_timeouts",
+    "recoveries": "flow0_sender_recoveries",
+    "undos": "flow0_sender_undos",
+    "duplicate_acks_ratio": "flow0_duplicate_acks_ratio",
+    "spurious_ratio": "flow0_spurious_retransmissions_ratio",
+    "timeout_retransmissions_ratio": "flow0_timeout_retransmissions_ratio",
+    "acks_per_segment_ratio": "flow0_acks_per_segment_ratio",
+    "long_waits_ratio": "flow0_ack_waits_long_ratio",
+    "srtt_us": "flow0_srtt_p50_us",
+    "rttvar_us": "flow0_rttvar_p50_us",
+    "rto_us": "flow0_rto_p50_us",
+    "cwnd_pkts": "flow0_cwnd_p50_pkts",
+}
+"""What each session's row has, by the name in `summary.json`. Retransmissions are those that the sender counted;
+retransmitted and spurious packets are counted from the trace."""
+
+
+def sessions(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the study engine, failed runs left out.
+
+    Columns: `congestion_control, delayed_ack, resequencing, profile, snr_db, seed`, those of `COLUMNS`, and per packet
+    sent `timeouts_ratio`, `lost_ratio` (by the link, of packets that it got), `late_ratio` (overtaken on their way).
+    `spurious_of_retransmitted_ratio` and `link_of_lost_ratio` are shares; nan without a retransmission or a loss.
+
+    Raises
+    ------
+    TraceError
+        If a column is missing: an older version made the runs.
+    """
+    rows = rows[rows["status"] == "ok"]
+    frame = pd.DataFrame({"congestion_control": rows["congestion_control"], "delayed_ack": rows["delayed_ack"]})
+    frame["resequencing"] = rows["resequencing"].astype(bool)
+    frame["profile"] = rows.get("profile", runs.STUDY_PROFILE)
+    frame["snr_db"] = rows["snr_db"].astype("float64")
+    frame["seed"] = rows["seed"].astype("int64")
+    frame["setting"] = rows.get("name", runs.BASE)
+    for name, column in COLUMNS.items():
+        if column not in rows:
+            raise TraceError(f"the runs' results have no column {column}", "make the runs anew: --force")
+        frame[name] = rows[column].astype("float64")
+    frame["timeouts_ratio"] = frame["timeouts"] / frame["sent_pkts"]
+    frame["late_ratio"] = frame["late_pkts"] / frame["sent_pkts"]
+    # Of what the link got: packets that its queue dropped never met the channel.
+    frame["lost_ratio"] = frame["lost_pkts"] / (frame["sent_pkts"] - frame["dropped_pkts"])
+    frame["spurious_of_retransmitted_ratio"] = frame["spurious_pkts"] / frame["retransmitted_pkts"]
+    frame["link_of_lost_ratio"] = frame["lost_pkts"] / (frame["lost_pkts"] + frame["dropped_pkts"])
+    return frame.reset_index(drop=True)
+
+
+def complete(frame: pd.DataFrame) -> bool:
+    """Whether no point of a curve is missing: every congestion control, order, delayed ACKs at each SNR."""
+    points = frame.groupby(["congestion_control", "resequencing", "delayed_ack", "snr_db"]).ngroups
+    return points == len(runs.ALGORITHMS) * 2 * 2 * frame["snr_db"].nunique()
+
+
+def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"{runs.DURATION_S} s") -> pd.DataFrame:
+    """What the channel does to codewords, whether they carry a packet or not: it is known without a run.
+
+    Columns: `snr_db, seed, lost_ratio, decoded0_ratio` to `decoded3_ratio` (after so many retransmissions).
+
+    Raises nothing of a run's: the channel is a function of the plan and the seed.
+    """
+    rows = []
+    for snr_db in snrs_db:
+        for seed in seeds:
+            # The same seed and length as the sessions: this is the very fading that they met.
+            overrides = {"mobile.snr": runs.snr_text(snr_db), "run.seed": seed, "run.duration": duration}
+            plan = resolve(load(example_file(runs.SCENARIO), overrides))
+            assert isinstance(plan.medium, Mobile), "the study's path is a mobile channel"
+            _, outcomes = rows_of(plan, plan.medium)
+            shares = outcomes.decoded_shares(plan.medium.retransmissions)
+            rows.append({"snr_db": float(snr_db), "seed": seed, "lost_ratio": outcomes.loss_ratio}
+                         | {f"decoded{again}_ratio": share for again, share in enumerate(shares)})  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Several groups of sessions as one."""
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands at the foot of every figure: the rules that shape the results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leowarp_studies.tauran2018 import runs
+
+PATH_RULES = (
+    "path: LMS fading (Perez-Fontan, ITS 40°, 60 km/h, 2.2 GHz), HARQ of 10 to 70 ms, 70 to 89 ms to the last "
+    "of 66 satellites (Frankfurt to Lima), FIFO of 500 packets"
+)
+UNFADED_RULES = (
+    "path: 40 Mbit/s, 180 ms there and back, no fading, every packet decoded at once, FIFO that never overflows"
+)
+SESSION_RULES = f"one flow of {runs.DURATION_S} s, packets of 1,115 B"
+STUDY_TCP = "profile newreno: no SACK, three duplicate ACKs"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the figures' feet need of the runs.
+
+    Attributes
+    ----------
+    kernel : str
+        Name and version of the guest's kernel, or "not recorded".
+    seeds : int
+        How many seeds the study's own sessions have.
+    """
+
+    kernel: str
+    seeds: int
+
+    def footer(self, *rules: str, path: str = PATH_RULES) -> str:
+        """Rules of a figure in one paragraph."""
+        return " · ".join((path, *rules, f"kernel: {self.kernel}"))
+
+    @property
+    def counted(self) -> str:
+        """How many seeds the study's own sessions have."""
+        return "1 seed" if self.seeds == 1 else f"{self.seeds} seeds"

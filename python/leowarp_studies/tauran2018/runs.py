@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is run: the study's sessions, the same on other TCPs, the window alone, and one assumption changed at a time.
+
+Each group is a study of its own (a scenario, parameters, seeds), made and resumed by the study engine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leowarp.scenario.names.examples import example_file
+from leowarp.study.parts import Part
+
+SCENARIO, GROWTH_SCENARIO = "mobile-tcp.toml", "mobile.toml"
+
+SNRS_DB = (7, 8, 9, 10, 11, 12, 13)
+"""The study's: 7 to 13 dB."""
+FEW_SNRS_DB = (7, 10, 13)
+"""Of the other TCPs, and of a quick reproduction."""
+
+SEEDS, QUICK_SEEDS = 5, 2
+PROFILE_SEEDS, ASSUMPTION_SEEDS = 3, 2
+DURATION_S, GROWTH_S = 600, 60
+
+ALGORITHMS = ("reno", "cubic", "hybla")
+BY_ACKS = {"reno": "reno_by_acks", "cubic": "cubic_by_acks"}
+"""Linux's own but for one thing: their windows grow by ACKs, as ns-2's Reno does, and not by segments acknowledged.
+Modules, the examples of these names."""
+
+LABELS = {
+    "reno": "NewReno", "cubic": "CUBIC", "hybla": "Hybla", "reno_by_acks": "Reno by ACKs",
+    "cubic_by_acks": "CUBIC by ACKs",
+}  # fmt: skip
+
+ON, OFF, ADAPTIVE = "on", "off", "adaptive"
+"""Delayed ACKs: after every second segment or 40 ms; none; Linux's own."""
+
+STUDY_PROFILE = "newreno"
+OTHER_TCPS = (
+    (STUDY_PROFILE, ADAPTIVE), ("classic", OFF), ("classic", ON), ("linux", OFF), ("linux", ON), ("linux", ADAPTIVE),
+)  # fmt: skip
+"""Profile and delayed ACKs of the group `profiles`."""
+
+PROFILE_TEXT = {
+    "newreno": "as the study's NewReno: three duplicate ACKs, no SACK; nothing is taken back",
+    "classic": "the same with SACK",
+    "linux": "Linux 6.12: SACK, RACK; DSACK and timestamps take reductions back",
+}
+
+RTO_FLOOR = {"net.ipv4.tcp_rto_min_us": "1000"}
+"""Nothing but the clock's granularity under four times the RTT's variation (RFC 6298, 2.3), in place of Linux's 200 ms:
+the RTO is then what the study says, SRTT and four times RTTVAR."""
+
+DEEP = "20000 pkts"
+"""Queue of the group `growth`, which never overflows."""
+
+ASSUMPTION_SNR_DB = 10
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """What the study does not say.
+
+    Attributes
+    ----------
+    name, label : str
+        In names of runs, and on figures.
+    key : str
+        Dotted key of the scenario.
+    default : object
+        What stands there in all other runs.
+    others : tuple
+        What is tried besides.
+    why : str
+        Of the default; design/lms-harq.md has more.
+    """
+
+    name: str
+    label: str
+    key: str
+    default: Any
+    others: tuple[Any, ...]
+    why: str
+
+
+# The reason of each default, and how much hangs on it: design/lms-harq.md.
+ASSUMPTIONS = (
+    # A car on a road between trees. At 60 km/h it moves 1 m in the 60 ms that three retransmissions take, so that all
+    # of them may meet one fade.
+    Assumption("speed", "terminal speed", "mobile.speed", "60 km/h", ("3 km/h", "30 km/h", "120 km/h"),
+               "a car; how many looks at the fading three retransmissions get hangs on it"),
+    # Perez-Fontan's tables were measured in S band; half a wavelength, over which the multipath changes, is 7 cm at 2.2
+    # GHz.
+    Assumption("carrier", "carrier", "mobile.carrier", "2.2 GHz", ("1.5 GHz", "4 GHz"),
+               "the tables are of S band; the multipath's pace hangs on it"),
+    # Nothing is known of the channel before the first transmission; a half is neutral between delay and symbols
+    # (design/lms-harq.md).
+    Assumption("first_target", "first transmission decodes with", "mobile.first_target", "50 %", ("10 %", "90 %"),
+               "which bits the first transmission has: in adaptive HARQ, those that decode with this probability"),
+    # Monte Carlo of that code at low rates: half of the codewords decode at 1.13 to 1.14 times the data bits, nine in
+    # ten at 1.16 to 1.17.
+    Assumption("threshold", "decoding threshold", "mobile.threshold", "115 %", ("105 %", "125 %"),
+               "typical of the turbo code at low rate (own Monte Carlo)"),
+    # The one default that was set after losses had been computed: `received` is what the authors' abstracts describe
+    # (arXiv 1411.3625, 1501.01471), and it alone of three stays between the two extreme models at 13 dB.
+    Assumption("rule", "bits of a retransmission", "mobile.rule", "received", ("predicted", "statistics", "equal"),
+               "the paper's own rule is not public"),
+    # What fills a codeword. ns-2's TCP has 1000 bytes of data and 40 of headers unless a script says otherwise; 576
+    # bytes are what a path without discovery of its MTU carries (RFC 1122, 3.3.3).
+    Assumption("packet", "IP packet", "network.mtu", "1115 B", ("1040 B", "576 B"),
+               "one codeword; smaller ones share a codeword's fate with the next"),
+    # 40 Mbit/s x 180 ms are 807 packets of 1,115 bytes.
+    Assumption("queue", "queue before the link", "mobile.queue", "500 pkts", ("50 pkts", "5000 pkts"),
+               "about half of the path's bandwidth-delay product"),
+    # Which satellite is kept decides how often the route changes, and so how often packets overtake each other besides
+    # HARQ.
+    Assumption("satellite", "last satellite", "mobile.last_satellite", "kept", ("highest", "shortest"),
+               "ns-2's terminals keep a satellite while they see it"),
+    # The study names no time; another one tells how much of a result is the stretch of 600 s that was taken.
+    Assumption("start", "time of the constellation", "run.start", "0 s", ("20 min", "40 min"),
+               "other routes, delays and route changes"),
+)  # fmt: skip
+"""One at a time; the default is not among the others."""
+
+BASE = "base"
+"""Setting of a run in which every assumption is as it stands."""
+
+
+def parts() -> tuple[Part, ...]:
+    """All groups, the study's own first."""
+    return (
+        # Seed 1 in a group of its own, as whole run directories of all seeds would be five times as large.
+        _sessions("first", "figures 3 to 5 and 7, table 1: seed 1, whole run directories", 1, 1, keep=True),
+        _sessions("main", "the same, further seeds", 2, SEEDS - 1, keep=False),
+        _growth("growth", "figure 6: no loss, no HARQ", ALGORITHMS[:2], (ON, OFF, ADAPTIVE)),
+        _profiles(),
+        _by_acks(),
+        _growth("growth_by_acks", "figure 6 with windows that grow by ACKs", tuple(BY_ACKS.values()), (ON, OFF)),
+        _assumptions(),
+        _rto_floor(),
+        _capacity(),
+    )
+
+
+def snr_text(snr_db: float) -> str:
+    """An SNR as a scenario writes it."""
+    return f"{snr_db:g} dB"
+
+
+def setting(assumption: Assumption, value: Any) -> str:
+    """Name of the runs with one assumption changed.
+
+    >>> setting(ASSUMPTIONS[0], "3 km/h")
+    'speed-3-km-h'
+    """
+    return f"{assumption.name}-{re.sub('[^A-Za-z0-9.]+', '-', str(value)).strip('-')}"
+
+
+def _sessions(name: str, why: str, first: int, seeds: int, *, keep: bool) -> Part:
+    """Sessions over all SNRs, with and without resequencing and delayed ACKs; seeds from `first` on."""
+    content = _content(name, SNRS_DB, ALGORITHMS, first, seeds)
+    content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
+    if keep:
+        content["keep"] = {"runs": "all"}
+    # Resequencing on and off, delayed ACKs on and off.
+    count = len(SNRS_DB) * len(ALGORITHMS) * 2 * 2 * seeds
+    return Part(name, why, content, count, _few(QUICK_SEEDS, FEW_SNRS_DB))
+
+
+def _growth(name: str, why: str, algorithms: Sequence[str], delayed_acks: Sequence[str]) -> Part:
+    """The window of one flow over a link that loses nothing and delays all packets alike: no constellation under it."""
+    # The SNR is of no account without fading; one seed, as nothing is drawn.
+    content = _content(name, (13,), algorithms, 1, 1)
+    content["parameters"] |= {
+        "mobile.resequencing": {"label": "resequencing", "values": [True]},
+        "tcp.delayed_ack": {"label": "delayed_ack", "values": list(delayed_acks)},
+    }
+    content["scenario"] = GROWTH_SCENARIO
+    content["set"] |= {
+        "tcp.profile": STUDY_PROFILE,
+        "observe.packets": "none",
+        "mobile.fading": False,
+        # With the sessions' 500 packets slow start would end at a drop, and the growth with it.
+        "mobile.queue": DEEP,
+        "run.duration": f"{GROWTH_S} s",
+        # Finer than the sessions': slow start doubles the window every 180 ms.
+        "observe.sockets": "10 ms",
+    }
+    content["keep"] = {"runs": "all"}
+    return Part(name, why, content, len(algorithms) * len(delayed_acks),
+                # Claims compare on with off; Linux's own is in the figure alone.
+                lambda values, seed: values["tcp.delayed_ack"] != ADAPTIVE)  # fmt: skip
+
+
+def _profiles() -> Part:
+    """Other TCPs at fewer SNRs and seeds: a profile and its delayed ACKs go in step, since not every pair means
+    something.
+    """
+    content = _content("profiles", FEW_SNRS_DB, ALGORITHMS, 1, PROFILE_SEEDS)
+    content["together"] = [
+        {
+            "tcp.profile": {"label": "profile", "values": [profile for profile, _ in OTHER_TCPS]},
+            "tcp.delayed_ack": {"label": "delayed_ack", "values": [delayed for _, delayed in OTHER_TCPS]},
+        }
+    ]
+    runs = len(FEW_SNRS_DB) * len(ALGORITHMS) * 2 * len(OTHER_TCPS) * PROFILE_SEEDS
+    return Part(
+        "profiles", "what SACK, RACK and Linux's own delayed ACKs change", content, runs, _few(1, (ASSUMPTION_SNR_DB,))
+    )
+
+
+def _by_acks() -> Part:
+    """NewReno and CUBIC with windows that grow by ACKs, at fewer SNRs: what Linux's growth by segments changes."""
+    content = _content("by_acks", FEW_SNRS_DB, tuple(BY_ACKS.values()), 1, SEEDS)
+    content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
+    return Part("by_acks", "NewReno and CUBIC with windows that grow by ACKs", content,
+                len(BY_ACKS) * len(FEW_SNRS_DB) * 2 * 2 * SEEDS, _few(QUICK_SEEDS, (ASSUMPTION_SNR_DB,)))  # fmt: skip
+
+
+def _assumptions() -> Part:
+    """Sessions with one assumption changed at a time, at one SNR: each differs from the base in one key."""
+    content = _content("assumptions", (ASSUMPTION_SNR_DB,), ALGORITHMS[:2], 1, ASSUMPTION_SEEDS)
+    content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
+    # One is changed at a time, all others stand at their defaults: keys that go in step, a row a setting.
+    settings = [(each, value) for each in ASSUMPTIONS for value in each.others]
+    # The scenario's name is a key like any other: it becomes the column `name`, by which figures know the setting.
+    together: dict[str, Any] = {"name": [setting(each, value) for each, value in settings]}
+    for mine in ASSUMPTIONS:
+        together[mine.key] = [value if each is mine else mine.default for each, value in settings]
+    content["together"] = [together]
+    runs = len(settings) * 2 * 2 * 2 * ASSUMPTION_SEEDS
+    return Part("assumptions", "what hangs on what the study does not say", content, runs,
+                lambda values, seed: seed == 1 and values["flows.0.congestion_control"] == "reno"
+                and values["tcp.delayed_ack"] == OFF)  # fmt: skip
+
+
+def _rto_floor() -> Part:
+    """Sessions with resequencing and an RTO without Linux's floor: whether it then follows the RTT's variation."""
+    content = _content("rto_floor", FEW_SNRS_DB, ALGORITHMS[:2], 1, SEEDS)
+    content["set"] |= {"tcp.sysctl": RTO_FLOOR}
+    content["parameters"] |= {
+        "mobile.resequencing": {"label": "resequencing", "values": [True]},
+        "tcp.delayed_ack": {"label": "delayed_ack", "values": [ON, OFF]},
+    }
+    return Part("rto_floor", "claim 4.11 with an RTO of SRTT and four times RTTVAR", content,
+                2 * 2 * len(FEW_SNRS_DB) * SEEDS, _few(1, FEW_SNRS_DB))  # fmt: skip
+
+
+def _capacity() -> Part:
+    """Sessions over a link whose retransmissions take capacity from new codewords."""
+    content = _content("capacity", FEW_SNRS_DB, ALGORITHMS, 1, PROFILE_SEEDS)
+    content["set"] |= {"mobile.retransmissions_take_capacity": True}
+    content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
+    count = len(ALGORITHMS) * len(FEW_SNRS_DB) * 2 * 2 * PROFILE_SEEDS
+    return Part("capacity", "the study's sessions where HARQ's retransmissions take capacity", content, count,
+                _few(1, (FEW_SNRS_DB[0], FEW_SNRS_DB[-1])))  # fmt: skip
+
+
+def _few(seeds: int, snrs_db: Sequence[float]) -> Callable[[Mapping[str, Any], int], bool]:
+    """Which runs a quick reproduction makes: those of the first seeds at some of the SNRs."""
+    wanted = {snr_text(snr_db) for snr_db in snrs_db}
+    return lambda values, seed: seed <= seeds and values["mobile.snr"] in wanted
+
+
+def _content(
+    name: str, snrs_db: Sequence[float], algorithms: Sequence[str], first_seed: int, seeds: int
+) -> dict[str, Any]:
+    """The content of a study file over algorithms, resequencing on and off, SNRs and seeds.
+
+    Windows that grow by ACKs are in modules that are compiled for the guest; the others are in its kernel.
+    """
+    # Examples that come with leowarp, compiled for the guest when a run needs them.
+    modules = [str(example_file(f"{control}.c")) for control in algorithms if control in BY_ACKS.values()]
+    return {
+        "name": name,
+        "scenario": SCENARIO,
+        "set": {"guest.cc_modules": modules} if modules else {},
+        "parameters": {
+            "flows.0.congestion_control": {"label": "congestion_control", "values": list(algorithms)},
+            "mobile.resequencing": {"label": "resequencing", "values": [False, True]},
+            "mobile.snr": {"label": "snr", "values": [snr_text(snr_db) for snr_db in snrs_db]},
+        },
+        "seeds": {"first": first_seed, "count": seeds},
+    }

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the claims and figures take of a session's trace: its window and timers, and how long ACKs were held back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from leowarp.metrics import goodput
+from leowarp.metrics.inputs.tables import floats
+from leowarp.metrics.per_flow.acknowledgements import ack_waits
+from leowarp.metrics.route_changes.recovery import RECOVERY_STATES
+from leowarp.report import RunView
+
+RTO_MIN_US = 200_000
+"""TCP_RTO_MIN: Linux adds four times the RTT's variation to the SRTT, and at least this (tcp_rtt_estimator)."""
+
+FLOOR_SLACK_US = 5_000
+"""SRTT and RTO are rounded to ticks of the kernel's clock."""
+
+PAIR = 2
+"""Segments that an ACK of a delayed pair answers."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One session.
+
+    Attributes
+    ----------
+    seed : int
+    t_s, cwnd_pkts, srtt_us, rttvar_us, rto_us : float64 arrays of shape (samples,)
+        The sender's socket; so are `delivered_pkts` (acknowledged so far) and `rwnd_limited_us` (for how long so far
+        the receiver's window has held it), `ssthresh_pkts` (nan: none yet) and `ca_state` (the kernel's number).
+    goodput_t_s, goodput_bps : float64 arrays of shape (seconds,)
+        Bytes in order at the receiver, by the second.
+    waits : DataFrame
+        `segments_pkts, wait_ns, acks_pkts`: ACKs by how many segments they answer and how long the first had waited.
+    """
+
+    seed: int
+    t_s: np.ndarray
+    cwnd_pkts: np.ndarray
+    srtt_us: np.ndarray
+    rttvar_us: np.ndarray
+    rto_us: np.ndarray
+    delivered_pkts: np.ndarray
+    rwnd_limited_us: np.ndarray
+    ssthresh_pkts: np.ndarray
+    ca_state: np.ndarray
+    goodput_t_s: np.ndarray
+    goodput_bps: np.ndarray
+    waits: pd.DataFrame
+
+    @property
+    def floor_ratio(self) -> float:
+        """Share of the samples at which the RTO is as small as Linux lets it be: SRTT and 200 ms."""
+        # Before the first round trip SRTT is 0, and RTO the initial second (RFC 6298, 2.1).
+        known = (self.srtt_us > 0) & np.isfinite(self.rto_us)
+        # RFC 6298, 2.4 has 1 s as the least RTO; Linux has SRTT and 200 ms (tcp_rtt_estimator, tcp_rto_min).
+        at_floor = np.abs(self.rto_us - self.srtt_us - RTO_MIN_US)[known] <= FLOOR_SLACK_US
+        return float(at_floor.mean()) if known.any() else float("nan")
+
+    @property
+    def growing_ratio(self) -> float:
+        """Share of the samples in slow start or in recovery, after a timeout or without one."""
+        # A window below its threshold is in slow start; of no threshold yet, any window is.
+        slow_start = ~(self.cwnd_pkts >= self.ssthresh_pkts)
+        return float((slow_start | np.isin(self.ca_state, RECOVERY_STATES)).mean()) if len(self.t_s) else float("nan")
+
+    @property
+    def acks_per_segment_ratio(self) -> float:
+        """ACKs over the segments that they answer."""
+        # A row stands for all ACKs of one wait and one number of segments, so both are weighted by how many there were.
+        segments = floats(self.waits["segments_pkts"]) * floats(self.waits["acks_pkts"])
+        return float(floats(self.waits["acks_pkts"]).sum() / segments.sum()) if segments.sum() else float("nan")
+
+    def pair_waits(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of ACKs that answer two segments: waits in ms, ascending, and how many ACKs had each."""
+        # Grouped by the metrics into classes of equal waits, so counts are carried along instead of rows.
+        pairs = self.waits[self.waits["segments_pkts"] == PAIR].sort_values("wait_ns")
+        return floats(pairs["wait_ns"]) / 1e6, floats(pairs["acks_pkts"])
+
+    def long_pairs_ratio(self, limit_ms: float) -> float:
+        """Share of the pairs whose second packet came `limit_ms` or more after the first; nan without any."""
+        wait_ms, count = self.pair_waits()
+        return float(count[wait_ms >= limit_ms].sum() / count.sum()) if count.sum() else float("nan")
+
+    def round_pairs_ratio(self, round_ms: float, within_ms: float, longest_ms: float) -> float:
+        """Of pairs that waited for half a round of HARQ to `longest_ms`, the share that waited for whole rounds.
+
+        Parameters
+        ----------
+        round_ms : float
+            From one transmission to the next.
+        within_ms : float
+            How far from a multiple of it still counts.
+
+        Returns
+        -------
+        float
+            0 to 1; nan without such pairs.
+        """
+        wait_ms, count = self.pair_waits()
+        long = (wait_ms >= round_ms / 2) & (wait_ms < longest_ms)
+        near = np.abs(wait_ms - round_ms * np.rint(wait_ms / round_ms)) <= within_ms
+        return float(count[long & near].sum() / count[long].sum()) if count[long].sum() else float("nan")
+
+    def reaches_s(self, cwnd_pkts: float) -> float:
+        """When the window was first so large; infinite if never."""
+        there = np.flatnonzero(self.cwnd_pkts >= cwnd_pkts)
+        return float(self.t_s[there[0]]) if len(there) else float("inf")
+
+
+def trace_of(run: RunView) -> Trace:
+    """The only flow of a kept run."""
+    flow = run.main_flow
+    samples = run.tables.of_flow("sockets", flow)
+    carried = goodput(run.tables, flow, "in_order", 1_000_000_000)
+    return Trace(
+        seed=int(run.plan.run.seed),
+        t_s=samples["t_ns"].to_numpy(dtype="int64") / 1e9,
+        cwnd_pkts=floats(samples["cwnd_pkts"]),
+        srtt_us=floats(samples["srtt_us"]),
+        rttvar_us=floats(samples["rttvar_us"]),
+        rto_us=floats(samples["rto_us"]),
+        delivered_pkts=floats(samples["delivered_pkts"]),
+        rwnd_limited_us=floats(samples["rwnd_limited_us"]),
+        ssthresh_pkts=floats(samples["ssthresh_pkts"]),
+        ca_state=samples["ca_state"].to_numpy(dtype="int64"),
+        goodput_t_s=carried["t_ns"].to_numpy(dtype="int64") / 1e9,
+        goodput_bps=carried["goodput_bps"].to_numpy(dtype="float64"),
+        waits=ack_waits(run.tables, flow),
+    )

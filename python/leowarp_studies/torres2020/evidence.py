@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that several claims' tests, causes and figures share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leowarp.base.errors import TraceError
+from leowarp_studies.torres2020 import simulation
+from leowarp_studies.torres2020.runs import PROFILES
+
+NAMES = {"bic": "BIC", "highspeed": "HighSpeed", "westwood": "Westwood", "yeah": "YeAH"}
+"""Congestion control -> how texts name it."""
+
+Frames = Mapping[str, Any]
+"""The study's data sets by name (`material._frames`); fewer if runs are missing.
+
+`path` is `probes` as claims on TCP name it: samples of other TCPs have the path, and no probes of their own."""
+
+
+def curve(
+    transfers: pd.DataFrame, probes: pd.DataFrame, distribution: str, congestion_control: str, profile: str = "linux"
+) -> pd.DataFrame:
+    """One line of figures 6 to 8: a row for each jitter, in order.
+
+    Columns: `jitter_ms, runs, unfinished, mean_bps, median_bps, q1_bps, q3_bps`; `ratio` (mean over the mean without
+    jitter), `q1_ratio, median_ratio, q3_ratio` (over the same); `mean_displacement_pkts, entropy_nats` of the probe
+    with that jitter.
+
+    Parameters
+    ----------
+    transfers, probes : DataFrame
+        As `results.transfers` and `results.probes`.
+    distribution, congestion_control, profile : str
+        Which line.
+
+    Returns
+    -------
+    DataFrame
+        By jitter, which is 0 in the first row. Rates in bit/s, displacement in packets, entropy in nats.
+
+    Raises
+    ------
+    TraceError
+        If there is no transfer without jitter to compare with.
+    """
+    mine = transfers[
+        (transfers["distribution"] == distribution)
+        & (transfers["congestion_control"] == congestion_control)
+        & (transfers["profile"] == profile)
+    ]
+    # In order of jitter, so that the first row is the one without any: below it is what all others are divided by.
+    grouped = mine.groupby("jitter_ns", sort=True)
+    rate = grouped["throughput_bps"]
+    frame = pd.DataFrame(
+        {
+            "runs": grouped.size(),
+            "unfinished": grouped["finished"].agg(lambda finished: int((~finished).sum())),
+            "mean_bps": rate.mean(),
+            "median_bps": rate.median(),
+            "q1_bps": rate.quantile(0.25),
+            "q3_bps": rate.quantile(0.75),
+        }
+    ).reset_index()
+    if not len(frame) or frame["jitter_ns"].iloc[0] != 0:
+        what = f"{NAMES[congestion_control]}, {distribution}, {profile}"
+        raise TraceError(f"there is no transfer without jitter to compare with ({what})", "make the study's runs anew")
+    # Each algorithm against itself without jitter: the study's throughput is a share of that.
+    undisturbed_bps = float(frame["mean_bps"].iloc[0])
+    frame["ratio"] = frame["mean_bps"] / undisturbed_bps
+    for name in ("q1", "median", "q3"):
+        frame[f"{name}_ratio"] = frame[f"{name}_bps"] / undisturbed_bps
+    measured = probes[probes["distribution"] == distribution][["jitter_ns", "mean_displacement_pkts", "entropy_nats"]]
+    # Each jitter's transfers are set against the probe of the same jitter, as in the study's figures 6 to 8: MD and E_r
+    # are properties of the path, not of a transfer's own packets.
+    frame = frame.merge(measured, on="jitter_ns", how="inner")
+    frame.insert(0, "jitter_ms", frame["jitter_ns"] / 1e6)
+    return frame
+
+
+def first_below(line: pd.DataFrame, ratio: float) -> pd.Series | None:
+    """The first point of a curve below a share of the undisturbed throughput; None if there is none.
+
+    Parameters
+    ----------
+    line : DataFrame
+        As `curve`.
+    ratio : float
+        0 to 1.
+    """
+    below = line[line["ratio"] < ratio]
+    return None if below.empty else below.iloc[0]
+
+
+def last_at_or_above(line: pd.DataFrame, ratio: float) -> pd.Series:
+    """The last point before the first below; the last of all if there is none.
+
+    A curve may rise again after its first fall; where it holds ends at the fall.
+    """
+    first = first_below(line, ratio)
+    return line.iloc[-1] if first is None else line[line["jitter_ns"] < first["jitter_ns"]].iloc[-1]
+
+
+def ratios_at(line: pd.DataFrame, column: str, values: np.ndarray) -> np.ndarray:
+    """Shares of the undisturbed throughput where `column` has these values, on straight lines between points; nan
+    outside.
+
+    Parameters
+    ----------
+    line : DataFrame
+        As `curve`.
+    column : str
+        `mean_displacement_pkts` or `entropy_nats`; it grows with the jitter.
+    values : array of shape (n,)
+
+    Returns
+    -------
+    float64 array of shape (n,)
+    """
+    ordered = line.sort_values(column, kind="stable")
+    x, y = ordered[column].to_numpy(), ordered["ratio"].to_numpy()
+    # nan and not the end's value: a curve says nothing of a displacement that its path never had.
+    return np.interp(values, x, y, left=np.nan, right=np.nan)
+
+
+def ratio_at(line: pd.DataFrame, column: str, value: float) -> float:
+    """The share of the undisturbed throughput at one value of `column`; nan outside the curve."""
+    return float(ratios_at(line, column, np.array([value]))[0])
+
+
+def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int = 200) -> tuple[float, float]:
+    """(largest difference of the ratio between curves at equal `column`, where), over the range that all have.
+
+    Parameters
+    ----------
+    lines : mapping of str to DataFrame
+        Curves by name.
+    column : str
+        What is held equal.
+    points : int
+        At how many places of the common range.
+    """
+    low = max(float(line[column].min()) for line in lines.values())
+    high = min(float(line[column].max()) for line in lines.values())
+    # Over the range that all curves have: elsewhere one would be compared with nothing.
+    at = np.linspace(low, high, points)
+    ratios = np.array([ratios_at(line, column, at) for line in lines.values()])
+    apart = ratios.max(axis=0) - ratios.min(axis=0)
+    place = int(np.argmax(apart))
+    return float(apart[place]), float(at[place])
+
+
+def pivot(probes: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A metric of the probes: a row for each jitter (ms, index), a column for each distribution.
+
+    Jitters that not all distributions have are left out.
+    """
+    table = probes.pivot(index="jitter_ns", columns="distribution", values=column).sort_index().dropna()
+    table.index = table.index / 1e6
+    return table
+
+
+def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None:
+    """The smallest jitter from which on the columns keep an order, strictly; None if they do not at the largest.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `pivot`.
+    order : tuple of str
+        Columns, the largest first.
+
+    >>> ordered_from_ms(pd.DataFrame({"a": [1, 3, 4], "b": [2, 2, 2]}, index=[0.5, 1.0, 2.0]), ("a", "b"))
+    1.0
+    """
+    values = table[list(order)].to_numpy()
+    # Strictly: without jitter all are 0, which is no order.
+    kept = (np.diff(values, axis=1) < 0).all(axis=1)
+    broken = np.flatnonzero(~kept)
+    if len(broken) == 0:
+        return float(table.index[0])
+    return None if broken[-1] + 1 == len(table) else float(table.index[broken[-1] + 1])
+
+
+def simulated_entropy(distribution: str, jitter_ms: float) -> float:
+    """E_r of a probe by arithmetic, without kernel and network, for causes."""
+    return simulation.measured_pkts_nats(distribution, jitter_ms / 1e3)[1]
+
+
+def straight_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+    """Least squares: (slope, intercept, R squared).
+
+    >>> [round(value, 6) for value in straight_line(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]))]
+    [2.0, 1.0, 1.0]
+    """
+    slope, intercept = np.polyfit(x, y, 1)
+    # R2 = 1 - residual over total sum of squares.
+    residual = y - slope * x - intercept
+    return float(slope), float(intercept), 1 - float((residual**2).sum() / ((y - y.mean()) ** 2).sum())
+
+
+def median_of(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int, column: str) -> float:
+    """Median over seeds (normal jitter) of a column; nan if the runs do not have it.
+
+    Parameters
+    ----------
+    mechanisms : DataFrame
+        As `results.transfers`, of the runs on several TCPs.
+    column : str
+        One of `results.MORE_COLUMNS`.
+    """
+    mine = mechanisms[
+        (mechanisms["profile"] == profile)
+        & (mechanisms["congestion_control"] == congestion_control)
+        & (mechanisms["distribution"] == "normal")
+        & (mechanisms["jitter_ns"] == jitter_ns)
+    ]
+    return float(mine[column].median()) if column in mine and len(mine) else float("nan")
+
+
+def sender_did(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int) -> str:
+    """What the sender's loss detection did in a transfer, in words: medians over seeds, normal jitter."""
+
+    def median(column: str) -> str:
+        value = median_of(mechanisms, profile, congestion_control, jitter_ns, column)
+        return "unknown" if np.isnan(value) else f"{value:,.0f}"
+
+    return (
+        f"{median('recoveries')} recoveries, {median('undos')} of them taken back, {median('spurious_pkts')} "
+        f"spurious retransmissions, {median('lost_pkts')} packets lost"
+    )
+
+
+def profiles_of(mechanisms: pd.DataFrame) -> list[str]:
+    """The TCPs of which there are runs, in the order of `PROFILES`."""
+    found = set(mechanisms["profile"])
+    return [profile for profile in PROFILES if profile in found]
+
+
+def telling_jitter_ns(mechanisms: pd.DataFrame) -> int:
+    """The jitter of the study's own collapse, or the nearest to it that was run."""
+    # 0.8585 ms: where the study's bic, highspeed and yeah collapse (figure 8).
+    return int(min(mechanisms["jitter_ns"].unique(), key=lambda jitter_ns: abs(int(jitter_ns) - 858_500)))

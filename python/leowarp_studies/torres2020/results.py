@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study's data sets as claims and figures take them: few columns, one name each, units in the names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from leowarp.base.errors import TraceError
+from leowarp.metrics import Tables
+from leowarp_studies.torres2020.runs import PROFILES, profile_of
+
+TRANSFER_COLUMNS = (
+    "distribution", "jitter_ns", "congestion_control", "profile", "seed", "bytes", "finished", "duration_s",
+    "throughput_bps",
+)  # fmt: skip
+"""`throughput_bps`: bytes that reached the receiver over the time they took; of a transfer that was not done at the end
+of its run (`finished` false), what it delivered over the whole run."""
+
+WHOLE_RUN, DENSITY = 0, 0
+"""Scope and kind in the table `densities` (design/interfaces.md, section 10)."""
+
+PROBE_COLUMNS = {
+    "mean_displacement_pkts": "flow0_mean_displacement_pkts",
+    "entropy_nats": "flow0_entropy_nats",
+    "density_beyond_pkts": "flow0_density_beyond_pkts",
+}
+"""Name here -> column of the data set, of a probe."""
+
+MORE_COLUMNS = {
+    "retransmissions_pkts": "flow0_retransmissions_pkts",
+    "spurious_pkts": "flow0_spurious_retransmissions_pkts",
+    "lost_pkts": "flow0_lost_pkts",
+    "dsacks_pkts": "flow0_dsacks_pkts",
+    "recoveries": "flow0_sender_recoveries",
+    "undos": "flow0_sender_undos",
+    "timeouts": "flow0_sender_timeouts",
+    "reordering_events": "flow0_sender_reordering_events",
+    "reordering_pkts": "flow0_sender_reordering_pkts",
+    "own_entropy_nats": "flow0_entropy_nats",
+    "own_extent_pkts": "flow0_reordering_extent_max_pkts",
+}
+"""What loss detection did, and what reordering the transfer itself met; of runs whose packets were followed."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One probe of figures 2 and 3.
+
+    Attributes
+    ----------
+    displacement_pkts, share : arrays of shape (n,)
+        Its RD: displacement (late positive) and share of packets.
+    delay_ns : int64 array of shape (packets,)
+        One-way delay of each packet.
+    netem_delay_ns : int64 array of shape (packets,)
+        The same without the shaper behind netem.
+    """
+
+    displacement_pkts: np.ndarray
+    share: np.ndarray
+    delay_ns: np.ndarray
+    netem_delay_ns: np.ndarray
+
+
+@dataclass(frozen=True)
+class Counted:
+    """RD of a probe in packets, with what the threshold left out.
+
+    Attributes
+    ----------
+    displacement_pkts, pkts : int64 arrays of shape (n,)
+        Displacement (late positive) and the packets displaced by it.
+    received_pkts, beyond_pkts : int
+        Packets that arrived; of those, packets displaced by more than the threshold.
+    """
+
+    displacement_pkts: np.ndarray
+    pkts: np.ndarray
+    received_pkts: int
+    beyond_pkts: int
+
+    @property
+    def mean_pkts(self) -> float:
+        """Mean displacement with its sign: sum i RD[i], equation (4) of the study."""
+        return float((self.displacement_pkts * self.pkts).sum() / self.pkts.sum())
+
+
+def counted(tables: Tables) -> Counted:
+    """RD of a probe's whole run, in packets."""
+    rd = tables.of_flow("densities", 0)
+    rd = rd[(rd["scope"] == WHOLE_RUN) & (rd["kind"] == DENSITY)].sort_values("index")
+    scopes = tables.of_flow("reordering", 0)
+    whole = scopes[scopes["scope"] == WHOLE_RUN].iloc[0]
+    return Counted(
+        rd["index"].to_numpy(dtype="int64"), rd["pkts"].to_numpy(dtype="int64"), int(whole["received_pkts"]),
+        int(whole["density_beyond_pkts"]),
+    )  # fmt: skip
+
+
+def transfers(rows: pd.DataFrame) -> pd.DataFrame:
+    """`TRANSFER_COLUMNS` of rows of the study engine; failed runs are left out (the page names them).
+
+    `MORE_COLUMNS` are there too where the runs have them.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of the groups `transfers`, `yeah` or one of the mechanisms; runs without a profile are on Linux as it is.
+
+    Returns
+    -------
+    DataFrame
+        `TRANSFER_COLUMNS`, then `MORE_COLUMNS` (float64, nan where missing).
+    """
+    rows = rows[rows["status"] == "ok"]
+    frame = pd.DataFrame(
+        {
+            "distribution": rows["distribution"],
+            "jitter_ns": rows["jitter_ns"].astype("int64"),
+            "congestion_control": rows["congestion_control"],
+            "profile": _profiles(rows),
+            "seed": rows["seed"].astype("int64"),
+            "bytes": rows["flow0_bytes"].astype("int64"),
+            "finished": rows["flow0_completion_ns"].notna(),
+            # Not done at the end of the run: it counts with what it had delivered, over the whole run. Left out, the
+            # slowest transfers would be missing from the mean.
+            "duration_s": rows["flow0_completion_ns"].astype("float64").div(1e9).fillna(rows["virtual_s"]),
+        }
+    )
+    frame["throughput_bps"] = frame["bytes"] * 8 / frame["duration_s"]
+    for name, column in MORE_COLUMNS.items():
+        if column in rows:
+            frame[name] = rows[column].astype("float64")
+    return frame.reset_index(drop=True)
+
+
+def probes(rows: pd.DataFrame) -> pd.DataFrame:
+    """`distribution, jitter_ns` and `PROBE_COLUMNS` of rows of the study engine, one row a probe.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of the group `probes`; failed runs are left out.
+
+    Returns
+    -------
+    DataFrame
+        By distribution and jitter: MD in packets, E_r in nats, packets beyond the threshold.
+
+    Raises
+    ------
+    TraceError
+        If the rows lack a column: an older version made them.
+    """
+    rows = rows[rows["status"] == "ok"]
+    # Columns come with the runs; those of an older version may lack what claims need now.
+    missing = [column for column in PROBE_COLUMNS.values() if column not in rows]
+    if missing:
+        raise TraceError(f"the probes' results have no column {', '.join(missing)}", "make the probes anew: --force")
+    frame = pd.DataFrame({"distribution": rows["distribution"], "jitter_ns": rows["jitter_ns"].astype("int64")})
+    for name, column in PROBE_COLUMNS.items():
+        frame[name] = rows[column].astype("float64")
+    # Without jitter no packet is displaced: one entry of RD, whose entropy is 0 and comes out as -0.
+    frame["entropy_nats"] = frame["entropy_nats"].abs()
+    return frame.sort_values(["distribution", "jitter_ns"], kind="stable").reset_index(drop=True)
+
+
+def shape(shaped: Tables, unshaped: Tables) -> Shape:
+    """RD and delays of a probe's whole run, and the delays of the same probe without the shaper.
+
+    Parameters
+    ----------
+    shaped, unshaped : Tables
+        Of two runs with the same seed, the second without the shaper behind netem.
+
+    Returns
+    -------
+    Shape
+    """
+    rd = shaped.of_flow("densities", 0)
+    rd = rd[(rd["scope"] == WHOLE_RUN) & (rd["kind"] == DENSITY)].sort_values("index")
+    pkts = rd["pkts"].to_numpy(dtype="float64")
+    return Shape(rd["index"].to_numpy(dtype="int64"), pkts / pkts.sum(), _delays_ns(shaped), _delays_ns(unshaped))
+
+
+def _delays_ns(tables: Tables) -> np.ndarray:
+    """One-way delays of a probe's packets that arrived, in the order of sending: int64 array."""
+    echoes = tables.of_flow("echoes", 0)
+    echoes = echoes[echoes["received_ns"].notna()]
+    return (echoes["received_ns"] - echoes["sent_ns"]).to_numpy(dtype="int64")
+
+
+def _profiles(rows: pd.DataFrame) -> pd.Series:
+    """Each row's TCP by the names of `runs.PROFILES`, out of its keys."""
+    if "tcp_sysctl" not in rows:
+        return pd.Series(PROFILES[0], index=rows.index)
+    detections = rows.get("tcp_loss_detection", pd.Series("kernel", index=rows.index))
+    return pd.Series(
+        [
+            profile_of(profile, json.loads(sysctl), detection)
+            for profile, sysctl, detection in zip(rows["tcp_profile"], rows["tcp_sysctl"], detections, strict=True)
+        ],
+        index=rows.index,
+    )
+
+
+def joined(parts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Several groups of runs as one, rows numbered anew."""
+    return pd.concat(list(parts.values()), ignore_index=True)

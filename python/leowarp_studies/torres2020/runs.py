@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is run: the study's transfers and probes, figure 8's fourth algorithm, and the runs that tell mechanisms apart.
+
+Each group is a study of its own (a scenario, parameters, seeds), made and resumed by the study engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from leowarp.study.parts import Part
+from leowarp_studies.torres2020.simulation import DISTRIBUTIONS
+
+SCENARIO = "jittered-transfer.toml"
+"""Example scenarios: a transfer, and a probe of ICMP echo requests."""
+PROBE_SCENARIO = "jittered-probe.toml"
+
+ALGORITHMS = ("bic", "highspeed", "westwood")
+"""Over all three distributions: the study's 16,740 runs."""
+
+FOURTH = "yeah"
+"""Figure 8 has it over the normal distribution only."""
+
+SEEDS = 30
+"""Of each transfer: 3 distributions x 3 algorithms x 62 jitters x 30 seeds are the study's 16,740 runs."""
+QUICK_SEEDS = 3
+"""Of a quick reproduction."""
+MECHANISM_SEEDS = 3
+"""Of the transfers on other TCPs, which are there for the cause and not for the verdict."""
+QUICK_STEP = 8
+"""A quick reproduction makes every so manieth jitter."""
+
+NAMED_US = (0, 75, 858.5, 1000, 1247.5, 10_000)
+"""Jitters that the study's text names: collapse of westwood (figure 8) and of the others, the MD of figure 4, figures 2
+and 3, and the ends of the grid."""
+
+JITTERS_US = (
+    # Below a tenth of a ms jitter is less than the packets' spacing of 0.121 ms, yet TCP's bursts are shuffled already.
+    *(12.5 * step for step in range(9)),  # 0 to 0.1 ms: westwood's collapse
+    *range(125, 501, 25),  # to 0.5 ms
+    *(550, 600, 650, 700, 750, 800, 858.5, 900, 950, 1000),  # to 1 ms: the others'
+    *(1100, 1247.5, 1400, 1500, 1600, 1800, 2000),  # to 2 ms
+    *(2250, 2500, 2750, 3000, 3250, 3500, 3750, 4000, 4500, 5000),  # to 5 ms
+    *(5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 9500, 10_000),  # to 10 ms
+)
+"""62 jitters from 0 to 10 ms. The study names six of them and how many there are; the rest is an assumption: denser
+where the study's collapses lie, and where E_r, a logarithm, moves fast."""
+
+QUICK_US = tuple(jitter for place, jitter in enumerate(JITTERS_US) if place % QUICK_STEP == 0 or jitter in NAMED_US)
+"""Every eighth jitter, and those that the study names."""
+
+MECHANISM_US = (0, 75, 300, 600, 858.5, 1247.5, 1800, 3750, 7500, 10_000)
+QUICK_MECHANISM_US = (0, 75, 300, 858.5, 1800, 10_000)
+"""A coarser grid, on that of the probes."""
+
+EARLY_RACK_US = (0, 75, 300, 600, 858.5, 1000, 1247.5, 1500, 1800, 2500, 3750, 5000, 7500, 10_000)
+QUICK_EARLY_RACK_US = (0, 75, 300, 858.5, 1247.5, 1800, 10_000)
+"""The same, denser around RACK's first window of 1 ms."""
+
+SHAPE_US = 1247.5
+"""Figures 2 and 3."""
+BEYOND_US = 10_000
+"""Jitter at which two of the three distributions displace packets by more than the threshold of 200."""
+
+SHAPED, UNSHAPED = "100 Mbit/s", "unshaped"
+"""Rates of the path, the latter for delays that are netem's own."""
+
+PROFILES = ("linux", "dupthresh", "norack", "classic", "rack-draft", "rack-4.14")
+"""TCPs by how they distinguish loss from reordering, see `PROFILE_TEXT`. The study's transfers are on the first."""
+EARLY_RACK = ("rack-draft", "rack-4.14")
+"""RACK as it was in the study's years (docs/concepts/loss-detection.md)."""
+
+PROFILE_TEXT = {
+    "linux": "Linux 6.12: RACK, which waits a window of time and widens it; DSACK and timestamps undo",
+    "dupthresh": "as linux without RACK: 3 duplicate ACKs, raised as reordering is seen, to 300 at most",
+    "norack": "as linux without RACK: 3 duplicate ACKs, never more; DSACK and timestamps undo",
+    "classic": "3 duplicate ACKs, never more; neither DSACK nor timestamps, so only F-RTO undoes",
+    "rack-draft": "RACK of the drafts of 2016: a window of 1 ms until reordering was seen; 3 duplicate ACKs, raised as "
+    "reordering is seen, to 300 at most; DSACK and timestamps undo",
+    "rack-4.14": "as rack-draft, but the window is a quarter of the minimum RTT while no packet is marked lost",
+}
+
+GUEST_MEMORY = "128 MiB"
+"""Of every run; how much it is moves no packet."""
+
+BUFFERS = {"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_wmem": "4096 16384 4194304"}
+"""Linux's own largest buffers: the study left them as they were."""
+
+PROFILE_TCP: dict[str, dict[str, Any]] = {
+    "linux": {"profile": "linux"},
+    "dupthresh": {"profile": "linux", "sysctl": {"net.ipv4.tcp_recovery": "0"}},
+    "norack": {"profile": "norack"},
+    "classic": {"profile": "classic"},
+    "rack-draft": {"profile": "linux", "loss_detection": "rack-draft"},
+    "rack-4.14": {"profile": "linux", "loss_detection": "rack-4.14"},
+}
+"""Each of `PROFILES` as keys of `[tcp]`."""
+
+
+def parts() -> tuple[Part, ...]:
+    """All groups, the study's own first.
+
+    Returns
+    -------
+    tuple of Part
+        Names are those of directories; `transfers` has the study's 16,740 runs.
+    """
+    four = (*ALGORITHMS, FOURTH)
+    return (
+        _transfers("transfers", "the study's runs, figures 6 to 8", DISTRIBUTIONS, ALGORITHMS),
+        _transfers("yeah", "figure 8's fourth algorithm", ("normal",), (FOURTH,)),
+        _probes("probes", "MD and E_r: figures 4 and 5", JITTERS_US, QUICK_US),
+        _shapes(),
+        _beyond(),
+        _mechanisms("mechanisms-normal", ("normal",), four),
+        _mechanisms("mechanisms-bic", ("uniform", "exponential"), ("bic",)),
+        _early_rack("early-rack-normal", ("normal",), four),
+        _early_rack("early-rack-bic", ("uniform", "exponential"), ("bic",)),
+    )
+
+
+def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
+    """The study's transfers, on Linux as it is, over the whole grid of jitters.
+
+    Parameters
+    ----------
+    name, why : str
+        Of the group.
+    distributions, algorithms : sequence of str
+        Which; their product with `JITTERS_US` and the seeds is the group.
+    """
+    content = _content(name, SCENARIO, distributions, JITTERS_US, SEEDS)
+    content["parameters"] |= _algorithms(algorithms)
+    count = len(distributions) * len(algorithms) * len(JITTERS_US) * SEEDS
+    return Part(name, why, content, count, _quick(QUICK_US, QUICK_SEEDS))
+
+
+def _mechanisms(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
+    """The same on Linux 6.12's own TCPs, over a coarser grid: which part of TCP decides what jitter costs."""
+    names = tuple(profile for profile in PROFILES if profile not in EARLY_RACK)
+    content = _on_profiles(name, distributions, algorithms, MECHANISM_US, names)
+    # Runs with a loss detection of ours have groups of their own: these have no key for it.
+    runs = len(distributions) * len(algorithms) * len(MECHANISM_US) * MECHANISM_SEEDS * len(names)
+    return Part(name, "what makes this kernel differ", content, runs, _quick(QUICK_MECHANISM_US, 1))
+
+
+def _early_rack(name: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
+    """The same on RACK of the study's years."""
+    content = _on_profiles(name, distributions, algorithms, EARLY_RACK_US, EARLY_RACK)
+    (together,) = content["together"]
+    together["tcp.loss_detection"] = {
+        "label": "tcp_loss_detection",
+        "values": [PROFILE_TCP[profile]["loss_detection"] for profile in EARLY_RACK],
+    }
+    runs = len(distributions) * len(algorithms) * len(EARLY_RACK_US) * MECHANISM_SEEDS * len(EARLY_RACK)
+    return Part(name, "RACK of 2016 to 2018", content, runs, _quick(QUICK_EARLY_RACK_US, 1))
+
+
+def _on_profiles(
+    name: str, distributions: Sequence[str], algorithms: Sequence[str], jitters_us: Sequence[float],
+    profiles: Sequence[str],
+) -> dict[str, Any]:  # fmt: skip
+    """Transfers of which every packet is followed, on several TCPs."""
+    content = _content(name, SCENARIO, distributions, jitters_us, MECHANISM_SEEDS)
+    content["parameters"] |= _algorithms(algorithms)
+    # Only these runs follow every packet, which the mechanisms need.
+    content["set"] |= {"observe.sockets": "100 ms", "observe.truth": True}
+    # A profile here is two keys that go in step; `profile_of` names it again in the results.
+    settings = [PROFILE_TCP[profile] for profile in profiles]
+    content["together"] = [
+        {
+            "tcp.profile": {"label": "tcp_profile", "values": [each["profile"] for each in settings]},
+            "tcp.sysctl": {"label": "tcp_sysctl", "values": [BUFFERS | each.get("sysctl", {}) for each in settings]},
+        }
+    ]
+    return content
+
+
+def _probes(name: str, why: str, jitters_us: Sequence[float], quick_us: tuple[float, ...]) -> Part:
+    """Probes at given jitters, one seed."""
+    content = _content(name, PROBE_SCENARIO, DISTRIBUTIONS, jitters_us, 1)
+    return Part(name, why, content, len(DISTRIBUTIONS) * len(jitters_us), _quick(quick_us, 1))
+
+
+def _quick(jitters_us: Sequence[float], seeds: int) -> Callable[[Mapping[str, Any], int], bool]:
+    """A quick reproduction's runs: those with these jitters, and so many seeds."""
+    jitters = {_text(jitter_us) for jitter_us in jitters_us}
+    return lambda values, seed: seed <= seeds and values["jittered.jitter"] in jitters
+
+
+def _shapes() -> Part:
+    """Probes of which everything is kept; and the same without the shaper, whose delays are netem's own."""
+    plain = _probes("shapes", "figures 2 and 3: whole run directories", (SHAPE_US,), (SHAPE_US,))
+    plain.content["parameters"]["jittered.rate"] = {"label": "rate", "values": [SHAPED, UNSHAPED]}
+    return replace(plain, content=plain.content | {"keep": {"runs": "all"}}, runs=2 * plain.runs)
+
+
+def _beyond() -> Part:
+    """Probes with packets beyond the threshold, of which everything is kept."""
+    part = _probes("beyond", "equations (3) and (4) beyond the threshold", (BEYOND_US,), (BEYOND_US,))
+    return replace(part, content=part.content | {"keep": {"runs": "all"}})
+
+
+def _content(
+    name: str, scenario: str, distributions: Sequence[str], jitters_us: Sequence[float], seeds: int
+) -> dict[str, Any]:
+    """The content of a study file over distributions, jitters and seeds."""
+    return {
+        "name": name,
+        "scenario": scenario,
+        # A run needs 60 MiB, and a kernel takes 1.5 % of its memory, and 15 ms a GiB, to keep account of it.
+        "set": {"guest.memory": GUEST_MEMORY},
+        # Labels name the columns of the results, by which `results` reads them.
+        "parameters": {
+            "jittered.distribution": {"label": "distribution", "values": list(distributions)},
+            "jittered.jitter": {"label": "jitter", "values": [_text(jitter_us) for jitter_us in jitters_us]},
+        },
+        "seeds": {"first": 1, "count": seeds},
+    }
+
+
+def _algorithms(names: Sequence[str]) -> dict[str, Any]:
+    """The parameter that varies the congestion control."""
+    return {"flows.0.congestion_control": {"label": "congestion_control", "values": list(names)}}
+
+
+def _text(jitter_us: float) -> str:
+    """A jitter as a scenario writes it.
+
+    >>> _text(858.5), _text(10_000)
+    ('858.5 us', '10000 us')
+    """
+    return f"{jitter_us:g} us"
+
+
+def profile_of(profile: str, sysctl: Mapping[str, str], loss_detection: str = "kernel") -> str:
+    """Which of `PROFILES` a run's keys are.
+
+    >>> profile_of("linux", {"net.ipv4.tcp_recovery": "0"}), profile_of("linux", {}, "rack-4.14")
+    ('dupthresh', 'rack-4.14')
+    """
+    own = {key: value for key, value in sysctl.items() if key not in BUFFERS}
+    given = {"profile": profile, **({"sysctl": own} if own else {})}
+    if loss_detection != "kernel":
+        given["loss_detection"] = loss_detection
+    return next(name for name, keys in PROFILE_TCP.items() if keys == given)
