@@ -84,7 +84,7 @@ site: $(SITE_INSTALLED) $(SITE_RUN)/manifest.json ## build the documentation as 
 	@$(PYTHON) tools/site.py --run $(SITE_RUN) --out build/site
 
 # Its page moves on the landing page.
-$(SITE_RUN)/manifest.json: $(shell find python/leowarp -name '*.py' -o -path '*/built/*') | kernel
+$(SITE_RUN)/manifest.json: $(shell find python -name '*.py' -o -path '*/built/*') | kernel
 	@rm -rf $(SITE_RUN)
 	@$(LEOWARP) run examples/madrid-tokyo.toml --out $(SITE_RUN) --set run.duration="65 s"
 

@@ -375,8 +375,12 @@ def collected(root: Path) -> tuple[list[Document], list[Citation], list[str]]:
                 wrong.append(found)
             else:
                 cited.append(found)
-        if re.fullmatch(r"claims_\w+\.py", path.name) and not path.name.endswith("_test.py"):
-            judged.setdefault(path.parent.name, []).extend(judged_claims(text, file))
+        # A study judges its claims in files `claims_*.py`, or in a folder `claims`.
+        in_folder = path.parent.name == "claims"
+        is_judging = in_folder or re.fullmatch(r"claims_\w+\.py", path.name)
+        if is_judging and path.suffix == ".py" and not path.name.endswith("_test.py"):
+            study = (path.parent.parent if in_folder else path.parent).name
+            judged.setdefault(study, []).extend(judged_claims(text, file))
     return documents, cited, wrong + list(problems(documents, cited, judged))
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import grimp
 
 ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("leowarp", "leowarp_studies")
 TESTS = "#[cfg(test)]\nmod tests {"
 CRATE_ROOTS = ("lib", "main")
 PATH = re.compile(r"(?<!::)\b(crate|super|self)::(?=[\w{])")
@@ -44,7 +45,11 @@ def main(arguments: list[str]) -> int:
     """
     status = 0
     graphs = {source.parent.name: graph(source) for source in sorted(ROOT.glob("crates/*/src"))}
-    graphs |= {"guest": c_graph(ROOT / "guest"), "python": python_graph("leowarp")}
+    graphs |= {"guest": c_graph(ROOT / "guest")}
+    for package in PACKAGES:
+        modules = python_graph(package)
+        graphs |= {f"python: {package}": modules}
+        graphs |= {f"python: folders of {room}": found for room, found in folder_graphs(modules).items()}
     for place, imports in graphs.items():
         if "--graph" in arguments:
             print(place)
@@ -178,6 +183,47 @@ def python_graph(package: str) -> dict[str, set[str]]:
     # No cache: grimp would put it into the checkout.
     built = grimp.build_graph(package, cache_dir=None)
     return {module: set(built.find_modules_directly_imported_by(module)) for module in built.modules}
+
+
+def folder_graphs(imports: Mapping[str, Collection[str]]) -> dict[str, dict[str, set[str]]]:
+    """For each package that holds packages: what each of these imports of the others, by full names.
+
+    Parameters
+    ----------
+    imports : mapping of str to collection of str
+        As `python_graph` gives them. Tests are left out: they look at the whole of their room.
+
+    Examples
+    --------
+    >>> folder_graphs({"a": (), "a.b": (), "a.b.m": ("a.c.n",), "a.c": (), "a.c.n": ("a.b.m",), "a.o": ("a.b.m",)})
+    {'a': {'a.b': {'a.c'}, 'a.c': {'a.b'}}}
+    """
+    packages = {name.rpartition(".")[0] for name in imports} - {""}
+    found: dict[str, dict[str, set[str]]] = {}
+    for package in sorted(packages):
+        room = package.rpartition(".")[0]
+        if room:
+            found.setdefault(room, {})[package] = set()
+    for module, imported in imports.items():
+        if module.endswith(("_test", "conftest")):
+            continue
+        for name in imported:
+            for room, folders in found.items():
+                here, there = folder_of(module, room), folder_of(name, room)
+                if here in folders and there in folders and here != there:
+                    folders[here].add(there)
+    return found
+
+
+def folder_of(module: str, room: str) -> str:
+    """The package or module directly below a room that a module is, or lies in; empty if it lies elsewhere.
+
+    >>> folder_of("a.b.c.d", "a.b")
+    'a.b.c'
+    """
+    if not module.startswith(f"{room}."):
+        return ""
+    return f"{room}.{module.removeprefix(f'{room}.').partition('.')[0]}"
 
 
 def c_graph(directory: Path) -> dict[str, set[str]]:

@@ -50,7 +50,7 @@ def examples() -> dict[str, Case]:
 
 def study_runs() -> dict[str, Case]:
     """A sample of each study's runs: `OF_A_PART` of each of its groups, those of 1000 s shortened to 40 s."""
-    from leowarp.study.reproduction import STUDIES
+    from leowarp.study import studies
     from leowarp_studies.frederiksen2024.runs import all_runs
     from leowarp_studies.programs import application_runs, fetching, senders
     from leowarp_studies.programs import runs as programs
@@ -59,8 +59,9 @@ def study_runs() -> dict[str, Case]:
     for run in all_runs(1):
         found[f"frederiksen2024 {run.slug}"] = (EXAMPLES / run.example, {**run.set, **LONGER})
     here = [sender.name for sender in senders.SENDERS if sender.name not in fetching.missing()]
-    for study in STUDIES:
-        if study == "frederiksen2024":
+    for study, entry in studies().items():
+        # Runs of its own form, and those of other people's packages
+        if study == "frederiksen2024" or not entry.value.startswith("leowarp_studies."):
             continue
         if study == "programs":
             parts = programs.parts(here, fetching.place()) + application_runs.parts(here, fetching.place())

@@ -11,7 +11,7 @@ import typer.main
 from leowarp.cli.app import app
 from support.pages import ROOT
 
-MODULES = sorted(path for path in (ROOT / "python/leowarp").rglob("*.py") if not path.name.endswith("_test.py"))
+MODULES = sorted(path for path in (ROOT / "python").rglob("*.py") if not path.name.endswith("_test.py"))
 VERBS: Any = typer.main.get_command(app)
 COMMAND = re.compile(r"leowarp ((?:[a-z]+(?:-[a-z]+)*\b ?)+)([^;,()\n`]*)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")

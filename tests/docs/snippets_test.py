@@ -63,6 +63,8 @@ def test_names_are_defined(page: Path, text: str) -> None:
     }
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     defined |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    defined |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    defined |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     assert {node.id for node in names} <= defined
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("leowarp"):

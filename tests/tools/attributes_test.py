@@ -18,7 +18,7 @@ def defaults(text):
 
 
 def test_no_attribute_is_read_with_a_default():
-    package = ROOT / "python" / "leowarp"
+    package = ROOT / "python"
     modules = [path for path in sorted(package.rglob("*.py")) if not path.name.endswith("_test.py")]
     assert len(modules) > 200
     assert [(path.name, line) for path in modules for line in defaults(path.read_text())] == []

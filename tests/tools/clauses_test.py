@@ -103,6 +103,17 @@ def test_where_all_is_well_nothing_is_told_and_each_document_has_a_line(clauses,
     ]
 
 
+def test_claims_may_lie_in_a_folder_of_their_study(clauses, tree):
+    root = tree()
+    flat = root / "python/somebody1999/claims_all.py"
+    folder = root / "python/somebody1999/claims"
+    folder.mkdir()
+    flat.rename(folder / "speed.py")
+    assert clauses.main([], root) == 0
+    (folder / "speed.py").unlink()
+    assert clauses.main([], root) == 1
+
+
 def test_a_document_is_printed_clause_by_clause(clauses, tree, capsys):
     assert clauses.main(["rfc1"], tree()) == 0
     assert capsys.readouterr().out.splitlines() == [

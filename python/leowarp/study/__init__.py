@@ -12,34 +12,47 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from leowarp.study.claim import Claim, Outcome
-    from leowarp.study.reproduction import STUDIES, Reproduction, reproduce
+    from leowarp.study.discovery import Room, studies
+    from leowarp.study.making import Making, Material
+    from leowarp.study.page import DrawnFigure, Section
+    from leowarp.study.reproduction import Reproduction, reproduce
     from leowarp.study.sweep import StudyFile, StudyProgress, StudyResult, StudyRun, run_study
 
 # Imported when they are first used: a worker of a study needs no figures.
 _PUBLIC = {
-    "STUDIES": "reproduction",
     "Claim": "claim",
+    "DrawnFigure": "page",
+    "Making": "making",
+    "Material": "making",
     "Outcome": "claim",
     "Reproduction": "reproduction",
+    "Room": "discovery",
+    "Section": "page",
     "StudyFile": "sweep",
     "StudyProgress": "sweep",
     "StudyResult": "sweep",
     "StudyRun": "sweep",
     "reproduce": "reproduction",
     "run_study": "sweep",
+    "studies": "discovery",
 }
 
 __all__ = [
-    "STUDIES",
     "Claim",
+    "DrawnFigure",
+    "Making",
+    "Material",
     "Outcome",
     "Reproduction",
+    "Room",
+    "Section",
     "StudyFile",
     "StudyProgress",
     "StudyResult",
     "StudyRun",
     "reproduce",
     "run_study",
+    "studies",
 ]
 
 

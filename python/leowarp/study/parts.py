@@ -17,7 +17,7 @@ from leowarp.base import recorded
 from leowarp.base.errors import LeowarpError, TraceError
 from leowarp.base.progress import clock
 from leowarp.report import html
-from leowarp.study.reproduction import Making
+from leowarp.study.making import Making
 from leowarp.study.sweep import StudyFile, run_study
 
 COST = "cost.json"

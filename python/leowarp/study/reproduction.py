@@ -1,27 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """`reproduce("frederiksen2024")`: all runs of a study, its figures, a verdict on each claim, one page.
 
-What a study is made of stands in its own package: `leowarp.study.<key>.material` is a `Room`.
+A study is a module of its own, a `Room` (`discovery`), in this distribution or in another.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any
 
 from leowarp.base import plainfiles, recorded
 from leowarp.base.errors import LeowarpError, ScenarioError
 from leowarp.base.layout import MANIFEST
-from leowarp.base.spelling import one_of
 from leowarp.study.claim import ROW_KEYS, Claim, judged
-from leowarp.study.page import DrawnFigure, Section, write_study_page
+from leowarp.study.discovery import room_of
+from leowarp.study.making import Making, Material
+from leowarp.study.page import write_study_page
 from leowarp.study.sweep.manifest import REPRODUCTION, remove_manifest, write_manifest
-
-STUDIES = ("frederiksen2024", "torres2020", "huston2024", "tauran2018", "cures", "programs")
-"""Keys of the studies that can be made again, each a package of this one."""
 
 
 @dataclass(frozen=True)
@@ -52,87 +49,6 @@ class Reproduction:
     left_out: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Making:
-    """How runs are made, whichever the study: where, how many at once, with which kernel.
-
-    Attributes
-    ----------
-    folder : Path
-        The study's directory; it exists.
-    at_once : int, optional
-        Runs at a time; as many as there are usable cores if not given.
-    kernel : path, optional
-        Another guest kernel than the scenarios'.
-    force : bool
-        Whether runs that are complete are made anew.
-    progress : bool or callable
-        As for `reproduce`.
-    """
-
-    folder: Path
-    at_once: int | None = None
-    kernel: Path | str | None = None
-    force: bool = False
-    progress: bool | Callable[[Any], None] = True
-
-
-@dataclass(frozen=True)
-class Material:
-    """What a study's runs have given.
-
-    Attributes
-    ----------
-    samples : list of (name, mapping)
-        What claims are judged on, by the names that `Claim.runs` uses; the first sample decides.
-    figures : list of DrawnFigure
-    sections : list of Section
-        The rest of its page.
-    runs : dict
-        Where the runs are, for `claims.json`.
-    failures : dict of slug to LeowarpError
-    warnings : list of str
-        For the top of the page, besides the failures.
-    cost : str
-        What the runs took, as measured.
-    left_out : list of str
-        As of `Reproduction`.
-    skipped : dict of str to str
-        Data sets that were not asked for, and why: claims on them read "cannot be told". No failure.
-    """
-
-    samples: list[tuple[str, Mapping[str, Any]]]
-    figures: list[DrawnFigure]
-    sections: list[Section]
-    runs: dict[str, str]
-    failures: dict[str, LeowarpError] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    cost: str = ""
-    left_out: list[str] = field(default_factory=list)
-    skipped: dict[str, str] = field(default_factory=dict)
-
-
-class Room(Protocol):
-    """What the module `leowarp.study.<key>.material` has.
-
-    Attributes
-    ----------
-    TITLE, LEAD : str
-        Heading and first paragraph of the page, plain text.
-    CLAIMS : sequence of Claim
-        In the order of the page.
-    """
-
-    TITLE: str
-    LEAD: str
-    CLAIMS: Sequence[Claim]
-    OPTIONS: tuple[str, ...]
-    """Keyword arguments of `reproduce` that are this study's own."""
-
-    def make(self, making: Making, **options: Any) -> Material:
-        """Makes the runs that are not there yet, and the figures. An option that was not given is left out."""
-
-
 def reproduce(
     key: str, out: str | Path | None = None, *, samples: int | None = None, duration: str | None = None,
     quick: bool | None = None, fetch: bool | None = None, path: str | Path | None = None,
@@ -144,7 +60,7 @@ def reproduce(
     Parameters
     ----------
     key : str
-        One of `STUDIES`.
+        One of `leowarp.study.studies()`.
     out : path, optional
         Directory; `reproductions/<key>` if not given, over a recording `reproductions/<key>-<its name>`.
     samples : int, optional
@@ -183,10 +99,7 @@ def reproduce(
     >>> again = reproduce("torres2020", quick=True)                                    # doctest: +SKIP
     >>> {claim["number"]: claim["verdict"] for claim in again.claims}                  # doctest: +SKIP
     """
-    if key not in STUDIES:
-        raise ScenarioError(f"there is no study {key!r}", hint=one_of(key, STUDIES))
-    # Only the study asked for is imported, and matplotlib with it.
-    room = cast(Room, importlib.import_module(f"leowarp_studies.{key}.material"))
+    room = room_of(key)
     # `quick` and `fetch` are flags, and false is the same as not given.
     given = {
         "samples": samples, "duration": duration, "quick": quick or None, "fetch": fetch or None,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leowarp.base.errors import TraceError
+from leowarp import TraceError
 from leowarp.scenario import load, resolve
 from leowarp.scenario.names.examples import example_file
 from leowarp.study.claim import judged

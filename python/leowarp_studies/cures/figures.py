@@ -13,13 +13,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leowarp.base.errors import TraceError
+from leowarp import TraceError
 from leowarp.report import RunView, save
 from leowarp.report.figures.packets import packets_beside
 from leowarp.report.style import AFTER, BAD, BEFORE, OKABE_ITO, PAGE_IN, new_figure, styled
-from leowarp.study import drawing
+from leowarp.study import DrawnFigure, drawing
 from leowarp.study.drawing import Kind
-from leowarp.study.page import DrawnFigure
 from leowarp.study.statistics import Middle, middle
 from leowarp_studies.cures import evidence as ev
 from leowarp_studies.cures import scalar

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from leowarp.base.errors import TraceError
+from leowarp import TraceError
 from leowarp_studies.cures import changes as route_changes
 from leowarp_studies.cures.changes import AFTER_S, IDENTITY
 from leowarp_studies.cures.runs import CHANGES, LOADED_CHANGES, RATES

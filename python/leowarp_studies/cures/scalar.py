@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.optimize import isotonic_regression
 from scipy.stats import spearmanr
 
-from leowarp.base.errors import TraceError
+from leowarp import TraceError
 from leowarp_studies.torres2020.runs import profile_of
 
 SPURIOUS, LOST = "spurious retransmissions", "lost throughput"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.base.errors import TraceError
+from leowarp import TraceError
 from leowarp.metrics import CAUSES, DATA, goodput, holding_ns, path_queues, weighted_quantile
 from leowarp.metrics.inputs.changes import pair_routes, path_changes
 from leowarp.metrics.inputs.link_values import LinkValues

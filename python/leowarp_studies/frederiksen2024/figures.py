@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from leowarp.base.errors import TraceError
+from leowarp import TraceError
 from leowarp.report import FIGURES, RunView, figure, save
-from leowarp.study.page import DrawnFigure
+from leowarp.study import DrawnFigure
 from leowarp_studies.frederiksen2024.runs import ALGORITHMS, CLASSIC_TCP, EMULATOR_LINKS, SCENARIOS
 
 TITLE = "End-to-End Delivery in LEO Mega-constellations and the Reordering Problem, re-made"

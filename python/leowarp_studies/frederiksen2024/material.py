@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from leowarp.base.errors import ScenarioError
+from leowarp import ScenarioError
 from leowarp.report import RunView, html
+from leowarp.study import Making, Material, Section
 from leowarp.study.directory import collect_results, make_runs, write_study
-from leowarp.study.page import Section
-from leowarp.study.reproduction import Making, Material
 from leowarp_studies.frederiksen2024 import figures, runs
 from leowarp_studies.frederiksen2024.claims import CLAIMS
 from leowarp_studies.frederiksen2024.figures import LEAD, TITLE
@@ -30,7 +29,7 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, samples: int | None = None, duration: str | None = None, quick: bool = False) -> Material:
-    """Makes the runs that are not there yet, and the figures; see `leowarp.study.reproduction`.
+    """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
 
     Parameters
     ----------

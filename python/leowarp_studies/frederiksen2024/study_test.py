@@ -11,12 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from leowarp import scenario
+from leowarp import GuestError, ScenarioError, TraceError, scenario
 from leowarp.base import layout
-from leowarp.base.errors import GuestError, ScenarioError, TraceError
 from leowarp.metrics import metrics, read_tables
 from leowarp.report import RunView
-from leowarp.study import STUDIES, Claim, Outcome, reproduce
+from leowarp.study import Claim, Outcome, reproduce, studies
 from leowarp.study import directory as directories
 from leowarp.study.claim import holds_if, judged
 from leowarp_studies.frederiksen2024 import figures as study_figures
@@ -170,7 +169,7 @@ def test_when_all_runs_fail_the_first_failure_is_raised(made, tmp_path):
 def test_unknown_studies_and_samples_are_refused(tmp_path):
     with pytest.raises(ScenarioError, match="no study 'frederiksen'") as caught:
         reproduce("frederiksen", tmp_path)
-    assert STUDIES[0] in str(caught.value)
+    assert list(studies())[1] in str(caught.value)
     with pytest.raises(ScenarioError, match="must be 1 to 9"):
         reproduce("frederiksen2024", tmp_path, samples=10)
 

@@ -9,9 +9,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from leowarp.study import drawing
+from leowarp.study import DrawnFigure, drawing
 from leowarp.study.drawing import Kind
-from leowarp.study.page import DrawnFigure
 from leowarp.study.statistics import HOW
 from leowarp_studies.huston2024 import figures_path as path
 from leowarp_studies.huston2024 import figures_table as table

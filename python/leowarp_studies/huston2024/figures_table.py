@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leowarp.base.errors import TraceError
+from leowarp import TraceError
 from leowarp.report.style import ALGORITHMS, COLUMN_IN, OKABE_ITO, PAGE_IN, line_style, new_figure
 from leowarp.study.statistics import Middle, middle, paired_ratio
 from leowarp_studies.huston2024 import evidence as ev

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from leowarp.base.errors import TraceError
+from leowarp import TraceError
 from leowarp.report.style import ALGORITHMS, OKABE_ITO, PAGE_IN, mark_changes, new_figure
 from leowarp_studies.huston2024 import evidence as ev
 from leowarp_studies.huston2024.groups import CLEAN_PEAK, OFF_PEAK, PEAK

@@ -9,15 +9,14 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp.base.errors import HostError
+from leowarp import HostError
 from leowarp.guest.building.kernel import is_built
 from leowarp.guest.building.shelf import kernel_of
 from leowarp.report import RunView
 from leowarp.report.view import kernel_name
+from leowarp.study import Making, Material, Section
 from leowarp.study import parts as study_parts
-from leowarp.study.page import Section
 from leowarp.study.parts import Part
-from leowarp.study.reproduction import Making, Material
 from leowarp_studies.huston2024 import figures, groups, questions, recorded, results, runs, tables, variants
 from leowarp_studies.huston2024.claims import CLAIMS
 from leowarp_studies.huston2024.groups import CLEAN_PEAK, OFF_PEAK, PEAK
@@ -64,7 +63,7 @@ def make(
     path: Path | str | None = None,
     capacity: Path | str | None = None,
 ) -> Material:
-    """Makes the runs that are not there yet, and the figures; see `leowarp.study.reproduction`.
+    """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.base.errors import ScenarioError
+from leowarp import ScenarioError
 from leowarp.base.units import TIME
 from leowarp.report import RunView
 from leowarp.study import parts as study_parts

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from leowarp.base.errors import ScenarioError
+from leowarp import ScenarioError
 from leowarp.media import timeline_of
 from leowarp.metrics.inputs.channels import split_timeline
 from leowarp.study import reproduce

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from leowarp.base.errors import TraceError
+from leowarp import TraceError
 from leowarp.base.units import TIME
 from leowarp_studies.huston2024 import groups, runs
 

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from leowarp.base.errors import TraceError
+from leowarp import TraceError
 from leowarp.report.style import PAGE_IN, new_figure
 from leowarp.study.drawing import Kind
 from leowarp_studies.programs.application_runs import PAGES

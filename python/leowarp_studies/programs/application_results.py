@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from leowarp.results.run import Run
+from leowarp import Run
 from leowarp_studies.programs.application_runs import PAGES, VIDEOS
 from leowarp_studies.programs.runs import made_runs, parts_of
 

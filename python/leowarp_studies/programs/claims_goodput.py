@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from leowarp.study.claim import Claim, Outcome
+from leowarp.study import Claim, Outcome
 from leowarp_studies.programs import evidence as ev
 from leowarp_studies.programs.evidence import Frames
 from leowarp_studies.programs.runs import CHANGES, MOBILE, SHARE, STARLINK, STILL

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from leowarp.study.claim import Claim, Outcome
+from leowarp.study import Claim, Outcome
 from leowarp.study.statistics import Middle, middle
 from leowarp_studies.programs import evidence as ev
 from leowarp_studies.programs.evidence import Frames

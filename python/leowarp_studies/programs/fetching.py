@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from leowarp.base.errors import HostError
+from leowarp import HostError
 from leowarp.base.ownership import make_directory
 from leowarp.guest.building.cache import cache_folder
 from leowarp.scenario.names.examples import example_file

@@ -12,9 +12,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leowarp.base.errors import TraceError
+from leowarp import Run, TraceError
 from leowarp.report.style import AFTER, BAD, BEFORE, OKABE_ITO, PAGE_IN, new_figure
-from leowarp.results.run import Run
 from leowarp.study.drawing import Kind
 from leowarp_studies.cures.changes import BEFORE_S
 from leowarp_studies.programs import evidence as ev

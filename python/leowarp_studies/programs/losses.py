@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from leowarp import TraceError
 from leowarp.base import layout
-from leowarp.base.errors import TraceError
 
 LOST, RECEIVED = "recovery:packet_lost", "transport:packet_received"
 """Events of qlog (draft-ietf-quic-qlog-quic-events), by the names that ngtcp2 gives them."""

@@ -6,15 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from leowarp.base.errors import HostError
+from leowarp import HostError, Run
 from leowarp.base.progress import building
 from leowarp.report import html
 from leowarp.report.rules import kernel_name
-from leowarp.results.run import Run
-from leowarp.study import drawing
+from leowarp.study import Making, Material, Section, drawing
 from leowarp.study import parts as study_parts
-from leowarp.study.page import Section
-from leowarp.study.reproduction import Making, Material
 from leowarp_studies.programs import (
     application_figures,
     application_results,
@@ -48,7 +45,7 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, quick: bool = False, fetch: bool = False) -> Material:
-    """Makes the runs that are not there yet, and the figures; see `leowarp.study.reproduction`.
+    """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
 
     Parameters
     ----------

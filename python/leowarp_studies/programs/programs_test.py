@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leowarp.base.errors import HostError, TraceError
-from leowarp.study import drawing
+from leowarp import HostError, TraceError
+from leowarp.study import Making, drawing
 from leowarp.study.claim import judged
-from leowarp.study.reproduction import Making
 from leowarp.study.sweep import StudyFile
 from leowarp.study.sweep.parameters.expand import expand
 from leowarp_studies.programs import (

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.base.errors import TraceError
-from leowarp.results.run import Run
+from leowarp import Run, TraceError
 from leowarp.trace.schema.packets import DIRECTIONS
 from leowarp_studies.cures.changes import BEFORE_S
 from leowarp_studies.programs import losses

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from leowarp.study import drawing
+from leowarp.study import DrawnFigure, drawing
 from leowarp.study.drawing import Kind
-from leowarp.study.page import DrawnFigure
 from leowarp.study.statistics import HOW
 from leowarp_studies.tauran2018 import figures_curves as curves
 from leowarp_studies.tauran2018 import figures_more as more

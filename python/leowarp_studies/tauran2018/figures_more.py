@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leowarp.base.errors import TraceError
+from leowarp import TraceError
 from leowarp.report.style import AFTER, BAD, BEFORE, OKABE_ITO, PAGE_IN, new_figure
 from leowarp.study.statistics import Middle, middle
 from leowarp_studies.tauran2018 import evidence as ev

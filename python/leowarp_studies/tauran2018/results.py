@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from leowarp.base.errors import TraceError
+from leowarp import TraceError
 from leowarp.media.mobile import rows_of
 from leowarp.scenario import load, resolve
 from leowarp.scenario.names.examples import example_file

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leowarp.base.errors import GuestError, TraceError
+from leowarp import GuestError, TraceError
 from leowarp.report import style
 from leowarp.scenario import load, resolve
 from leowarp.scenario.names.examples import example_file

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leowarp.base.errors import TraceError
+from leowarp import TraceError
 from leowarp_studies.torres2020 import simulation
 from leowarp_studies.torres2020.runs import PROFILES
 

@@ -15,9 +15,8 @@ from matplotlib.figure import Figure
 
 from leowarp.report.curves.densities import Shares, draw_density
 from leowarp.report.style import COLUMN_IN, PAGE_IN, line_style, new_figure
-from leowarp.study import drawing
+from leowarp.study import DrawnFigure, drawing
 from leowarp.study.drawing import Kind
-from leowarp.study.page import DrawnFigure
 from leowarp_studies.torres2020 import evidence as ev
 from leowarp_studies.torres2020 import simulation
 from leowarp_studies.torres2020.claims_metrics import STUDY_MD_PKTS

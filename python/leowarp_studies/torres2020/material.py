@@ -12,9 +12,8 @@ import pandas as pd
 
 from leowarp.report import RunView, html
 from leowarp.report.view import kernel_name
+from leowarp.study import Making, Material, Section
 from leowarp.study import parts as study_parts
-from leowarp.study.page import Section
-from leowarp.study.reproduction import Making, Material
 from leowarp_studies.torres2020 import evidence as ev
 from leowarp_studies.torres2020 import figures, results, runs
 from leowarp_studies.torres2020.claims import CLAIMS
@@ -36,7 +35,7 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
 
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
-    """Makes the runs that are not there yet, and the figures; see `leowarp.study.reproduction`.
+    """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from leowarp.base.errors import TraceError
+from leowarp import TraceError
 from leowarp.metrics import Tables
 from leowarp_studies.torres2020.runs import PROFILES, profile_of
 

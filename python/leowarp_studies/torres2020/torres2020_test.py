@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from leowarp import reordering
-from leowarp.base.errors import GuestError, ScenarioError, TraceError
+from leowarp import GuestError, ScenarioError, TraceError, reordering
 from leowarp.report import style
 from leowarp.scenario import load, resolve
 from leowarp.scenario.names.examples import example_file

@@ -19,7 +19,10 @@ from leowarp.base.generatedpage import write_or_check
 ROOMS: dict[str, tuple[str, ...] | None] = {
     "leowarp": None,
     "leowarp.report": ("figure", "plot", "save", "write_report", "write_comparison"),
-    "leowarp.study": ("run_study", "StudyResult", "StudyFile", "reproduce", "Reproduction"),
+    "leowarp.study": (
+        *("run_study", "StudyResult", "StudyFile", "reproduce", "Reproduction"),
+        *("studies", "Claim", "Outcome", "Making", "Material", "DrawnFigure", "Section"),
+    ),
     "leowarp.reordering": None,
 }
 """Modules of the page, and which of their names; None: all that are public."""

@@ -98,17 +98,6 @@ def page() -> str:
     return "\n".join(lines)
 
 
-def table(at: Path) -> str:
-    """The short table of all overrides, with links from the page `at`."""
-    rows = ["| override | what for | how | explained in |", "|---|---|---|---|"]
-    for each in overrides.overrides():
-        files = ", ".join(f"`guest/{part}`" for part in each.parts)
-        rows.append(
-            f"| {each.name} ({files}) | {_PURPOSES[each.purpose]} | {each.mechanism} | {_link(each.page, at)} |"
-        )
-    return "\n".join(rows) + "\n"
-
-
 def without(at: Path) -> str:
     """The table of what a kernel without each override cannot do."""
     rows = ["| without | |", "|---|---|"]
@@ -148,7 +137,7 @@ def _code(words: Sequence[str]) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
 
-TABLES = {"ARCHITECTURE.md": table, "docs/guides/your-own-congestion-control.md": without}
+TABLES = {"docs/guides/your-own-congestion-control.md": without}
 """Pages with a table of their own between two marks, and what makes it."""
 
 
