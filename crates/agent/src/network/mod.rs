@@ -11,27 +11,28 @@
 
 mod ahead;
 pub mod aqm;
+pub mod directions;
 pub mod leolink;
 pub mod message;
 pub mod netlink;
 pub mod netns;
 mod notices;
 pub mod router_addresses;
+mod routing;
 mod switches;
 pub mod tags;
 pub mod tc;
 
 use crate::base::error::{Error, Result};
-use crate::network::message::{Hop, Interface};
+use crate::network::directions::{highest_rate_bps, initial_direction, is_modelled, refuse_what_netem_cannot};
+use crate::network::message::Interface;
 use crate::network::netlink::Batch;
 use crate::network::netns::Namespace;
 use crate::network::tags::Tags;
-use crate::network::tc::{Direction, Jitter, Order, Say};
+use crate::network::tc::{Direction, Jitter, Say};
 use leowarp_timeline::event::Change;
-use leowarp_timeline::setup::{
-    DelayedAck, Discipline, LinkKind, NodeKind, Pacing, Queue, QueueKind, Setup, MTU_MOST_BYTES,
-};
-use leowarp_timeline::{tables, Event, Tables};
+use leowarp_timeline::setup::{Discipline, LinkKind, NodeKind, Pacing, Setup, MTU_MOST_BYTES};
+use leowarp_timeline::{Event, Tables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -127,7 +128,7 @@ impl<'a> Network<'a> {
         };
         let mut spaces = Vec::with_capacity(setup.nodes.len());
         for i in 0..setup.nodes.len() {
-            let space = make_namespace(setup, i)?;
+            let space = netns::of_node(setup, i)?;
             let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: i as u64 };
             // SAFETY: `event` lives through the call.
             crate::base::error::check(
@@ -363,81 +364,6 @@ impl<'a> Network<'a> {
         }
     }
 
-    fn route(&mut self, node: usize, host: usize, direction: Option<usize>, path: Option<u32>) -> Result<()> {
-        if self.setup.hosts[host].node == node {
-            return Err(Error::Input(format!("host {host} has a route to itself in events.bin")));
-        }
-        let path = path.filter(|_| self.setup.source_routing);
-        let Some(direction) = direction else {
-            self.remove_route(node, host, path);
-            return Ok(());
-        };
-        if self.sending_side(direction).is_none() {
-            return Err(Error::Input(format!(
-                "node {node} has a route over link {}, which was never up",
-                direction / 2
-            )));
-        }
-        let before = self.routes.insert((node, host), direction);
-        if let Some(before) = before.filter(|&before| before != direction && self.setup.cures.at_switches()) {
-            self.before.routes.entry((node, host)).or_insert(before);
-        }
-        self.set_route(node, host, 0, direction);
-        if let Some(path) = path {
-            let tos = self.tag(host, path);
-            self.path_routes.entry((host, path)).or_default().insert(node, direction);
-            self.set_route(node, host, tos, direction);
-        }
-        Ok(())
-    }
-
-    /// Where a route of a node leads.
-    fn hop(&self, node: usize, ifindex: u32, gateway: Option<Ipv4Addr>) -> Hop {
-        let quickack = self.host_of_node[node].is_some_and(|h| self.setup.hosts[h].delayed_ack == DelayedAck::Off);
-        Hop { ifindex, gateway, quickack }
-    }
-
-    fn set_route(&mut self, node: usize, host: usize, tos: u8, direction: usize) {
-        let Some((_, ifindex)) = self.sending_side(direction) else { return };
-        let arp = self.setup.links[direction / 2].arp;
-        let hop = self.hop(node, ifindex, arp.then(|| end_address(direction / 2, 1 - direction % 2)));
-        let address = self.setup.hosts[host].address;
-        message::route(self.changing(node), address, tos, hop);
-    }
-
-    /// A path's route goes, and the one for untagged packets if it leads the same way; without a path, the latter.
-    fn remove_route(&mut self, node: usize, host: usize, path: Option<u32>) {
-        let address = self.setup.hosts[host].address;
-        let untagged = self.routes.get(&(node, host)).copied();
-        let mut goes = untagged.is_some();
-        if let Some(path) = path {
-            let direction = self.path_routes.get_mut(&(host, path)).and_then(|nodes| nodes.remove(&node));
-            goes = direction.is_some() && direction == untagged;
-            if let (Some(_), Some(tos)) = (direction, self.tags[host].existing_tos(path)) {
-                message::no_route(self.changing(node), address, tos);
-            }
-        }
-        if goes {
-            // the way of before led over it, whether the node has another now or none
-            let before = self.routes.remove(&(node, host));
-            if let Some(before) = before.filter(|_| self.setup.cures.at_switches()) {
-                self.before.routes.entry((node, host)).or_insert(before);
-            }
-            message::no_route(self.changing(node), address, 0);
-        }
-    }
-
-    /// The TOS value of a path to a host. If it has just been given, the path's routes come with it.
-    fn tag(&mut self, host: usize, path: u32) -> u8 {
-        let (tos, fresh) = self.tags[host].tos(path);
-        if fresh {
-            for (node, direction) in self.path_routes.get(&(host, path)).cloned().unwrap_or_default() {
-                self.set_route(node, host, tos, direction);
-            }
-        }
-        tos
-    }
-
     /// The kernel must have carried out what makes the direction's discipline.
     fn send_tables(&self, direction: usize, t_ns: i64) -> Result<()> {
         let (capacity, channel) = (self.tables.capacity(direction), self.tables.channel(direction));
@@ -547,100 +473,10 @@ impl<'a> Network<'a> {
     }
 }
 
-/// The namespace of a node; the calling thread is left in it.
-fn make_namespace(setup: &Setup, node: usize) -> Result<Namespace> {
-    let is_router = setup.nodes[node].kind != NodeKind::Host;
-    // who looks around in a shell finds in a router what a router has
-    let wants_bare = is_router && setup.shell.is_none();
-    let is_bare = leolink::set_namespaces(wants_bare)? && wants_bare;
-    let space = Namespace::create()?;
-    if is_router && !is_bare {
-        // it would look for a socket of its own for each packet that passes
-        netns::set_sysctl("net.ipv4.ip_early_demux", "0")?;
-    }
-    Ok(space)
-}
-
-/// Whether a queueing discipline models a direction: of a jittered wire only that to the host. What a host sends must
-/// be free to leave at once: its capture sees what has left its own disciplines, and TCP counts what waits in them.
-pub fn is_modelled(setup: &Setup, direction: usize) -> bool {
-    let link = &setup.links[direction / 2];
-    let sender = if direction % 2 == 0 { link.a } else { link.b };
-    link.is_modelled() && (link.kind != LinkKind::Wire || setup.nodes[sender].kind != NodeKind::Host)
-}
-
 /// Nodes that are no hosts, with a link by netem.
 fn netem_routers(setup: &Setup, host_of_node: &[Option<usize>]) -> BTreeSet<usize> {
     let by_netem = setup.links.iter().filter(|l| l.is_by_netem());
     by_netem.flat_map(|l| [l.a, l.b]).filter(|&node| host_of_node[node].is_none()).collect()
-}
-
-/// A change would lose what the link holds if its disciplines had to be made anew.
-fn refuse_what_netem_cannot(setup: &Setup, d: &Direction, before: Option<&Direction>) -> Result<()> {
-    let Some(before) = before else { return Ok(()) };
-    let has_values = |d: &Direction| setup.jitter_tables.get(d.jitter.table).is_some_and(|t| !t.values.is_empty());
-    let what = if has_values(before) && !has_values(d) {
-        "goes from a table of delays to netem's own distribution"
-    } else if (before.rate_bps == 0) != (d.rate_bps == 0) {
-        "begins or ceases to have a rate"
-    } else {
-        return Ok(());
-    };
-    Err(Error::Input(format!("direction {} is jittered and {what} while it is up", d.id)))
-}
-
-/// Of a table of capacity; none = it has no rate.
-fn highest_rate_bps(capacity: &[u8]) -> Option<u64> {
-    tables::rows(capacity).map(|row| row.value).filter(|&rate_bps| rate_bps != tables::UNSHAPED).max()
-}
-
-fn initial_direction(setup: &Setup, d: usize) -> Direction {
-    let link = &setup.links[d / 2];
-    let (own, has_fifo) = (setup.direction(d), |q: &Queue| q.kind == QueueKind::Fifo);
-    let link_limit = aqm::Limit {
-        pkts: link.limit_pkts,
-        bytes: link.limit_bytes,
-        frame_bytes: setup.mtu_bytes + tc::ETHERNET_BYTES,
-    };
-    let limit = own.queue.as_ref().filter(|q| has_fifo(q)).map_or(link_limit, |q| aqm::Limit::of(q, link_limit));
-    let stream = if link.discipline == Some(Discipline::Jitter) { "link.jitter" } else { "link.loss" };
-    Direction {
-        id: d as u32,
-        rate_bps: 0,
-        delay_ns: 0,
-        loss_ratio: 0.0,
-        limit_pkts: limit.pkts,
-        limit_bytes: limit.bytes,
-        overhead_bytes: link.overhead_bytes,
-        seed: substream(setup.seed, stream, d as u64),
-        down: false,
-        jitter: Jitter::default(),
-        has_capacity: own.capacity_rows > 0,
-        has_channel: own.channel_rows > 0,
-        in_order: own.in_order,
-        probe_bytes: own.probe_bytes,
-        order: order_of(setup, d),
-        full_packet_bytes: setup.mtu_bytes,
-    }
-}
-
-/// What a direction does for the order of packets: stations number what they send into space, and order what they get.
-fn order_of(setup: &Setup, d: usize) -> Option<Order> {
-    let (resequence, eliminates) = (setup.cures.resequence, setup.cures.duplicate_ns.is_some());
-    if resequence.is_none() && !eliminates {
-        return None;
-    }
-    let link = &setup.links[d / 2];
-    let (sender, receiver) = if d % 2 == 0 { (link.a, link.b) } else { (link.b, link.a) };
-    let is_station = |node: usize| setup.nodes[node].kind == NodeKind::Ground;
-    let (numbers, restores) = (is_station(sender), is_station(receiver));
-    (link.kind == LinkKind::Gsl).then_some(Order { resequence, eliminates, numbers, restores })
-}
-
-/// The seed of a named stream: FNV-1a over seed, name and number, so that no stream depends on how many others there are.
-fn substream(seed: u64, name: &str, number: u64) -> u64 {
-    let bytes = seed.to_le_bytes().into_iter().chain(name.bytes()).chain(number.to_le_bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// The name of both ends of a link.

@@ -3,7 +3,9 @@
 //! only to open sockets and files there.
 
 use crate::base::error::{check, Error, Result};
+use crate::network::leolink;
 use crate::network::netlink::Socket;
+use leowarp_timeline::setup::{NodeKind, Setup};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -136,4 +138,18 @@ fn ethtool(interface: &str, value: *mut libc::c_void, attempt: &str) -> Result<(
         libc::close(fd);
         result.map(|_| ())
     }
+}
+
+/// The namespace of a node; the calling thread is left in it.
+pub fn of_node(setup: &Setup, node: usize) -> Result<Namespace> {
+    let is_router = setup.nodes[node].kind != NodeKind::Host;
+    // who looks around in a shell finds in a router what a router has
+    let wants_bare = is_router && setup.shell.is_none();
+    let is_bare = leolink::set_namespaces(wants_bare)? && wants_bare;
+    let space = Namespace::create()?;
+    if is_router && !is_bare {
+        // it would look for a socket of its own for each packet that passes
+        set_sysctl("net.ipv4.ip_early_demux", "0")?;
+    }
+    Ok(space)
 }

@@ -2,8 +2,9 @@
 //! Which hosts are told that their packets go another way, and what (design/cures.md, "Notice").
 
 use super::switches::{Told, What, When};
-use super::{is_modelled, substream, Before, Network};
+use super::{Before, Network};
 use crate::base::error::Result;
+use crate::network::directions::{is_modelled, substream};
 use crate::network::leolink::{Notice, NoticeCause};
 use leowarp_timeline::setup::LinkKind;
 use std::collections::BTreeSet;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the cures have nodes do because of the routes of an instant: who is told what.
 
-use super::{is_modelled, Before, Network};
+use super::{Before, Network};
+use crate::network::directions::is_modelled;
 use crate::network::leolink::{self, Merge, Notice, Refused, Switch};
 use crate::network::tc::Say;
 use leowarp_timeline::setup::{Discipline, EndMarker, MoveQueue};

@@ -6,9 +6,10 @@
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
 use crate::base::table::Rows;
+use crate::network::directions::is_modelled;
 use crate::network::leolink;
 use crate::network::netlink::{attributes, RTM_GETQDISC};
-use crate::network::{is_modelled, Network};
+use crate::network::Network;
 use crate::observe::sample::{read_all, too_many};
 use leowarp_timeline::record::{LinkTotal, Missing, Queue};
 use leowarp_timeline::setup::Setup;

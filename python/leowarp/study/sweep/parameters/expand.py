@@ -18,7 +18,8 @@ from leowarp.base.errors import ScenarioError
 from leowarp.scenario import Plan
 from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Problem, ScenarioProblems
-from leowarp.study.sweep.parameters.file import Condition, Parameter, StudyFile, plain_value
+from leowarp.study.sweep.parameters.dotted import plain_value
+from leowarp.study.sweep.parameters.file import Condition, Parameter, StudyFile
 from leowarp.study.sweep.parameters.keys import columns_of
 
 _OTHER_SEED = 987_654_321

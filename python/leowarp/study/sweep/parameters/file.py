@@ -8,9 +8,8 @@ plan) is checked in `expand`. The keys are described in docs/guides/studies.md.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -19,11 +18,12 @@ from leowarp.base import plainfiles, tomltext
 from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
 from leowarp.scenario import schema
-from leowarp.scenario.document import Node, override_key, plant
+from leowarp.scenario.document import Node, plant
 from leowarp.scenario.names.examples import example_file
 from leowarp.scenario.text.key import keys
 from leowarp.scenario.text.positions import key_lines
 from leowarp.scenario.text.problems import Origin, Problems, unknown_key_hint
+from leowarp.study.sweep.parameters.dotted import dotted, plain_value, tables, toml_text
 from leowarp.study.sweep.parameters.keys import plan_key
 from leowarp.study.sweep.parameters.ranges import RANGE_KEYS, values_of_range
 
@@ -160,7 +160,7 @@ class StudyFile:
         """
         # A call has no file; messages and file names need a place all the same.
         origin = Origin(Path(folder) / f"study {content.get('name', '')}", 1, "the study", in_call=True)
-        return cls._decoded(plant(content, origin, (), {}), _toml_text(content))
+        return cls._decoded(plant(content, origin, (), {}), toml_text(content))
 
     @classmethod
     def _decoded(cls, document: Node, text: str) -> Self:
@@ -224,7 +224,7 @@ class _Varied:
     def read(self, document: Node) -> None:
         """Reads both sections; `[parameters]` first, so `[[together]]` varies faster than all of them."""
         self.dimensions += [(parameter,) for parameter in self._parameters(document.get("parameters"), "parameters")]
-        for number, node in enumerate(_tables(document, "together", self._problems)):
+        for number, node in enumerate(tables(document, "together", self._problems)):
             joined = self._parameters(node, f"together.{number}")
             lengths = {parameter.key: len(parameter.values) for parameter in joined}
             # zip would cut the longer lists off without a word.
@@ -241,7 +241,7 @@ class _Varied:
         A key that an earlier table varies is an error, as the study is the product of all dimensions.
         """
         parameters = []
-        for key, parts, node in _dotted(table, where, self._problems):
+        for key, parts, node in dotted(table, where, self._problems):
             parameter = self._parameter(key, parts, node)
             if key in self.values:
                 self._problems.add(node.origin, key, "is varied twice", "take one of the two out")
@@ -347,7 +347,7 @@ def _scenario(document: Node, problems: Problems) -> Path:
 
 def _settings(document: Node, problems: Problems) -> dict[str, Node]:
     """Keys of `[set]`, which hold for every run."""
-    return {key: node for key, _, node in _dotted(document.get("set"), "set", problems)}
+    return {key: node for key, _, node in dotted(document.get("set"), "set", problems)}
 
 
 def _conditions(
@@ -355,9 +355,9 @@ def _conditions(
 ) -> tuple[Condition, ...]:
     """`exclude` or `only`: a value that no parameter has is an error and not a condition that never holds."""
     conditions = []
-    for number, table in enumerate(_tables(document, name, problems)):
+    for number, table in enumerate(tables(document, name, problems)):
         values: dict[str, tuple[Any, ...]] = {}
-        for key, _, node in _dotted(table, f"{name}.{number}", problems):
+        for key, _, node in dotted(table, f"{name}.{number}", problems):
             # One value or a list of them, so that `[[exclude]]` can name several values of one key in a row.
             given = tuple(plain_value(node)) if isinstance(node.value, list) else (plain_value(node),)
             if key not in varied:
@@ -438,89 +438,3 @@ def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> No
         origins = {**varied.origins, **{key: node.origin for key, node in study.set.items()}}
         if "run.seed" in origins:
             problems.add(origins["run.seed"], "run.seed", "[seeds] sets it too", "take one of them out")
-
-
-def _tables(document: Node, name: str, problems: Problems) -> list[Node]:
-    """The tables of `[[name]]`, in order."""
-    node = document.get(name)
-    if node is None:
-        return []
-    # `[together]` with single brackets is one table in TOML: the most likely mistake, so the hint shows the two.
-    if not isinstance(node.value, list) or not all(isinstance(child.value, dict) for child in node.value):
-        problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
-        return []
-    return list(node.value)
-
-
-def _dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[str, tuple[str, ...], Node]]:
-    """(dotted key, its parts, value) of a table whose keys are dotted keys, with or without quotes."""
-    if table is None:
-        return []
-    if not isinstance(table.value, dict):
-        problems.add(table.origin, where, "is not a table", f'write [{where}] and below it "run.duration" = ...')
-        return []
-    leaves = []
-    for text, node in table.value.items():
-        try:
-            parts = tuple(override_key(text, node.origin))
-        except ScenarioError as error:
-            problems.add(node.origin, where, error.message, error.hint)
-            continue
-        leaves += _leaves(parts, node)
-    return [(".".join(_quoted(part) for part in parts), parts, node) for parts, node in leaves]
-
-
-def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], Node]]:
-    """`run.duration` without quotes is a table in TOML; the tables of a scenario are taken apart, values are not.
-
-    A value that is a table itself (sysctls, parameters of a queue) stays whole: how many parts a key has depends on its
-    section, see `_DEPTH`.
-    """
-    # Beyond this depth a table is a value, such as the sysctls of `tcp.sysctl`, which are set as a whole.
-    depth = 3 if parts[1:2] == ("queue_parameters",) else _DEPTH.get(parts[0], 2)
-    if not isinstance(node.value, dict) or len(parts) >= depth:
-        return [(parts, node)]
-    return [leaf for key, child in node.value.items() for leaf in _leaves((*parts, key), child)]
-
-
-def _quoted(part: str) -> str:
-    """A part of a dotted key as TOML wants it: with quotes if it is no bare key.
-
-    >>> _quoted("isl"), _quoted("Cape Town")
-    ('isl', '"Cape Town"')
-    """
-    return part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else json.dumps(part, ensure_ascii=False)
-
-
-def plain_value(node: Node) -> Any:
-    """A node as plain TOML values: its tables as dicts and its lists as lists, without places."""
-    if isinstance(node.value, dict):
-        return {key: plain_value(child) for key, child in node.value.items()}
-    if isinstance(node.value, list):
-        return [plain_value(child) for child in node.value]
-    return node.value
-
-
-def _toml_text(content: Mapping[str, Any]) -> str:
-    """A content as TOML text, to keep beside the results: a study from a call can be started again from it."""
-    return "".join(f"{_quoted(key)} = {_toml(value)}\n" for key, value in content.items())
-
-
-def _toml(value: Any) -> str:
-    """A value as TOML text on one line. Strings of JSON are basic strings of TOML; tables become inline tables.
-
-    >>> _toml({"label": "cc", "values": ["reno", "bbr"]})
-    '{ "label" = "cc", "values" = ["reno", "bbr"] }'
-    """
-    if isinstance(value, Mapping):
-        inner = ", ".join(
-            f"{json.dumps(str(key), ensure_ascii=False)} = {_toml(child)}" for key, child in value.items()
-        )
-        return f"{{ {inner} }}" if inner else "{}"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return "[" + ", ".join(_toml(child) for child in value) + "]"
-    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
-
-
-_DEPTH = {"flows": 3, "stations": 3, "modules": 3, "hosts": 4}
-"""How many parts the keys of these tables have; all others have two (but parameters of queues, three)."""

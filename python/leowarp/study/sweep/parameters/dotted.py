@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dotted keys and values of a study file: out of TOML tables, and back into TOML text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from leowarp.base.errors import ScenarioError
+from leowarp.scenario.document import Node, override_key
+from leowarp.scenario.text.problems import Problems
+
+_DEPTH = {"flows": 3, "stations": 3, "modules": 3, "hosts": 4}
+"""How many parts the keys of these tables have; all others have two (but parameters of queues, three)."""
+
+
+def tables(document: Node, name: str, problems: Problems) -> list[Node]:
+    """The tables of `[[name]]`, in order."""
+    node = document.get(name)
+    if node is None:
+        return []
+    # `[together]` with single brackets is one table in TOML: the most likely mistake, so the hint shows the two.
+    if not isinstance(node.value, list) or not all(isinstance(child.value, dict) for child in node.value):
+        problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
+        return []
+    return list(node.value)
+
+
+def dotted(table: Node | None, where: str, problems: Problems) -> list[tuple[str, tuple[str, ...], Node]]:
+    """(dotted key, its parts, value) of a table whose keys are dotted keys, with or without quotes."""
+    if table is None:
+        return []
+    if not isinstance(table.value, dict):
+        problems.add(table.origin, where, "is not a table", f'write [{where}] and below it "run.duration" = ...')
+        return []
+    leaves = []
+    for text, node in table.value.items():
+        try:
+            parts = tuple(override_key(text, node.origin))
+        except ScenarioError as error:
+            problems.add(node.origin, where, error.message, error.hint)
+            continue
+        leaves += _leaves(parts, node)
+    return [(".".join(_quoted(part) for part in parts), parts, node) for parts, node in leaves]
+
+
+def _leaves(parts: tuple[str, ...], node: Node) -> list[tuple[tuple[str, ...], Node]]:
+    """`run.duration` without quotes is a table in TOML; the tables of a scenario are taken apart, values are not.
+
+    A value that is a table itself (sysctls, parameters of a queue) stays whole: how many parts a key has depends on its
+    section, see `_DEPTH`.
+    """
+    # Beyond this depth a table is a value, such as the sysctls of `tcp.sysctl`, which are set as a whole.
+    depth = 3 if parts[1:2] == ("queue_parameters",) else _DEPTH.get(parts[0], 2)
+    if not isinstance(node.value, dict) or len(parts) >= depth:
+        return [(parts, node)]
+    return [leaf for key, child in node.value.items() for leaf in _leaves((*parts, key), child)]
+
+
+def _quoted(part: str) -> str:
+    """A part of a dotted key as TOML wants it: with quotes if it is no bare key.
+
+    >>> _quoted("isl"), _quoted("Cape Town")
+    ('isl', '"Cape Town"')
+    """
+    return part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else json.dumps(part, ensure_ascii=False)
+
+
+def plain_value(node: Node) -> Any:
+    """A node as plain TOML values: its tables as dicts and its lists as lists, without places."""
+    if isinstance(node.value, dict):
+        return {key: plain_value(child) for key, child in node.value.items()}
+    if isinstance(node.value, list):
+        return [plain_value(child) for child in node.value]
+    return node.value
+
+
+def toml_text(content: Mapping[str, Any]) -> str:
+    """A content as TOML text, to keep beside the results: a study from a call can be started again from it."""
+    return "".join(f"{_quoted(key)} = {_toml(value)}\n" for key, value in content.items())
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML text on one line. Strings of JSON are basic strings of TOML; tables become inline tables.
+
+    >>> _toml({"label": "cc", "values": ["reno", "bbr"]})
+    '{ "label" = "cc", "values" = ["reno", "bbr"] }'
+    """
+    if isinstance(value, Mapping):
+        inner = ", ".join(
+            f"{json.dumps(str(key), ensure_ascii=False)} = {_toml(child)}" for key, child in value.items()
+        )
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "[" + ", ".join(_toml(child) for child in value) + "]"
+    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
