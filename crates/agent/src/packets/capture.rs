@@ -14,12 +14,13 @@ use crate::observe::drops::{self, Drops};
 use crate::observe::outcome::{FlowOutcome, Outcome};
 use crate::observe::sample::LostBetweenLinks;
 use crate::packets::acks::Acks;
-use crate::packets::connections::{Connections, Lived, CONNECTIONS_MAX};
+use crate::packets::books::{Books, Programs};
+use crate::packets::connections::{Connections, Lived};
 use crate::packets::frame::{self, Foreign, Frame, Parsed};
 use crate::packets::ledger::Ledger;
 use crate::packets::pcapng::PcapNg;
 use crate::packets::reordering::Reordering;
-use crate::packets::truth::{self, Loss, Numbers, Packet, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN};
+use crate::packets::truth::{Loss, Numbers, Packet, Seen, Stream, CAUSE_NO_ROUTE, CAUSE_UNKNOWN};
 use crate::packets::wires::{Wire, Wires, LAG_NS};
 use leowarp_timeline::record::{AckWait, Drop, Missing};
 use leowarp_timeline::setup::{Discipline, Flow, FlowKind, Link, LinkKind, Pcap, Setup};
@@ -31,8 +32,6 @@ use std::thread::JoinHandle;
 const SNAP_HEADERS_BYTES: u32 = 64;
 /// A packet of which nothing is heard for so long is lost: memory holds all that were sent since.
 const SILENCE_NS: i64 = 60_000_000_000;
-
-const SYN_ACK: u8 = truth::FLAG_SYN | truth::FLAG_ACK;
 
 /// How long after the last packet everything has been handed over.
 pub const FLUSH_NS: i64 = LAG_NS + 100_000_000;
@@ -119,75 +118,6 @@ struct Dropped {
     parsed: Option<Parsed>,
     foreign: Option<Foreign>,
     loss: Loss,
-}
-
-/// What is kept of all flows: of those of the setup, then of the connections of programs.
-struct Books {
-    flows: Vec<Flow>,
-    /// By 2 * flow + direction.
-    streams: Vec<Stream>,
-    ledger: Ledger,
-    reordering: Reordering,
-    /// By flow.
-    acks: Vec<Acks>,
-}
-
-impl Books {
-    /// One flow more: a connection of the flow `program`, first seen at a run time.
-    fn open(&mut self, program: usize, kind: FlowKind, t_ns: i64) {
-        let like = &self.flows[program];
-        self.flows.push(Flow { kind, start_ns: t_ns, stop_ns: t_ns, program: None, ..like.clone() });
-        let numbers = if kind == FlowKind::Tcp { Numbers::Tcp } else { Numbers::Order };
-        self.streams.extend([Stream::new(numbers, None), Stream::new(numbers, None)]);
-        self.ledger.open(program, kind);
-        self.reordering.open(program);
-        self.acks.push(Acks::default());
-    }
-}
-
-/// What is known of the packets of programs.
-struct Programs {
-    connections: Connections,
-    /// Packets between hosts of programs that belong to no connection: neither TCP nor UDP, or later fragments.
-    unfollowed_pkts: u64,
-    /// By flow: when the answer to the first segment of a connection reached who opened it.
-    connected_ns: BTreeMap<usize, i64>,
-    /// IPv4 address of each host of the setup.
-    addresses: Vec<u32>,
-}
-
-impl Programs {
-    /// Which flow a packet belongs to that passes a host's wire (its number, and whether it leaves), and what is known of
-    /// it; none = to no program.
-    fn follow(
-        &mut self,
-        books: &mut Books,
-        t_ns: i64,
-        ip: &[u8],
-        (host, leaves): (usize, bool),
-        end_ns: i64,
-    ) -> Result<Option<Parsed>> {
-        let Self { connections, unfollowed_pkts, connected_ns, addresses } = self;
-        // A connection that begins after the end is none of the run's.
-        let mut place = |p: &Foreign| if t_ns < end_ns { connections.pass(host, p) } else { connections.find(host, p) };
-        let Some((packet, place)) = frame::parse_foreign(t_ns, ip).and_then(|p| Some((p, place(&p)?))) else {
-            let counts = leaves && t_ns < end_ns && !frame::is_icmp_error(ip) && connections.has_host(addresses[host]);
-            *unfollowed_pkts += u64::from(counts);
-            return Ok(None);
-        };
-        if let Some(connection) = connections.all().last().filter(|_| place.is_new) {
-            books.open(connection.program, connection.kind(), t_ns);
-            too_many(connections.all().len())?;
-        }
-        let flow = &mut books.flows[place.flow];
-        flow.start_ns = flow.start_ns.min(t_ns);
-        flow.stop_ns = flow.stop_ns.max(t_ns.min(end_ns));
-        if flow.kind == FlowKind::Tcp && !leaves && packet.seen.flags & SYN_ACK == SYN_ACK {
-            connected_ns.entry(place.flow).or_insert(t_ns);
-        }
-        let Foreign { seen, window, .. } = packet;
-        Ok(Some(Parsed { kind: flow.kind, flow: place.flow, direction: place.direction, seen, window }))
-    }
 }
 
 /// The thread's work.
@@ -517,16 +447,6 @@ impl Capture {
         let connections = connections.collect();
         Ok(Outcome { totals, flows, connections, vanished_pkts, warnings, failures: self.failures })
     }
-}
-
-fn too_many(connections: usize) -> Result<()> {
-    if connections <= CONNECTIONS_MAX {
-        return Ok(());
-    }
-    Err(Error::Lacks {
-        what: format!("the programs have opened more than {CONNECTIONS_MAX} connections"),
-        hint: "let them use fewer, or the run be shorter".into(),
-    })
 }
 
 /// A packet whose fate is known; those of an account come in order of sending.

@@ -2,6 +2,7 @@
 //! Packets at both ends of every flow: captured, read, matched.
 
 pub mod acks;
+pub mod books;
 pub mod capture;
 pub mod connections;
 pub mod delays;

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is kept of the packets of all flows, and which flow a packet of a program belongs to.
+
+use crate::base::error::{Error, Result};
+use crate::packets::acks::Acks;
+use crate::packets::connections::{Connections, CONNECTIONS_MAX};
+use crate::packets::frame::{self, Foreign, Parsed};
+use crate::packets::ledger::Ledger;
+use crate::packets::reordering::Reordering;
+use crate::packets::truth::{self, Numbers, Stream};
+use leowarp_timeline::setup::{Flow, FlowKind};
+use std::collections::BTreeMap;
+
+const SYN_ACK: u8 = truth::FLAG_SYN | truth::FLAG_ACK;
+
+/// What is kept of all flows: of those of the setup, then of the connections of programs.
+pub struct Books {
+    pub flows: Vec<Flow>,
+    /// By 2 * flow + direction.
+    pub streams: Vec<Stream>,
+    pub ledger: Ledger,
+    pub reordering: Reordering,
+    /// By flow.
+    pub acks: Vec<Acks>,
+}
+
+impl Books {
+    /// One flow more: a connection of the flow `program`, first seen at a run time.
+    pub fn open(&mut self, program: usize, kind: FlowKind, t_ns: i64) {
+        let like = &self.flows[program];
+        self.flows.push(Flow { kind, start_ns: t_ns, stop_ns: t_ns, program: None, ..like.clone() });
+        let numbers = if kind == FlowKind::Tcp { Numbers::Tcp } else { Numbers::Order };
+        self.streams.extend([Stream::new(numbers, None), Stream::new(numbers, None)]);
+        self.ledger.open(program, kind);
+        self.reordering.open(program);
+        self.acks.push(Acks::default());
+    }
+}
+
+/// What is known of the packets of programs.
+pub struct Programs {
+    pub connections: Connections,
+    /// Packets between hosts of programs that belong to no connection: neither TCP nor UDP, or later fragments.
+    pub unfollowed_pkts: u64,
+    /// By flow: when the answer to the first segment of a connection reached who opened it.
+    pub connected_ns: BTreeMap<usize, i64>,
+    /// IPv4 address of each host of the setup.
+    pub addresses: Vec<u32>,
+}
+
+impl Programs {
+    /// Which flow a packet belongs to that passes a host's wire (its number, and whether it leaves), and what is known of
+    /// it; none = to no program.
+    pub fn follow(
+        &mut self,
+        books: &mut Books,
+        t_ns: i64,
+        ip: &[u8],
+        (host, leaves): (usize, bool),
+        end_ns: i64,
+    ) -> Result<Option<Parsed>> {
+        let Self { connections, unfollowed_pkts, connected_ns, addresses } = self;
+        // A connection that begins after the end is none of the run's.
+        let mut place = |p: &Foreign| if t_ns < end_ns { connections.pass(host, p) } else { connections.find(host, p) };
+        let Some((packet, place)) = frame::parse_foreign(t_ns, ip).and_then(|p| Some((p, place(&p)?))) else {
+            let counts = leaves && t_ns < end_ns && !frame::is_icmp_error(ip) && connections.has_host(addresses[host]);
+            *unfollowed_pkts += u64::from(counts);
+            return Ok(None);
+        };
+        if let Some(connection) = connections.all().last().filter(|_| place.is_new) {
+            books.open(connection.program, connection.kind(), t_ns);
+            too_many(connections.all().len())?;
+        }
+        let flow = &mut books.flows[place.flow];
+        flow.start_ns = flow.start_ns.min(t_ns);
+        flow.stop_ns = flow.stop_ns.max(t_ns.min(end_ns));
+        if flow.kind == FlowKind::Tcp && !leaves && packet.seen.flags & SYN_ACK == SYN_ACK {
+            connected_ns.entry(place.flow).or_insert(t_ns);
+        }
+        let Foreign { seen, window, .. } = packet;
+        Ok(Some(Parsed { kind: flow.kind, flow: place.flow, direction: place.direction, seen, window }))
+    }
+}
+
+fn too_many(connections: usize) -> Result<()> {
+    if connections <= CONNECTIONS_MAX {
+        return Ok(());
+    }
+    Err(Error::Lacks {
+        what: format!("the programs have opened more than {CONNECTIONS_MAX} connections"),
+        hint: "let them use fewer, or the run be shorter".into(),
+    })
+}
