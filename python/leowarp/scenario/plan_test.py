@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plan spells everything out, loads as a scenario, gives itself, and finds its files in a run directory."""
 
-import dataclasses
 import hashlib
 import shutil
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,6 @@ from leowarp.base.units import BYTES, PACKETS
 from leowarp.scenario import load, plan_inputs, resolve, schema
 from leowarp.scenario.loading import TABLES
 from leowarp.scenario.loading_test import GOOD, write
-from leowarp.scenario.names.presets import PRESETS
 from leowarp.scenario.schema import Plan
 from leowarp.scenario.text.key import Key, keys
 
@@ -383,70 +380,6 @@ def test_a_shorter_run_of_a_plan_ends_its_flows_earlier(tmp_path):
     assert again(tmp_path, plan, ["run.duration=10 s"]).flows[0].stop_ns == 10 * 10**9
 
 
-def test_profiles_differ_in_what_their_names_say():
-    from leowarp.scenario.network.profiles import host_sysctls
-
-    def of(profile: str) -> dict[str, str]:
-        return {name.removeprefix("net.ipv4.tcp_"): v for name, v in host_sysctls(schema.Tcp(profile=profile)).items()}
-
-    linux, norack, classic, newreno = (of(profile) for profile in schema.PROFILES)
-    assert set(norack.items()) - set(linux.items()) == {("recovery", "0"), ("max_reordering", "3")}
-    assert set(classic.items()) - set(norack.items()) == {("timestamps", "0"), ("dsack", "0")}
-    assert set(newreno.items()) - set(classic.items()) == {("sack", "0"), ("frto", "0")}
-    assert linux["no_metrics_save"] == "1"
-    assert linux["rmem"] == "4096 131072 16777216"
-
-
-def test_ones_own_sysctls_win_over_the_profile(tmp_path):
-    text = GOOD + '[tcp.sysctl]\nnet.ipv4.tcp_reordering = "30"\n"net.ipv4.tcp_max_reordering" = "1000"\n'
-    plan = resolve(load(write(tmp_path, text)))
-    assert plan.hosts[1].sysctl["net.ipv4.tcp_reordering"] == "30"
-    assert plan.tcp.sysctl == {"net.ipv4.tcp_max_reordering": "1000", "net.ipv4.tcp_reordering": "30"}
-
-
-def test_flows_have_only_the_keys_of_their_kind(tmp_path):
-    write(tmp_path, "1 25544U\n", "some.tle")
-    ping, udp = resolve(load(write(tmp_path, ELEMENTS))).flows
-    assert (ping.congestion_control, ping.interval_ns, ping.payload_bytes) == (None, 10**9, 56)
-    assert (udp.rate_bps, udp.interval_ns, udp.payload_bytes, udp.stop_ns) == (1_500_000, None, 1200, 20_500_000_000)
-
-
-def test_a_rate_of_packets_takes_the_place_of_interval_and_rate(tmp_path):
-    write_inputs(tmp_path)
-    _, ping, udp = resolve(load(write(tmp_path, JITTERED))).flows
-    assert (ping.packet_rate_pkts_per_s, ping.interval_ns, ping.packets, ping.replies) == (8235.0, None, 65535, False)
-    assert (udp.packet_rate_pkts_per_s, udp.rate_bps, udp.packets, udp.replies) == (0.5, None, None, None)
-
-
-def test_a_flows_pace_set_on_a_plan_replaces_the_one_that_the_plan_spells_out(tmp_path):
-    write_inputs(tmp_path)
-    plan = resolve(load(write(tmp_path, JITTERED)))
-    other = again(tmp_path, plan, ["flows.1.interval=10 ms", "flows.2.rate=1 Mbit/s"]).flows
-    assert [(flow.packet_rate_pkts_per_s, flow.interval_ns, flow.rate_bps) for flow in other[1:]] == [
-        (None, 10_000_000, None),
-        (None, None, 1_000_000),
-    ]
-    (tmp_path / "run" / "00-plan.toml").unlink()
-    back = again(tmp_path, dataclasses.replace(plan, flows=other), ["flows.1.packet_rate=5 pkts/s"]).flows[1]
-    assert (back.packet_rate_pkts_per_s, back.interval_ns) == (5.0, None)
-
-
-def test_a_distribution_set_on_a_plan_takes_its_table_away(tmp_path):
-    write_inputs(tmp_path)
-    plan = resolve(load(write(tmp_path, JITTERED)))
-    assert plan_inputs(plan) == [tmp_path / "delays.txt"]
-    normal = again(tmp_path, plan, ["jittered.distribution=normal"]).medium
-    assert normal is not None
-    assert (normal.distribution, normal.table) == ("normal", None)
-    same = again(tmp_path, plan, ["jittered.distribution=table"])
-    assert same == plan
-    write(tmp_path / "run", "5\n6\n", "others.txt")
-    changed = again(tmp_path, plan, [f"jittered.table={tmp_path}/run/others.txt", "jittered.jitter=0 s"]).medium
-    assert changed is not None
-    assert changed.table is not None
-    assert (changed.table.name, changed.jitter_ns) == ("others.txt", 0)
-
-
 def test_a_plan_from_before_these_keys_means_what_it_meant(tmp_path):
     plan = resolve(load(write(tmp_path, CHAIN)))
     since = (
@@ -516,74 +449,3 @@ def test_keys_without_effect_are_errors(tmp_path, text, key):
     with pytest.raises(ScenarioError) as caught:
         resolve(load(write(tmp_path, text)))
     assert f": {key}: " in str(caught.value)
-
-
-def test_kuipers_phasing_puts_odd_planes_half_a_slot_ahead():
-    preset = PRESETS["kuiper-630"].keys
-    planes, slots, phasing = preset["planes"], preset["satellites_per_plane"], preset["phasing"]
-    offsets = [Fraction(phasing * plane, planes * slots) * slots % 1 for plane in range(planes)]
-    assert offsets == [Fraction(plane % 2, 2) for plane in range(planes)]
-
-
-@pytest.mark.parametrize("preset", sorted(PRESETS))
-def test_every_preset_resolves(tmp_path, preset):
-    constellation = resolve(load(write(tmp_path, GOOD), [f"constellation.preset={preset}"])).constellation
-    assert constellation is not None
-    assert constellation.preset == preset
-    assert constellation.patterns
-    assert all(one.phasing < one.planes for one in constellation.patterns)
-
-
-def test_a_plan_of_several_shells_spells_each_out_and_gives_itself(tmp_path: Path) -> None:
-    (tmp_path / "a.toml").write_text(SHELLS)
-    plan = resolve(load(tmp_path / "a.toml"))
-    assert plan.constellation is not None
-    assert [(one.planes, one.altitude_m) for one in plan.constellation.shells] == [(5, 550e3), (3, 1200e3)]
-    assert plan.constellation.planes is None
-    (tmp_path / "b.toml").write_text(plan.to_toml())
-    again = resolve(load(tmp_path / "b.toml"))
-    assert again == plan
-    assert again.to_toml() == plan.to_toml()
-    changed = resolve(load(tmp_path / "b.toml", ["constellation.shells.1.planes=4"]))
-    assert changed.constellation is not None
-    assert changed.constellation.shells[1].planes == 4
-    one = resolve(load(tmp_path / "b.toml", ["constellation.preset=iridium"]))
-    assert one.constellation is not None
-    assert not one.constellation.shells
-    assert one.constellation.planes == 6
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("planes = 5\n", "planes = 0\n", "constellation.shells.0.planes: 0 is out of range"),
-        ("planes = 5\n", "", "constellation.shells.0.planes: is missing"),
-        ("phasing = 2", "phasing = 5", "constellation.shells.0.phasing: 5 is not below the number of planes (5)"),
-        ("phasing = 2", "phasin = 2", "constellation.shells.0.phasin: there is no such key"),
-        ("[constellation]", "[constellation]\nplanes = 5", "constellation.planes: has no effect"),
-        ("[constellation]", "[isl]\nrule = 'plus-grid'\nacross_shells = true\n[constellation]", "isl.across_shells"),
-    ],
-)
-def test_shells_that_cannot_be_are_refused_with_their_line(tmp_path: Path, old: str, new: str, message: str) -> None:
-    text = SHELLS.replace(old, new, 1)
-    (tmp_path / "a.toml").write_text(text)
-    with pytest.raises(ScenarioError) as refused:
-        load(tmp_path / "a.toml")
-    assert message in str(refused.value)
-    assert f"{tmp_path / 'a.toml'}:" in str(refused.value)
-
-
-def test_starlinks_first_generation_has_4408_satellites_in_five_shells(tmp_path: Path) -> None:
-    text = SHELLS.split("[[stations]]", 1)[1]
-    (tmp_path / "a.toml").write_text('name = "a"\n[constellation]\npreset = "starlink-gen1"\n[[stations]]' + text)
-    sky = resolve(load(tmp_path / "a.toml")).constellation
-    assert sky is not None
-    assert [one.satellites for one in sky.shells] == [1584, 1584, 720, 348, 172]
-
-
-def test_a_plan_keeps_the_names_of_flows_and_without_them_it_is_the_text_that_it_was(tmp_path):
-    plain = resolve(load(write(tmp_path, GOOD)))
-    assert "name" not in plain.to_toml()[plain.to_toml().index("[[flows]]") :].partition("\n\n")[0]
-    named = resolve(load(write(tmp_path, GOOD), {"flows.0.name": "upload"}))
-    assert again(tmp_path, named).flows[0].name == "upload"
-    assert named.to_toml().replace('name = "upload"\n', "") == plain.to_toml()
