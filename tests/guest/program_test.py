@@ -15,43 +15,14 @@ from leowarp.base.errors import GuestError
 from leowarp.guest.machine.session import output_of
 from leowarp.report import write_report
 from leowarp.scenario import load, resolve
+from support.program_runs import CHAIN, run_of, said
 
 pytestmark = pytest.mark.guest
 
 PYTHON = Path(sys.executable).resolve()
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
-CHAIN = """
-name = "program"
-[run]
-duration = "{duration}"
-[chain]
-hops = 1
-delay = "10 ms"
-rate = "20 Mbit/s"
-queue = "100 pkts"
-"""
-FLOW = """
-[[flows]]
-kind = "program"
-source = "A"
-destination = "B"
-client = {client}
-{keys}
-"""
-
 needs_iperf3 = pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is missing (apt-get install iperf3)")
-
-
-def run_of(folder: Path, client: str, keys: str = "", duration: str = "2 s", name: str = "run", changes=()) -> lw.Run:
-    """The run of one flow of programs over a chain of two routers."""
-    path = folder / "scenario.toml"
-    path.write_text(CHAIN.format(duration=duration) + FLOW.format(client=json.dumps(client), keys=keys))
-    return lw.run(path, changes, folder / name, report=False, progress=False, trust=True)
-
-
-def said(run: lw.Run, role: str = "client", stream: str = "stdout", flow: int = 0) -> str:
-    return (run.path / "35-programs" / str(flow) / role / stream).read_text()
 
 
 @needs_iperf3
@@ -381,137 +352,3 @@ def test_the_plan_of_a_run_of_programs_gives_itself(tmp_path):
     plan = resolve(load(run.path / "00-plan.toml"))
     assert plan == run.plan
     assert plan.flows[0].client == "sh -c 'echo \"{port}\"'"
-
-
-DRAWING = """
-import os, socket
-print(os.urandom(16).hex())
-with open("/dev/urandom", "rb", buffering=0) as device:
-    print(device.read(64).hex())
-with open("/dev/random", "wb", buffering=0) as device:
-    device.write(b"nobody asks the pool")
-print(len(os.getrandom(1_000_000)))
-try:
-    os.getrandom(8, os.GRND_RANDOM | 4)
-except OSError as error:
-    print(error.errno)
-"""
-
-
-def stream_of_programs(seed: int, size: int) -> bytes:
-    """The first bytes of what programs get as random numbers: FNV-1a over seed, name and 1, then splitmix64."""
-    mask = 2**64 - 1
-    state = 0xCBF29CE484222325
-    for byte in seed.to_bytes(8, "little") + b"programs" + (1).to_bytes(8, "little"):
-        state = (state ^ byte) * 0x100000001B3 & mask
-    words = []
-    for _ in range(size // 8):
-        state = state + 0x9E3779B97F4A7C15 & mask
-        z = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 & mask
-        z = (z ^ z >> 27) * 0x94D049BB133111EB & mask
-        words.append((z ^ z >> 31).to_bytes(8, "little"))
-    return b"".join(words)
-
-
-def test_programs_get_the_random_numbers_of_their_stream(tmp_path):
-    (tmp_path / "drawing.py").write_text(DRAWING)
-    for seed in (1, 2):
-        command = f"{PYTHON} {tmp_path / 'drawing.py'}"
-        run = run_of(tmp_path, command, name=str(seed), changes={"run.seed": seed})
-        drawn, device, length, error = said(run).split()
-        stream = stream_of_programs(seed, 8192)
-        assert bytes.fromhex(drawn + device) in stream, "behind what the interpreter has asked for"
-        assert (length, error) == ("1000000", "22")
-
-
-ECHO = """
-import socket, sys
-server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-server.bind(("", int(sys.argv[1])))
-for _ in range(6):
-    server.sendto(*server.recvfrom(100))
-"""
-# Asks without waiting until the answer is there, in each way in which one can; reading takes no part in it.
-POLLING = """
-#define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <poll.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/select.h>
-
-int main(int count, char **words)
-{
-	struct sockaddr_in server = { .sin_family = AF_INET, .sin_port = htons(atoi(words[2])) };
-	int s = socket(AF_INET, SOCK_DGRAM, 0), e = epoll_create1(0);
-	struct epoll_event event = { .events = EPOLLIN };
-	char byte = 'x';
-
-	inet_pton(AF_INET, words[1], &server.sin_addr);
-	connect(s, (struct sockaddr *)&server, sizeof(server));
-	epoll_ctl(e, EPOLL_CTL_ADD, s, &event);
-	for (int way = 0; way < 6; way++) {
-		int polls = 0, ready = 0;
-
-		send(s, &byte, 1, 0);
-		for (; !ready && polls < 1000000; polls++) {
-			struct pollfd asked = { .fd = s, .events = POLLIN };
-			struct timespec now = { 0 };
-			struct timeval none = { 0 };
-			fd_set sockets;
-
-			FD_ZERO(&sockets);
-			FD_SET(s, &sockets);
-			if (way == 0)
-				ready = poll(&asked, 1, 0);
-			else if (way == 1)
-				ready = ppoll(&asked, 1, &now, NULL);
-			else if (way == 2)
-				ready = select(s + 1, &sockets, NULL, NULL, &none);
-			else if (way == 3)
-				ready = pselect(s + 1, &sockets, NULL, NULL, &now, NULL);
-			else if (way == 4)
-				ready = epoll_wait(e, &event, 1, 0);
-			else if (!sched_yield())
-				ioctl(s, FIONREAD, &ready);
-		}
-		recv(s, &byte, 1, 0);
-		printf("%d\\n", polls);
-	}
-}
-"""
-
-
-def test_asking_without_waiting_takes_a_microsecond_until_the_answer_is_there(tmp_path):
-    (tmp_path / "echo.py").write_text(ECHO)
-    (tmp_path / "polling.c").write_text(POLLING)
-    output_of("gcc", "-O1", "-o", str(tmp_path / "polling"), str(tmp_path / "polling.c"))
-    keys = f"server = {json.dumps(f'{PYTHON} {tmp_path}/echo.py {{port}}')}"
-    run = run_of(tmp_path, f"{tmp_path}/polling {{server}} {{port}}", keys)
-    # 10 ms each way and a frame of 43 bytes on each link, at 20 Mbit/s: A to r0 to r1 to B
-    round_trip_us = 20_000 + 2 * 43 * 8 / 20
-    # The server that its packet has woken may have to wait until the slice of who polls is over, 1 ms
-    assert all(-10 < int(polls) - round_trip_us < 1000 for polls in said(run).split())
-
-
-WAITING = """
-import os, select, signal, socket
-alarms = []
-signal.signal(signal.SIGALRM, lambda *_: alarms.append(1))
-signal.setitimer(signal.ITIMER_REAL, 0.02)
-while not alarms:
-    os.sched_yield()
-signal.setitimer(signal.ITIMER_REAL, 0.02)
-idle = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-while len(alarms) < 2:
-    assert select.select([idle], [], [], 0) == ([], [], [])
-print(len(alarms))
-"""
-
-
-def test_a_program_that_polls_what_is_not_coming_reaches_its_time(tmp_path):
-    (tmp_path / "waiting.py").write_text(WAITING)
-    assert said(run_of(tmp_path, f"{PYTHON} {tmp_path / 'waiting.py'}")) == "2\n"
