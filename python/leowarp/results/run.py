@@ -15,7 +15,7 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.base.layout import METRICS, PLAN, REPORT, ROUTES, SUMMARY, TIMELINE, TRACE
 from leowarp.base.metadata import decode_metadata
-from leowarp.base.recorded import read_manifest, read_summary, refuse_incomplete, refuse_strange
+from leowarp.base.recorded import read_manifest, read_summary, refuse_changed, refuse_incomplete, refuse_strange
 from leowarp.base.spelling import nearest, one_of
 
 if TYPE_CHECKING:
@@ -177,7 +177,9 @@ class Run:
             raise TraceError(
                 f"cannot read {name}: there is no {path}", hint="this scenario has none, or the run is older"
             )
-        return parquetfiles.read_table(path, columns=columns, filters=filters)
+        table = parquetfiles.read_table(path, columns=columns, filters=filters)
+        refuse_changed(self.path, own[name])
+        return table
 
     def _frame(self, name: str, flow: int | str | None = None) -> pd.DataFrame:
         # Filtered while it is read: of 90 flows the packets of one are a ninetieth of the memory.

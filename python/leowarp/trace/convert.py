@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from leowarp.base import parquetfiles
+from leowarp.base import parquetfiles, recorded
 from leowarp.base.errors import TraceError
 from leowarp.base.metadata import DAMAGED
 from leowarp.base.spelling import one_of
@@ -200,6 +200,8 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
         )
     content = parquetfiles.read_table(path, columns=columns, filters=filters, hint="run the scenario again")
     check_types(content, TABLES[table].arrow(), path)
+    # Last: damage that shows is told in its own words.
+    recorded.refuse_changed(path.parent.parent, f"{path.parent.name}/{path.name}")
     return content
 
 

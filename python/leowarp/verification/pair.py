@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from leowarp.base import plainfiles, recorded
+from leowarp.base.checksums import manifest_text
 from leowarp.base.errors import LeowarpError
 from leowarp.base.layout import MANIFEST, REPORT, SUMMARY
 from leowarp.results.run import Run
+from leowarp.trace.manifest import files_of_run
 
 FIGURES = f"{REPORT}/figures"
 REPORT_PAGE = f"{REPORT}/index.html"
@@ -59,8 +61,10 @@ class Pair:
         if not path.exists():
             left_out = shutil.ignore_patterns(REPORT, MANIFEST, SUMMARY)
             shutil.copytree(self.again.path, path, ignore=left_out, copy_function=_linked)
-            shutil.copyfile(self.first.path / MANIFEST, path / MANIFEST)
             recorded.write_json(path / SUMMARY, self.summary)
+            # With the sha256 of the files that are here: tables of the same values may have other bytes.
+            here = dict(self.manifest) | {"files": files_of_run(path)}
+            plainfiles.write(path / MANIFEST, manifest_text(here).encode())
         return path
 
     def drawn(self, page: str) -> Path:

@@ -309,7 +309,12 @@ def read_tables(run_dir: str | Path) -> Tables:
     paths = {name: run_dir / layout.TRACE / f"{name}.parquet" for name in TABLES}
     paths |= {"routes": run_dir / layout.ROUTES, "timeline": run_dir / layout.TIMELINE}
     tables = {name: parquetfiles.read_table(path) for name, path in paths.items() if path.exists()}
-    return tables_of(tables, routes=tables.pop("routes", None), timeline=tables.pop("timeline", None), where=run_dir)
+    read = tables_of(tables, routes=tables.pop("routes", None), timeline=tables.pop("timeline", None), where=run_dir)
+    # Last: damage that shows is told in its own words.
+    for path in paths.values():
+        if path.exists():
+            recorded.refuse_changed(run_dir, path.relative_to(run_dir).as_posix())
+    return read
 
 
 def tables_of(

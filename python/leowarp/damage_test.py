@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of a run that were damaged, or are of another run: an error, or the same tables; never other numbers."""
+
+import random
+import shutil
+
+import pytest
+
+from leowarp import trace
+from leowarp.base import layout
+from leowarp.base.errors import LeowarpError, TraceError
+from leowarp.metrics import metrics, read_tables
+from leowarp.results.run import Run
+from support.synthetic.access import write_synthetic_access
+from support.synthetic.run import write_synthetic_run
+
+FLIPS, MIXTURES = 500, 200
+
+
+def complete(path):
+    """A complete run, whose packets are made up."""
+    write_synthetic_run(path)
+    (path / layout.SUMMARY).unlink(missing_ok=True)
+    return sealed(path)
+
+
+def sealed(path):
+    """A run whose manifest lists its files."""
+    if not (path / layout.SUMMARY).exists():
+        view = Run(path, complete=False)
+        metrics(read_tables(path), view.plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
+    (path / layout.MANIFEST).unlink(missing_ok=True)
+    costs = trace.Stopwatch().costs(1.0, 2.5, 1 << 20)
+    trace.write_manifest(path, 1, {"linux_version": "6.12", "linux_sha256": "0"}, {}, [], costs)
+    return path
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory):
+    return complete(tmp_path_factory.mktemp("damage") / "one")
+
+
+def tables_in(path):
+    """Relative names of the tables of a run."""
+    return sorted(file.relative_to(path).as_posix() for file in path.rglob("*.parquet"))
+
+
+def table_of(run, name):
+    own = {layout.ROUTES: "routes", layout.TIMELINE: "timeline", layout.METRICS: "metrics"}
+    return run.table(own.get(name, name.removeprefix(f"{layout.TRACE}/").removesuffix(".parquet")))
+
+
+def test_a_flipped_bit_gives_an_error_or_the_same_table(one, tmp_path):
+    run = shutil.copytree(one, tmp_path / "run")
+    names = tables_in(run)
+    whole = {name: table_of(Run(one), name) for name in names}
+    draw = random.Random(41)
+    told = 0
+    for _ in range(FLIPS):
+        name = draw.choice(names)
+        file = run / name
+        content = file.read_bytes()
+        bit = draw.randrange(8 * len(content))
+        flipped = bytearray(content)
+        flipped[bit // 8] ^= 1 << bit % 8
+        file.write_bytes(flipped)
+        try:
+            assert table_of(Run(run), name).equals(whole[name], check_metadata=True), (name, bit)
+        except LeowarpError as error:
+            told += name in error.message
+        file.write_bytes(content)
+    # Each is told, by the file's name, since no bit of a file is without its sha256.
+    assert told == FLIPS
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    """A run of another medium, with other flows."""
+    return sealed(write_synthetic_access(tmp_path_factory.mktemp("damage") / "other"))
+
+
+def test_mixtures_of_two_runs_are_read_or_end_in_an_error_that_a_rule_foresees(one, other, tmp_path):
+    """An exception that is no `LeowarpError` would be status 70."""
+    names = [*tables_in(one), layout.PLAN, layout.SUMMARY, layout.MANIFEST]
+    names = [name for name in names if (other / name).exists()]
+    draw = random.Random(41)
+    refused = 0
+    run = shutil.copytree(one, tmp_path / "run")
+    for _ in range(MIXTURES):
+        taken = draw.sample(names, draw.randint(1, len(names) - 1))
+        for name in taken:
+            shutil.copyfile(other / name, run / name)
+        try:
+            opened = Run(run)
+            _ = opened.plan, opened.summary, opened.flow(0), opened.tables, opened.flows()
+        except LeowarpError:
+            refused += 1
+        for name in taken:
+            shutil.copyfile(one / name, run / name)
+    # Those that mix the tables, or these and their manifest; nearly all do.
+    assert refused > MIXTURES * 0.9
+    assert len(Run(run).tables.sockets) > 0
+
+
+def test_a_table_that_no_manifest_lists_is_refused_and_without_a_manifest_all_are_read(one, tmp_path):
+    run = shutil.copytree(one, tmp_path / "run")
+    content = trace_manifest(run)
+    del content["files"][f"{layout.TRACE}/flows.parquet"]
+    write(run, content)
+    with pytest.raises(TraceError, match="does not list it"):
+        read_tables(run)
+    (run / layout.MANIFEST).unlink()
+    read_tables(run)
+
+
+def trace_manifest(run):
+    return Run(run).manifest
+
+
+def write(run, content):
+    from leowarp.base.checksums import manifest_text
+
+    (run / layout.MANIFEST).write_text(manifest_text(content))
+
+
+def test_a_file_is_hashed_once_and_again_when_it_changed(one, tmp_path, monkeypatch):
+    run = shutil.copytree(one, tmp_path / "run")
+    hashed = []
+    from leowarp.base import recorded
+
+    real = recorded.sha256_of_file
+    monkeypatch.setattr(recorded, "sha256_of_file", lambda path: hashed.append(path.name) or real(path))
+    read_tables(run)
+    assert len(hashed) == len(set(hashed)) > 5
+    count = len(hashed)
+    read_tables(run)
+    assert len(hashed) == count
