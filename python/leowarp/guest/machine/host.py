@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leowarp.base.errors import HostError
-from leowarp.guest.cgroups import memory_left_bytes
+from leowarp.guest.machine.cgroups import memory_left_bytes
 
 MIB = 1 << 20
 # The kernel program, its page tables and what execve may put between it and its heap (measured: up to 1 GiB).

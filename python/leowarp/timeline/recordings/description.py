@@ -9,12 +9,12 @@ import numpy as np
 
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.capacity_description import CapacityDescription, described_capacity, quantiles
+from leowarp.timeline.recordings.formats.skips import Skip
 from leowarp.timeline.recordings.losses import HANDOVER_NS, Loss, loss_of
 from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Series
 from leowarp.timeline.recordings.period.finding import Finding, find, set_forward, undone
 from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.timeline.recordings.period.spikes import Spike, find_spikes
-from leowarp.timeline.recordings.skips import Skip
 from leowarp.timeline.recordings.transfer import TransferDescription, described_transfer
 
 # As often as the recordings that were published (ping -i 0.01, irtt -i 10ms): their numbers can be laid beside these.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.timeline.recordings.skips import Skip
+from leowarp.timeline.recordings.formats.skips import Skip
 
 Times = NDArray[np.int64]
 Delays = NDArray[np.float64]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from leowarp.base.errors import ScenarioError
-from leowarp.timeline.recordings.skips import Skips
+from leowarp.timeline.recordings.formats.skips import Skips
 
 IRTT_HINT = "write it with: irtt client -i 10ms -d 5m -o trace.json SERVER"
 IPERF3_HINT = "write it with: iperf3 -J -i 0.1 -t 300 -c SERVER > transfer.json"

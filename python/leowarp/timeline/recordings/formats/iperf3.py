@@ -23,10 +23,10 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.documents import IPERF3_HINT as _HINT
 from leowarp.timeline.recordings.formats.documents import document_of, documents_of
+from leowarp.timeline.recordings.formats.iperf3_intervals import VALUES, Interval, Roles, interval_of
 from leowarp.timeline.recordings.formats.lines import text_of
-from leowarp.timeline.recordings.iperf3_intervals import VALUES, Interval, Roles, interval_of
+from leowarp.timeline.recordings.formats.skips import Skips, skipped_note
 from leowarp.timeline.recordings.measurement import Measurement, Series, Transfer
-from leowarp.timeline.recordings.skips import Skips, skipped_note
 
 _NOT_CAPACITY = "throughput is what the flow got, payload alone; it is not the capacity"
 _APART_RATIO = 0.02

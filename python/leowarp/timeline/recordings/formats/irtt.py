@@ -20,10 +20,10 @@ import numpy as np
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.documents import IRTT_HINT as _HINT
 from leowarp.timeline.recordings.formats.documents import document_of
+from leowarp.timeline.recordings.formats.irtt_trips import Trip, clocks_note, part_of, stats_notes
 from leowarp.timeline.recordings.formats.lines import text_of
-from leowarp.timeline.recordings.irtt_trips import Trip, clocks_note, part_of, stats_notes
+from leowarp.timeline.recordings.formats.skips import Skips, skipped_note
 from leowarp.timeline.recordings.measurement import Measurement, Series
-from leowarp.timeline.recordings.skips import Skips, skipped_note
 
 _UDP_BYTES = {"IPv4": 28, "IPv6": 48}
 """Headers of IP and UDP before irtt's own packet, whose length `config.params.length` is."""

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.lines import numbered, text_of
+from leowarp.timeline.recordings.formats.skips import Skips, skipped_note
 from leowarp.timeline.recordings.measurement import Capacity
-from leowarp.timeline.recordings.skips import Skips, skipped_note
 
 OPPORTUNITY_BYTES = 1500
 _MS_NS = 1_000_000

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.lines import text_of
 from leowarp.timeline.recordings.formats.numbered_probes import Sent, sent_in_order
-from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Series, Times
-from leowarp.timeline.recordings.ping_lines import Damaged, Header, Reply, lines_of
-from leowarp.timeline.recordings.ping_refused import (
+from leowarp.timeline.recordings.formats.ping_lines import Damaged, Header, Reply, lines_of
+from leowarp.timeline.recordings.formats.ping_refused import (
     apart_hint,
     check_stamps,
     check_together,
@@ -35,9 +34,10 @@ from leowarp.timeline.recordings.ping_refused import (
     numbers_begin_anew,
     two_without_stamps,
 )
-from leowarp.timeline.recordings.ping_runs import SEQUENCE_NUMBERS, Run, runs_of, strange_numbers, unwrapped
-from leowarp.timeline.recordings.ping_tallies import tally_notes
-from leowarp.timeline.recordings.skips import Skips, skipped_note
+from leowarp.timeline.recordings.formats.ping_runs import SEQUENCE_NUMBERS, Run, runs_of, strange_numbers, unwrapped
+from leowarp.timeline.recordings.formats.ping_tallies import tally_notes
+from leowarp.timeline.recordings.formats.skips import Skips, skipped_note
+from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Series, Times
 
 _ICMP_HEADER_AND_IP = {4: 20, 6: 40}
 _DIFFERENT = "DIFFERENT ADDRESS"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from leowarp.timeline.recordings.ping_runs import Run
+from leowarp.timeline.recordings.formats.ping_runs import Run
 
 _MOST_PKTS = 65_000
 """Of more probes the numbers begin anew, and do not say how many there were."""

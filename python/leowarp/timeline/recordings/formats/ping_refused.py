@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 from leowarp.base.errors import ScenarioError
-from leowarp.timeline.recordings.ping_lines import Reply
-from leowarp.timeline.recordings.ping_runs import Run
+from leowarp.timeline.recordings.formats.ping_lines import Reply
+from leowarp.timeline.recordings.formats.ping_runs import Run
 
 PING_HINT = "write it with: LC_ALL=C ping -D -i 0.01 HOST > trace.txt"
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from leowarp.timeline.recordings.ping_lines import Damaged, Header, Line, Reply, Spread, Tally
+from leowarp.timeline.recordings.formats.ping_lines import Damaged, Header, Line, Reply, Spread, Tally
 
 SEQUENCE_NUMBERS = 65536
 """icmp_seq has 16 bits and begins anew after 65535."""
