@@ -14,11 +14,12 @@ PUBLIC = ("leowarp", "leowarp.study", "leowarp.reordering")
 """Packages whose `__all__` is the interface; of `leowarp.study` the modules too, which are the framework of studies."""
 
 BEYOND = {
+    "leowarp.base.ownership:make_directory",
     "leowarp.base.progress:building",
     "leowarp.base.units:TIME",
     "leowarp.base:layout",
     "leowarp.ephemeris:ephemeris_of",
-    "leowarp.guest.building.cache:cache_root",
+    "leowarp.guest.building.cache:cache_folder",
     "leowarp.guest.building.kernel:is_built",
     "leowarp.guest.building.shelf:kernel_of",
     "leowarp.media.mobile:rows_of",

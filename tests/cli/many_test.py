@@ -16,7 +16,7 @@ from leowarp.running.many import Job, run_many
 _WORKER = """\
 #!{python}
 import os, runpy, signal, sys, time
-from leowarp import errors
+from leowarp.base import errors
 from leowarp.base.progress import Progress
 from leowarp.running import one
 

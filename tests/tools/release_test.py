@@ -117,4 +117,4 @@ def test_the_project_s_own_change_log_has_the_form():
     assert tool.notes_of(CHANGES, "0.1.0") == "- an old thing\n"
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert text.count("## [Unreleased]") == 1
-    assert tool.notes_of(text.replace("## [Unreleased]", "## [9.9.9] - 2026-12-01"), "9.9.9").startswith("### ")
+    assert "\n### Added\n" in tool.notes_of(text.replace("## [Unreleased]", "## [9.9.9] - 2026-12-01"), "9.9.9")

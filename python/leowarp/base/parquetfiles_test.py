@@ -17,7 +17,7 @@ READ = """
 import resource, sys
 from pathlib import Path
 import pyarrow.parquet
-from leowarp import parquetfiles
+from leowarp.base import parquetfiles
 from leowarp.base.errors import TraceError
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 try:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import codecs
+import io
 import unicodedata
-from typing import Any
+from typing import TextIO
 
 SUBSTITUTES = {
     "–": "-", "—": "-", "−": "-", "─": "-", "━": "-", "│": "|", "┃": "|", "·": ".", "•": "*", "…": "...", "×": "x",
@@ -16,22 +17,22 @@ SUBSTITUTES = {
 """ASCII for characters that an encoding may lack."""
 
 
-def accept_any_character(stream: Any) -> None:
+def accept_any_character(stream: TextIO) -> None:
     """Makes a stream write a substitute for each character that its encoding lacks, instead of raising.
 
     A table with a dash, or the name of a station, must not end a verb whose work is done. A stream in UTF-8 lacks
     nothing and stays as it is; so does one that has no encoding.
     """
-    encoding = getattr(stream, "encoding", None)
-    if encoding and codecs.lookup(encoding).name != "utf-8" and hasattr(stream, "reconfigure"):
+    if isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
         codecs.register_error(_SUBSTITUTE, _substitute)
         stream.reconfigure(errors=_SUBSTITUTE)
 
 
-def has_all(text: str, stream: Any) -> bool:
+def has_all(text: str, stream: TextIO) -> bool:
     """Whether a stream's encoding has all characters of a text."""
     try:
-        text.encode(getattr(stream, "encoding", None) or "utf-8")
+        # A stream in memory has no encoding, and holds any character.
+        text.encode(stream.encoding or "utf-8")
     except UnicodeEncodeError:
         return False
     return True

@@ -16,7 +16,7 @@ from typing import Any
 from leowarp.base import plainfiles
 from leowarp.base.checksums import sha256_of_file
 from leowarp.base.errors import TraceError
-from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN, SUMMARY, TRACE
+from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN, REPORT, SUMMARY, TRACE
 from leowarp.base.spelling import nearest
 
 TEXTS = ("name", "kind", "source", "destination", "congestion_control", "share_reason", "reason")
@@ -100,8 +100,8 @@ def refuse_changed(run: Path, name: str) -> None:
     if os.path.lexists(run / INCOMPLETE) or not (run / MANIFEST).exists():
         return
     listed = _files_of(run / MANIFEST, _state(run / MANIFEST))
-    # Manifests of the first versions list no files.
-    if not listed:
+    # Manifests of the first versions list no files, or those of a report alone that was made later.
+    if all(other.startswith(f"{REPORT}/") for other in listed):
         return
     if name not in listed:
         raise TraceError(
