@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of cures against plan, timeline and packets: runs as they are, and with faults made by hand."""
 
+import json
 import shutil
 
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import leowarp as lw
+from leowarp.base.checksums import manifest_text, sha256_of_file
 from leowarp.crosscheck import crosscheck
 from support.route_changes import AT_A_SATELLITE, AT_THE_STATION, made
 
@@ -46,6 +48,14 @@ def test_what_the_guest_says_is_what_plan_timeline_and_packets_imply(runs, name)
 def test_it_holds_with_losses_false_notices_and_ways_that_are_lost(tmp_path, cures, more):
     found = crosscheck(made(tmp_path, AT_A_SATELLITE, cures, **more))
     assert [each.wrong for each in found.values() if each.wrong] == []
+
+
+def replaced(run, file, table):
+    """Writes another table in place of one, with its sha256 in the manifest: whoever forged one would do so."""
+    pq.write_table(table, file)
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["files"][str(file.relative_to(run))] = sha256_of_file(file)
+    (run / "manifest.json").write_text(manifest_text(manifest))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +98,7 @@ def test_a_record_that_was_changed_by_hand_is_found(runs, tmp_path, name, table,
     # the row of packets to Tokyo, or of the host that is told of them
     row = next(row for row in rows if row.get("host", row.get("destination_host", 1)) == 1)
     row[column] = (row[column] or 0) + by
-    pq.write_table(pa.Table.from_pylist(rows, schema=old.schema), file)
+    replaced(path, file, pa.Table.from_pylist(rows, schema=old.schema))
     found = crosscheck(lw.open(path))
     assert any(each.wrong for each in found.values())
 
@@ -98,5 +108,5 @@ def test_a_row_that_was_taken_out_is_missed(runs, tmp_path, table):
     path = tmp_path / "run"
     shutil.copytree(runs["copies"], path)
     file = path / "30-trace" / f"{table}.parquet"
-    pq.write_table(pq.read_table(file).slice(1), file)
+    replaced(path, file, pq.read_table(file).slice(1))
     assert any("the timeline has it" in sentence for sentence in crosscheck(lw.open(path))[table].wrong)

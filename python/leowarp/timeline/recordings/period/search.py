@@ -111,7 +111,8 @@ def search(series: Series) -> Search | None:
         Deterministic: the same series gives the same candidates.
     """
     found = signs(series)
-    if found is None:
+    # Bins longer than the longest period show none: a pause of years would make billions of periods to try.
+    if found is None or found.bin_s > max(LONGEST_S, (series.interval_ns or 0) / 1e9):
         return None
     ratios = Ratios.from_signs(found)
     longest_s = min(LONGEST_S, ratios.span_s / _FEWEST_PERIODS)
