@@ -7,7 +7,6 @@ Exit status 1: a script fails without a known reason, or passes although `reason
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from leowarp.conformance.attempt import Laboratory, attempt, check_host, init_pr
 from leowarp.conformance.ladder import Outcome, climb
 from leowarp.conformance.scripts import PLACES, ScriptSet, googles, selftests, unpacked_selftests
 from leowarp.guest.building.kernel import kernel
+from leowarp.guest.machine.cgroups import usable_cores
 
 
 def say(text: str) -> None:
@@ -56,7 +56,7 @@ def run(laboratory: Laboratory, scripts: ScriptSet) -> list[Outcome]:
 
     outcomes = []
     # Threads: each waits for a guest, which is a process of its own
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(usable_cores()) as pool:
         for each in pool.map(outcome, scripts.scripts):
             say(told(scripts, each))
             outcomes.append(each)
