@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from leowarp.guest.setup.input import ETHERNET_BYTES
+from leowarp.scenario.workload.flows import PROBE_HEADERS_BYTES
+
 if TYPE_CHECKING:
     from leowarp.scenario import Plan
-
-_ETHERNET_BYTES = 14
-"""What a rate counts beside the IP packet."""
-_HEADERS_BYTES = 28
-"""IPv4, and UDP or ICMP."""
 
 
 def warnings_of(plan: Plan, events: pa.Table) -> list[str]:
@@ -37,22 +35,15 @@ def warnings_of(plan: Plan, events: pa.Table) -> list[str]:
     if not links.num_rows or not rate_bps or not delay_ns:
         return []
     limit_pkts = pc.min(links["limit_pkts"]).as_py()
-    full_bytes = plan.network.mtu_bytes + _ETHERNET_BYTES
+    full_bytes = plan.network.mtu_bytes + ETHERNET_BYTES
     # All on one link, which sends no more of them than its rate allows.
     pkts_per_s, bits_per_s = 0.0, 0.0
     for flow in plan.flows:
-        size_bytes = (flow.payload_bytes or 0) + _HEADERS_BYTES + _ETHERNET_BYTES
+        size_bytes = (flow.payload_bytes or 0) + PROBE_HEADERS_BYTES + ETHERNET_BYTES
         if flow.kind not in ("udp", "ping") or size_bytes >= full_bytes:
             continue
-        paced = flow.packet_rate_pkts_per_s or (
-            1e9 / flow.interval_ns
-            if flow.kind == "ping" and flow.interval_ns
-            else (flow.rate_bps or 0) / (8 * flow.payload_bytes)
-            if flow.kind == "udp" and flow.payload_bytes
-            else 0.0
-        )
-        pkts_per_s += paced
-        bits_per_s += paced * 8 * size_bytes
+        pkts_per_s += flow.paced_pkts_per_s
+        bits_per_s += flow.paced_pkts_per_s * 8 * size_bytes
     if bits_per_s > rate_bps:
         pkts_per_s *= rate_bps / bits_per_s
     flying_pkts = round(pkts_per_s * delay_ns / 1e9)

@@ -143,6 +143,13 @@ class Flow:
     # Who names a program decides whether it may run (guest/building/trust.py).
     named_in: Path | None = dataclasses.field(default=None, compare=False, repr=False)
 
+    @property
+    def paced_pkts_per_s(self) -> float:
+        """Packets a second that a ping or UDP flow is told to send; 0 if only replies pace it."""
+        if self.packet_rate_pkts_per_s is not None:
+            return self.packet_rate_pkts_per_s
+        return 1e9 / self.interval_ns if self.interval_ns else (self.rate_bps or 0) / 8 / (self.payload_bytes or 1)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tcp:

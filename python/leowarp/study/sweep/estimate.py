@@ -133,11 +133,8 @@ def _packets(plan: Plan, place: int) -> float:
         # One ACK for every second segment.
         return 1.5 * min(by_rate, by_size)
     most = math.inf if flow.packets is None else flow.packets
-    per_s = flow.packet_rate_pkts_per_s
-    if per_s is None:
-        per_s = 1e9 / flow.interval_ns if flow.interval_ns else (flow.rate_bps or 0) / 8 / (flow.payload_bytes or 1)
     # Requests and replies.
-    return 2 * min(most, per_s * lasts_s)
+    return 2 * min(most, flow.paced_pkts_per_s * lasts_s)
 
 
 def _parameters(file: StudyFile) -> list[dict[str, Any]]:
