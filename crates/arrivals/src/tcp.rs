@@ -274,7 +274,7 @@ impl Numbering {
         self.passed.missed_bytes += bytes;
     }
 
-    /// How many packets so many bytes are at least.
+    /// The fewest packets that hold this many bytes.
     fn packets_of(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.longest_bytes.max(1).into())
     }
