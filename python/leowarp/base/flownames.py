@@ -16,6 +16,11 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
+from leowarp.base.spelling import nearest
+
+_MOST_NAMES = 8
+"""Names of flows that a message lists."""
+
 
 class FlowKey(NamedTuple):
     """What tells a flow from the others of its run; None: unknown, or it has none."""
@@ -136,6 +141,27 @@ def plain_name(flow: FlowKey, *, pairs: bool = True) -> str:
     """The name without the number, which several flows may have; "" of a flow of which nothing is known."""
     parts = (flow.pair if pairs else None, flow.sort) if flow.name is None else (flow.name,)
     return ", ".join(part for part in parts if part is not None)
+
+
+def which_flows(asked: object, names: Sequence[str | None], count: int) -> str:
+    """The flows that a run has, as the hint for someone who asked for one that it has not.
+
+    Parameters
+    ----------
+    asked : object
+        The name or number that was asked for.
+    names : sequence of str or None
+        Of the planned flows.
+    count : int
+        Flows of the run, connections of programs among them.
+    """
+    known = [name for name in names if name is not None]
+    near = nearest(asked, known) if isinstance(asked, str) else None
+    guess = f'did you mean "{near}"? ' if near else ""
+    have = "only flow 0" if count == 1 else f"flows 0 to {count - 1}"
+    called = f"; names: {', '.join(known[:_MOST_NAMES])}" if known else ""
+    more = " and so on" if len(known) > _MOST_NAMES else ""
+    return f"{guess}the run has {have}{called}{more}"
 
 
 def _numbered(flow: FlowKey, name: str) -> str:

@@ -81,7 +81,7 @@ def program_scalars(tables: Tables, number: int) -> dict[str, Any]:
     Returns
     -------
     dict
-        The scalars of `scalars.of_flows.PROGRAMS`; None where it is not known, or there was no such program.
+        The scalars of `scalars.of_programs.PROGRAMS`; None where it is not known, or there was no such program.
     """
     ends = {end["role"]: end for end in tables.programs if end["flow"] == number}
     mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]

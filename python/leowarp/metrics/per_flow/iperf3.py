@@ -9,7 +9,7 @@ from typing import Any
 
 from leowarp import scalars
 from leowarp.metrics.inputs.tables import Tables
-from leowarp.scalars.of_flows import IPERF3
+from leowarp.scalars.of_programs import IPERF3
 from leowarp.scalars.overview import total_goodput_bps
 from leowarp.trace.iperf3 import KIND
 
@@ -29,7 +29,7 @@ def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
     Returns
     -------
     dict
-        The scalars of `scalars.of_flows.IPERF3`; None where iperf3 does not say it, or it was not iperf3 -J.
+        The scalars of `scalars.of_programs.IPERF3`; None where iperf3 does not say it, or it was not iperf3 -J.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(IPERF3))
     given = said(tables, number)

@@ -14,7 +14,7 @@ import pandas as pd
 from leowarp import scalars
 from leowarp.metrics.inputs.series import weighted_quantile
 from leowarp.metrics.inputs.tables import Tables, floats
-from leowarp.scalars.of_flows import MEASURES
+from leowarp.scalars.of_programs import MEASURES
 
 FREEZE_WINDOW_FRAMES = 30
 """Intervals between rendered frames, this one included, over whose mean a freeze is told (W3C webrtc-stats,
@@ -38,7 +38,7 @@ def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
     Returns
     -------
     dict
-        The scalars of `scalars.of_flows.MEASURES`; None where the program measured nothing of that kind.
+        The scalars of `scalars.of_programs.MEASURES`; None where the program measured nothing of that kind.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(MEASURES))
     if not tables.has("measures"):
