@@ -58,10 +58,7 @@ class FlowKey(NamedTuple):
 def named(flow: FlowKey) -> str:
     """One flow with its number, such as "Madrid to Tokyo, cubic (flow 3)" or "upload (flow 3)".
 
-    Returns
-    -------
-    name : str
-        With the number, by which the tables of a trace know it.
+    Returns: With the number, by which the tables of a trace know it.
     """
     return _numbered(flow, plain_name(flow))
 
@@ -69,12 +66,8 @@ def named(flow: FlowKey) -> str:
 def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
     """The name of a flow over several runs: name, pair and congestion control, without what differs between the runs.
 
-    Parameters
-    ----------
-    flows : sequence of FlowKey
-        The flow in each run that has it; at least one.
-    alone : bool
-        Whether it is the only flow of its kind: then name and pair suffice.
+    flows: The flow in each run that has it; at least one.
+    alone: Whether it is the only flow of its kind: then name and pair suffice.
 
     >>> common_name([FlowKey(2, "A", "B", "tcp", "cubic"), FlowKey(2, "A", "B", "tcp", "reno")], alone=False)
     'A to B (flow 2)'
@@ -91,10 +84,7 @@ def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
 
     A flow has the place of the flow of its name in an earlier run, else that of its number, else a new one.
 
-    Returns
-    -------
-    places : list of list of int
-        One for each flow of each run; no two flows of a run have the same place.
+    Returns: One for each flow of each run; no two flows of a run have the same place.
 
     >>> up, down = FlowKey(0, "A", "B", "tcp", "cubic", "up"), FlowKey(1, "B", "A", "tcp", "cubic", "down")
     >>> matched([[up, down], [down._replace(number=0), up._replace(number=1)]])
@@ -123,12 +113,8 @@ def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
 def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
     """A name for each flow of a run, such as "Madrid to Tokyo, cubic"; with "(flow 3)" where others are called so, too.
 
-    Parameters
-    ----------
-    flows : sequence of FlowKey
-        All of the run's: a flow has one name, whichever of them are shown.
-    pairs : bool
-        Without, the pair is left out: where a title says it.
+    flows: All of the run's: a flow has one name, whichever of them are shown.
+    pairs: Without, the pair is left out: where a title says it.
     """
     plain = [plain_name(flow, pairs=pairs) for flow in flows]
     times = Counter(plain)
@@ -146,14 +132,9 @@ def plain_name(flow: FlowKey, *, pairs: bool = True) -> str:
 def which_flows(asked: object, names: Sequence[str | None], count: int) -> str:
     """The flows that a run has, as the hint for someone who asked for one that it has not.
 
-    Parameters
-    ----------
-    asked : object
-        The name or number that was asked for.
-    names : sequence of str or None
-        Of the planned flows.
-    count : int
-        Flows of the run, connections of programs among them.
+    asked: The name or number that was asked for.
+    names: Of the planned flows.
+    count: Flows of the run, connections of programs among them.
     """
     known = [name for name in names if name is not None]
     near = nearest(asked, known) if isinstance(asked, str) else None

@@ -11,19 +11,10 @@ from pathlib import Path
 def write_or_check(page: str, module: str, arguments: list[str] | None) -> int:
     """Write a page to the file that is named, or say whether the file is the page already.
 
-    Parameters
-    ----------
-    page : str
-        Its whole text.
-    module : str
-        The one that makes it, as ``python -m`` names it: ``"leowarp.cli.pages.reference"``.
-    arguments : list of str or None
-        In place of the command line's.
-
-    Returns
-    -------
-    int
-        The exit status: 1 if ``--check`` finds another text, or no file.
+    page: Its whole text.
+    module: The one that makes it, as ``python -m`` names it: ``"leowarp.cli.pages.reference"``.
+    arguments: In place of the command line's.
+    Returns: The exit status: 1 if ``--check`` finds another text, or no file.
     """
     # The module by name: when argparse looks at argv[0] itself, Python 3.11 gives a file and 3.14 "python -m".
     parser = argparse.ArgumentParser(prog=f"python -m {module}")

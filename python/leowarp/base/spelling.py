@@ -12,18 +12,9 @@ _LONGEST_WORD = 60
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.55) -> str | None:
     """The known word that looks most like `word`, if one does.
 
-    Parameters
-    ----------
-    word : str
-        As typed; only its first 60 characters are compared.
-    known : iterable of str
-    cutoff : float
-        The least similarity by `difflib`, 0 to 1.
-
-    Returns
-    -------
-    str or None
-        None: nothing is near enough to be proposed.
+    word: As typed; only its first 60 characters are compared.
+    cutoff: The least similarity by `difflib`, 0 to 1.
+    Returns: None: nothing is near enough to be proposed.
 
     Examples
     --------
@@ -38,14 +29,9 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.55) -> str | None
 def one_of(word: object, known: Iterable[object], lead: str = "one of", cutoff: float = 0.55) -> str:
     """The hint of a message that there is no `word`: what was probably meant, then all known words.
 
-    Parameters
-    ----------
-    word : object
-        As typed; what is no text has no word like it.
-    known : iterable
-        In the order in which they are listed.
-    lead : str
-        The words before the list.
+    word: As typed; what is no text has no word like it.
+    known: In the order in which they are listed.
+    lead: The words before the list.
 
     Examples
     --------

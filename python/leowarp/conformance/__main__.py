@@ -30,10 +30,7 @@ def say(text: str) -> None:
 def sets(sources: Path, only: str, kernels: Sequence[str] | None = None) -> list[ScriptSet]:
     """All sets: each origin on each of the kernels (None: on all), with the scripts that have `only` in their path.
 
-    Raises
-    ------
-    HostError
-        As `unpacked_selftests` and `selftests`.
+    Raises HostError: As `unpacked_selftests` and `selftests`.
     """
     top = unpacked_selftests(say)
     places = [place for place in PLACES if kernels is None or place[0] in kernels]
@@ -89,10 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def conformance(given: argparse.Namespace) -> int:
     """The exit status of a run with these options.
 
-    Raises
-    ------
-    LeowarpError
-        If something is missing.
+    Raises LeowarpError if something is missing.
     """
     sources = packetdrill.checked(given.packetdrill)
     check_host()

@@ -39,14 +39,9 @@ _TELLING = re.compile(r"^(\S+\.pkt:\d+: (?!error in Python)|\w*Error\b)")
 class Laboratory:
     """Programs and kernels that all attempts share.
 
-    Parameters
-    ----------
-    program : Path
-        Directory with packetdrill (`packetdrill.compiled`).
-    init : Path
-        `init.c`, compiled.
-    kernels : dict of str to Kernel
-        By their names on the shelf.
+    program: Directory with packetdrill (`packetdrill.compiled`).
+    init: `init.c`, compiled.
+    kernels: By their names on the shelf.
     """
 
     program: Path
@@ -58,15 +53,9 @@ class Laboratory:
 class Attempt:
     """How an attempt ended.
 
-    Parameters
-    ----------
-    passed : bool
-    why : str
-        One line that says why not; empty if it passed.
-    printed : str
-        All that packetdrill and the script's commands printed.
-    hung : bool
-        Whether the guest stood still, or the script took longer than `LIMIT_S`.
+    why: One line that says why not; empty if it passed.
+    printed: All that packetdrill and the script's commands printed.
+    hung: Whether the guest stood still, or the script took longer than `LIMIT_S`.
     """
 
     passed: bool
@@ -78,10 +67,7 @@ class Attempt:
 def check_host() -> None:
     """Whether this machine has the programs that scripts start.
 
-    Raises
-    ------
-    HostError
-        If it lacks some: all of them, in one message.
+    Raises HostError if it lacks some: all of them, in one message.
     """
     host.demand([host.tool(name, package, _PATH) for name, package in _STARTED], "running conformance tests")
 
@@ -89,10 +75,7 @@ def check_host() -> None:
 def init_program(on_message: Callable[[str], None]) -> Path:
     """`init.c`, compiled; in the cache.
 
-    Raises
-    ------
-    HostError
-        If it does not compile.
+    Raises HostError if it does not compile.
     """
 
     def build(entry: Path) -> None:
@@ -108,17 +91,9 @@ def init_program(on_message: Callable[[str], None]) -> Path:
 def attempt(laboratory: Laboratory, scripts: ScriptSet, script: str, tolerance_us: int | None = None) -> Attempt:
     """Run one script of a set in a guest.
 
-    Parameters
-    ----------
-    script : str
-        One of ``scripts.scripts``.
-    tolerance_us : int, optional
-        packetdrill's ``--tolerance_usecs``; None: what the script asks for, or packetdrill's 4,000.
-
-    Raises
-    ------
-    HostError
-        If this machine cannot boot a guest.
+    script: One of ``scripts.scripts``.
+    tolerance_us: packetdrill's ``--tolerance_usecs``; None: what the script asks for, or packetdrill's 4,000.
+    Raises HostError if this machine cannot boot a guest.
     """
     kernel, path = laboratory.kernels[scripts.kernel], Path(script)
     options = [] if tolerance_us is None else [f"--tolerance_usecs={tolerance_us}"]

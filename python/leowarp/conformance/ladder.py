@@ -17,14 +17,9 @@ DEFAULT_US = 4000
 class Outcome:
     """The result of a script.
 
-    Parameters
-    ----------
-    script : str
-    tolerance_us : int or None
-        The smallest of `RUNGS_US` and `DEFAULT_US` at which it passes; `DEFAULT_US` also if the script asks for more.
-        None: it fails as its driver runs it.
-    failure : Attempt or None
-        As its driver runs it.
+    tolerance_us: The smallest of `RUNGS_US` and `DEFAULT_US` at which it passes; `DEFAULT_US` also if the script asks
+        for more. None: it fails as its driver runs it.
+    failure: As its driver runs it.
     """
 
     script: str
@@ -38,11 +33,7 @@ def climb(script: str, at: Callable[[int | None], Attempt]) -> Outcome:
     An attempt that passes does so with any larger tolerance: it makes the same packets at the same times, as virtual
     time repeats.
 
-    Parameters
-    ----------
-    script : str
-    at : callable
-        Makes an attempt with a tolerance; None: as the script's driver does.
+    at: Makes an attempt with a tolerance; None: as the script's driver does.
     """
     smallest, *others = RUNGS_US
     if at(smallest).passed:

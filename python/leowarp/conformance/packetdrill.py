@@ -36,15 +36,8 @@ def how_to_get() -> str:
 def checked(named: str | None) -> Path:
     """The directory with packetdrill's sources.
 
-    Parameters
-    ----------
-    named : str or None
-        As the user named it; None or empty: not at all.
-
-    Raises
-    ------
-    HostError
-        If none is named, or what is named is something else.
+    named: As the user named it; None or empty: not at all.
+    Raises HostError if none is named, or what is named is something else.
     """
     if not named:
         raise HostError("running conformance tests: packetdrill's sources are not named", hint=how_to_get())
@@ -62,17 +55,9 @@ def compiled(sources: Path, on_message: Callable[[str], None]) -> Path:
 
     It is in the cache, by the contents of the sources; they stay as they are.
 
-    Parameters
-    ----------
-    sources : Path
-        As `checked`.
-    on_message : callable
-        Gets a line of text before it is compiled.
-
-    Raises
-    ------
-    HostError
-        If a tool is missing, or it does not compile.
+    sources: As `checked`.
+    on_message: Gets a line of text before it is compiled.
+    Raises HostError if a tool is missing, or it does not compile.
     """
     host.demand([host.tool(name, package) for name, package in _TOOLS], "compiling packetdrill")
     top = sources / PROGRAM

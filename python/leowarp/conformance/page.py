@@ -94,10 +94,7 @@ def _script(origin: str, script: str) -> str:
 def renew(file: Path, verdicts: Sequence[Verdict]) -> None:
     """Put the tables between the marks of a page.
 
-    Raises
-    ------
-    ScenarioError
-        If the page has no marks.
+    Raises ScenarioError if the page has no marks.
     """
     text = file.read_text(encoding="utf-8")
     found = _MARKED.search(text)

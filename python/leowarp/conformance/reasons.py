@@ -22,18 +22,11 @@ KINDS = ("newer kernel", "older kernel", "missing option", "missing device featu
 class Reason:
     """An entry of `reasons.toml`: the reason for which a script fails.
 
-    Parameters
-    ----------
-    origin : str
-        Of its set.
-    script : str
-        Below the set's top.
-    kind : str
-        One of `KINDS`.
-    reason : str
-        A sentence.
-    ips, kernels : tuple of str or None
-        Sets in which it fails; None: all.
+    origin: Of its set.
+    script: Below the set's top.
+    kind: One of `KINDS`.
+    reason: A sentence.
+    ips, kernels: Sets in which it fails; None: all.
     """
 
     origin: str
@@ -53,13 +46,8 @@ class Reason:
 class Verdict:
     """The outcomes of one set.
 
-    Parameters
-    ----------
-    scripts : ScriptSet
-    outcomes : tuple of Outcome
-        One for each script, in their order.
-    reasons : dict of str to Reason
-        Of this set, by script.
+    outcomes: One for each script, in their order.
+    reasons: Of this set, by script.
     """
 
     scripts: ScriptSet
@@ -95,10 +83,7 @@ class Verdict:
 def reasons(file: Path = FILE) -> list[Reason]:
     """All of them.
 
-    Raises
-    ------
-    ScenarioError
-        If an entry lacks a key, has an unknown one, or is of an unknown kind.
+    Raises ScenarioError if an entry lacks a key, has an unknown one, or is of an unknown kind.
     """
     listed = []
     for number, entry in enumerate(tomllib.loads(file.read_text(encoding="utf-8")).get("failure", []), start=1):

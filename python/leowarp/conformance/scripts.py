@@ -43,22 +43,13 @@ PLACES = (("default", "IPv4"), ("plain", "IPv4"), ("6.12+net", "IPv6"))
 class ScriptSet:
     """Scripts that one driver runs on one kernel.
 
-    Parameters
-    ----------
-    origin : str
-        `KERNELS` or `GOOGLES`.
-    kernel : str
-        Name on the shelf.
-    ip : str
-        ``"IPv4"`` or ``"IPv6"``.
-    top : Path
-        Directory that a script may read all of.
-    scripts : tuple of str
-        Paths below `top`.
-    words : tuple of str
-        The command before its options.
-    options : tuple of str
-        packetdrill's, as the driver gives them.
+    origin: `KERNELS` or `GOOGLES`.
+    kernel: Name on the shelf.
+    ip: ``"IPv4"`` or ``"IPv6"``.
+    top: Directory that a script may read all of.
+    scripts: Paths below `top`.
+    words: The command before its options.
+    options: packetdrill's, as the driver gives them.
     """
 
     origin: str
@@ -87,10 +78,7 @@ class ScriptSet:
 def selftests(top: Path, kernel: str, ip: str) -> ScriptSet:
     """The selftests of the kernel's own source, as its `ksft_runner.sh` runs them.
 
-    Raises
-    ------
-    HostError
-        If there are none in `top`.
+    Raises HostError if there are none in `top`.
     """
     scripts = tuple(sorted(path.name for path in top.glob("*.pkt")))
     if not scripts:
@@ -104,10 +92,7 @@ def selftests(top: Path, kernel: str, ip: str) -> ScriptSet:
 def googles(sources: Path, kernel: str, ip: str) -> ScriptSet:
     """The scripts that come with packetdrill, as its `run_all.py` runs them; possibly none.
 
-    Parameters
-    ----------
-    sources : Path
-        The checkout.
+    sources: The checkout.
     """
     top = sources / GOOGLES_SCRIPTS
     scripts = tuple(str(path.relative_to(top)) for path in sorted((top / "tcp").rglob("*.pkt")) if _is_for(path, ip))
@@ -133,10 +118,7 @@ def _is_for(script: Path, ip: str) -> bool:
 def unpacked_selftests(on_message: Callable[[str], None]) -> Path:
     """The directory of the selftests in the tarball that the guest kernel is built from; in the cache.
 
-    Raises
-    ------
-    HostError
-        If there is no tarball, or it cannot be read.
+    Raises HostError if there is no tarball, or it cannot be read.
     """
     source = local_source() or fetch_source(on_message)
 

@@ -64,10 +64,7 @@ def shell(
 def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> str:
     """The name of a station, as the scenario writes it; `attempted` goes before it in the message.
 
-    Raises
-    ------
-    ScenarioError
-        If there is none of this name.
+    Raises ScenarioError if there is none of this name.
     """
 
     names = [station.name for station in plan.stations]

@@ -2,8 +2,8 @@
 """The scalars of a flow, in the order of `summary.json`: a section for what is computed together.
 
 `scalars.ordered` fails a run in which a line here or its function lacks the other (files below are in `metrics/`). A
-line is name, unit, group, definition, then the words of a run's page and of the overview, if these show it; a page's words are read below
-those of the row before ("smallest", "mean", "median").
+line is name, unit, group, definition, then the words of a run's page and of the overview, if these show it; a page's
+words are read below those of the row before ("smallest", "mean", "median").
 
     IDENTITY                what the flow was
     PACKETS                 packets on the wire, matched at both ends

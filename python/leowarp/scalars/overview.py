@@ -34,14 +34,9 @@ Rows = tuple[tuple[str, tuple[str | None, ...]], ...]
 class Section:
     """A table of flows, or of runs: `columns` are their names, `rows` a quantity each with one text a column.
 
-    Attributes
-    ----------
-    spread : Section, optional
-        The same quantities over all flows (`SPREAD`), for where there is no room for a column each.
-    ranked : tuple of int
-        Places of the columns, the worst flow first; empty if nothing ranks them.
-    ranked_by : str
-        What does.
+    spread: The same quantities over all flows (`SPREAD`), for where there is no room for a column each.
+    ranked: Places of the columns, the worst flow first; empty if nothing ranks them.
+    ranked_by: What does.
     """
 
     title: str
@@ -64,10 +59,7 @@ SPREAD: dict[str, float | None] = {"all": None, "smallest": 0, "10 %": 0.1, "med
 def overview(summary: dict[str, Any]) -> list[Section]:
     """Tables of one run: its TCP flows, its pings, its other probes, then the run itself.
 
-    Parameters
-    ----------
-    summary : dict
-        As in `summary.json`.
+    summary: As in `summary.json`.
     """
     sections = []
     for kind, (title, rows) in KINDS.items():
@@ -93,16 +85,9 @@ def overview(summary: dict[str, Any]) -> list[Section]:
 def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[Section]:
     """Tables of several runs, one column a run: one of each flow (`flownames.matched`), then one of the runs.
 
-    Parameters
-    ----------
-    names : sequence of str
-        What each run is called.
-
-    Returns
-    -------
-    sections : list of Section
-        A run a column. A table for each flow, up to `MOST_COMPARED` of a kind. More flows share one table of the kind,
-        with the sum over the flows, the median flow and the middle 80 % of each quantity. The runs come last.
+    names: What each run is called.
+    Returns: A run a column. A table for each flow, up to `MOST_COMPARED` of a kind. More flows share one table of the
+        kind, with the sum over the flows, the median flow and the middle 80 % of each quantity. The runs come last.
     """
     flows = _by_place(summaries)
     keys = sorted({key for of_run in flows for key in of_run})
@@ -181,13 +166,8 @@ def _middle(low: str | None, high: str | None) -> str | None:
 class Quantity:
     """A quantity of several runs, a value a run: numbers in the unit of the scalar, words, or None where unknown.
 
-    Attributes
-    ----------
-    label : str
-        What the overview calls it.
-    text : callable
-        Says one value, with its unit.
-    values : tuple
+    label: What the overview calls it.
+    text: Says one value, with its unit.
     """
 
     label: str
@@ -286,12 +266,8 @@ def total_goodput_bps(flows: Sequence[Mapping[str, Any]], name: str = "goodput_m
 
     Means of short flows are each over the flow's own life, and their sum is what no network ever carried.
 
-    Parameters
-    ----------
-    flows : sequence of dict
-        Scalars of each flow.
-    name : str
-        The flows' goodput; that of a flow that never lived is taken as none.
+    flows: Scalars of each flow.
+    name: The flows' goodput; that of a flow that never lived is taken as none.
     """
     if any("start_ns" not in flow for flow in flows):
         # A summary of an older version does not say when its flows lived.

@@ -24,20 +24,12 @@ class Shown(Enum):
 class Row:
     """A quantity, and when it is a row.
 
-    Attributes
-    ----------
-    name : str
-        A declared scalar, which says what the row is called and in which unit it is.
-    also : tuple of str
-        Further scalars that its text says.
-    text : callable, optional
-        What says these scalars; by default the unit's.
-    unless : str, optional
-        Not shown if this scalar is known of some column.
-    label : str, optional
-        In place of the declared one.
-    unknown : str, optional
-        Why it is not known of a flow whose path changed.
+    name: A declared scalar, which says what the row is called and in which unit it is.
+    also: Further scalars that its text says.
+    text: What says these scalars; by default the unit's.
+    unless: Not shown if this scalar is known of some column.
+    label: In place of the declared one.
+    unknown: Why it is not known of a flow whose path changed.
     """
 
     name: str

@@ -25,10 +25,7 @@ from leowarp.scenario.text.key import Key, keys
 def reference_page() -> str:
     """The page as Markdown.
 
-    Returns
-    -------
-    str
-        The same bytes for the same schema: units, one table of keys for each section, presets, places, profiles.
+    Returns: The same bytes for the same schema: units, one table of keys for each section, presets, places, profiles.
     """
     return "\n".join(_lines()) + "\n"
 

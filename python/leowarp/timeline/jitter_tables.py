@@ -35,14 +35,9 @@ DISTRIBUTIONS = ("uniform", "normal", "exponential", "table")
 class JitterTable:
     """What netem is given for a distribution of standard deviation 1.
 
-    Attributes
-    ----------
-    name : str
-        One of `DISTRIBUTIONS`.
-    multiplier : float
-        netem's jitter is this times the standard deviation.
-    values : int16 array of shape (16384,) or (0,)
-        Ascending. Empty: netem's own draw, uniform from -jitter to +jitter.
+    name: One of `DISTRIBUTIONS`.
+    multiplier: netem's jitter is this times the standard deviation.
+    values: int16 array of shape (16384,) or (0,). Ascending. Empty: netem's own draw, uniform from -jitter to +jitter.
     """
 
     name: str

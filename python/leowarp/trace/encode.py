@@ -16,15 +16,10 @@ from leowarp.trace.schema import RECORDED
 def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: Any) -> bytes:
     """Bytes of a record file.
 
-    Parameters
-    ----------
-    table : str
-        One of the trace tables.
-    columns : mapping of str to sequence
-        Values by column, all of one length; None is written as the sentinel. A column of the table that is left out
-        has no values at all. `counters.counter` holds indices into `names`.
-    extra
-        Further keys of the header, for instance `names`.
+    table: One of the trace tables.
+    columns: Values by column, all of one length; None is written as the sentinel. A column of the table that is left
+        out has no values at all. `counters.counter` holds indices into `names`.
+    extra: Further keys of the header, for instance `names`.
     """
     schema = RECORDED[table]
     rows = max((len(values) for values in columns.values()), default=0)

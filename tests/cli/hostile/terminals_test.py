@@ -4,6 +4,7 @@
 import ast
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 

@@ -29,12 +29,8 @@ class Rule(Protocol):
     def choose(self, buffer_s: float, throughput_bps: float | None) -> int:
         """The place for the next segment.
 
-        Parameters
-        ----------
-        buffer_s : float
-            Media that is there to be played.
-        throughput_bps : float or None
-            As `Throughput.mean_bps`; None: nothing has come yet.
+        buffer_s: Media that is there to be played.
+        throughput_bps: As `Throughput.mean_bps`; None: nothing has come yet.
         """
 
 
@@ -108,10 +104,7 @@ class Dynamic:
 def rule_of(name: str, ladder_bps: tuple[int, ...], target_s: float) -> Rule:
     """The rule of a name: dynamic, throughput, bola; or `fixed:N`, the place N of the ladder.
 
-    Raises
-    ------
-    ValueError
-        If there is none.
+    Raises ValueError if there is none.
     """
     match name.partition(":"):
         case "dynamic", "", "":

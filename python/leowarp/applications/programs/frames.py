@@ -30,13 +30,8 @@ LAST_WAIT_S = 2.0
 class Stream:
     """What is sent.
 
-    Attributes
-    ----------
-    frames_per_s : float
-    bitrate_bps : int
-        Of the frames, headers not counted; all are of one length.
-    count : int
-        How many frames.
+    bitrate_bps: Of the frames, headers not counted; all are of one length.
+    count: How many frames.
     """
 
     frames_per_s: float
@@ -93,10 +88,7 @@ def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
 
     A frame of which no packet came began when it was due.
 
-    Raises
-    ------
-    OSError
-        If the host is not known, or nobody is at the port.
+    Raises OSError if the host is not known, or nobody is at the port.
     """
     ask = ASK.pack(MAGIC, round(stream.frames_per_s * 1000), stream.bitrate_bps, stream.count)
     missing: dict[int, set[int]] = {}

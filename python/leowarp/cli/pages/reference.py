@@ -36,10 +36,7 @@ from leowarp.trace.schema.columns import Column
 def reference_page() -> str:
     """The page as Markdown.
 
-    Returns
-    -------
-    str
-        The same bytes for the same schemas.
+    Returns: The same bytes for the same schemas.
     """
     return "\n".join(_lines()) + "\n"
 

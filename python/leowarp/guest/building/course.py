@@ -33,12 +33,8 @@ OnProgress = Callable[[BuildProgress], None]
 class Course:
     """Tells `on_progress` how far a build is.
 
-    Parameters
-    ----------
-    on_progress : callable
-        Gets a `BuildProgress` for each step, and a few times a second while the source is unpacked.
-    clock : callable
-        Seconds; the machine's steady clock if not given.
+    on_progress: Gets a `BuildProgress` for each step, and a few times a second while the source is unpacked.
+    clock: Seconds; the machine's steady clock if not given.
     """
 
     def __init__(self, on_progress: OnProgress, clock: Callable[[], float] = time.monotonic) -> None:
@@ -55,10 +51,7 @@ class Course:
     def unpacked(self, done_bytes: int, whole_bytes: int) -> None:
         """So many bytes of the compressed source have been read.
 
-        Parameters
-        ----------
-        done_bytes, whole_bytes : int
-            Of the tarball as it lies there, compressed.
+        done_bytes, whole_bytes: Of the tarball as it lies there, compressed.
         """
         done = done_bytes / max(1, whole_bytes)
         self._tell("unpack", round(100 * done), 100, done * self._ends["unpack"])
@@ -66,10 +59,7 @@ class Course:
     def printed(self, line: str) -> None:
         """The build printed this line.
 
-        Parameters
-        ----------
-        line : str
-            Of kbuild (a step) or of guest/build.sh ("leowarp: pack"); any other line changes nothing.
+        line: Of kbuild (a step) or of guest/build.sh ("leowarp: pack"); any other line changes nothing.
         """
         if line.startswith(_PACK):
             self._tell("pack", self._steps, max(self._steps, STEPS), self._ends["compile"])
@@ -97,15 +87,8 @@ class Course:
 def share_of_steps(steps: int) -> float:
     """Share of the steps' processor time that is spent when so many have been printed.
 
-    Parameters
-    ----------
-    steps : int
-        From 0; of more than `STEPS`, as a newer tree may have, 1.
-
-    Returns
-    -------
-    float
-        0 to 1, straight between the points of `CURVE`.
+    steps: From 0; of more than `STEPS`, as a newer tree may have, 1.
+    Returns: 0 to 1, straight between the points of `CURVE`.
 
     Examples
     --------

@@ -43,23 +43,11 @@ def median_bps(access: Access, way: str, seed: int) -> int:
 
         median * (end / median) ** min(|x| / e, 1),   end: the schedule's least if x < 0, else its greatest
 
-    Parameters
-    ----------
-    access : Access
-        Of a resolved plan.
-    way : {"down", "up"}
-    seed : int
-        ``run.seed``. The stream `access.schedule.<way>` is told the instant of `clock` as well, so that tests at other
-        hours are other draws.
-
-    Returns
-    -------
-    median_bps : int
-
-    Raises
-    ------
-    ScenarioError
-        If `clock` is before 1970 and the capacity is that of a schedule.
+    access: Of a resolved plan.
+    way: {"down", "up"}
+    seed: ``run.seed``. The stream `access.schedule.<way>` is told the instant of `clock` as well, so that tests at
+        other hours are other draws.
+    Raises ScenarioError if `clock` is before 1970 and the capacity is that of a schedule.
     """
     given = access.capacity_bps if way == "down" else access.capacity_up_bps
     if given is not None:
@@ -173,11 +161,8 @@ def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[
     The factors are 1 - r, 1 and 1 + r with r = `access.modulation_ratio`; how long one lasts is exponential with mean
     `modulation_time_ns`.
 
-    Returns
-    -------
-    t_ns : int64 array of shape (n,)
-        The first is 0.
-    factor : float64 array of shape (n,)
+    Returns t_ns: int64 array of shape (n,). The first is 0.
+    Returns factor: float64 array of shape (n,)
     """
     rng = stream(seed, f"access.modulation.{way}")
     # Five standard deviations more than the mean number are enough; 16 for the shortest runs.

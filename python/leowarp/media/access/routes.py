@@ -20,10 +20,7 @@ from leowarp.scenario.schema import Access, Plan
 class AccessRoutes(Routes):
     """Routes of an access link.
 
-    Attributes
-    ----------
-    slots : Slots
-        What they were made from.
+    slots: What they were made from.
     """
 
     slots: Slots
@@ -119,16 +116,8 @@ def _clocks(plan: Plan, access: Access) -> list[str]:
 def _summary(slots: Slots, duration_ns: int) -> dict[str, int | float]:
     """Extremes and mean (over time) of the one-way base delay, and how many changes there are.
 
-    Parameters
-    ----------
-    slots : Slots
-    duration_ns : int
-        Of the run; a base delay counts for as long as it holds within the run.
-
-    Returns
-    -------
-    summary : dict
-        `route_updates`, `route_changes`, `route_changes_shorter` (numbers), `path_delay_min_ns`, `..._mean_ns`,
+    duration_ns: Of the run; a base delay counts for as long as it holds within the run.
+    Returns: `route_updates`, `route_changes`, `route_changes_shorter` (numbers), `path_delay_min_ns`, `..._mean_ns`,
         `..._max_ns`.
     """
     # The slot in which the run begins has begun before it, and the last one may end after it.

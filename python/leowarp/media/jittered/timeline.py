@@ -39,23 +39,11 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
 
     Metadata `jitter_table`, of the distribution ``table`` only: its values, ascending, mean 0, standard deviation 1.
 
-    Raises
-    ------
-    ScenarioError
-        If the table cannot be read, the jitter is more than netem can draw, or a draw could be below 0.
-
-    Parameters
-    ----------
-    plan : Plan
-    path : Jittered
-        Its medium.
-    routes : Routes
-        Of the same plan.
-
-    Returns
-    -------
-    timeline : pyarrow.Table
-        All events are at 0.
+    Raises ScenarioError if the table cannot be read, the jitter is more than netem can draw, or a draw could be below
+        0.
+    path: Its medium.
+    routes: Of the same plan.
+    Returns: All events are at 0.
     """
     events = Events(NODES)
     events.node(ROUTER, "router")
@@ -109,10 +97,7 @@ def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | No
     """The table of the plan's distribution; of a user's samples also its values (float64, ascending, mean 0, standard
     deviation 1), which go into the timeline's metadata because the guest has no other way to them.
 
-    Raises
-    ------
-    ScenarioError
-        If there are fewer than two samples, or all quantiles are one number.
+    Raises ScenarioError if there are fewer than two samples, or all quantiles are one number.
     """
     if path.distribution != "table":
         return named_table(path.distribution), None
@@ -159,15 +144,9 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
 def samples(path: Path) -> NDArray[np.float64]:
     """The samples in a file: one number a line; empty lines and those that begin with # are left out.
 
-    Raises
-    ------
-    ScenarioError
-        With file and line.
-
-    Returns
-    -------
-    samples : float64 array of shape (n,)
-        In the file's order, in its own unit: only their shape is used (`jitter_tables.standardised`).
+    Raises ScenarioError: With file and line.
+    Returns: float64 array of shape (n,). In the file's order, in its own unit: only their shape is used
+        (`jitter_tables.standardised`).
     """
     try:
         text = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True).decode("utf-8-sig")

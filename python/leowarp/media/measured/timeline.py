@@ -34,23 +34,12 @@ from leowarp.timeline.row_of_routers import row_events
 def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
     """The timeline of a plan's ``[measured]``; columns as in `timeline.schema`, metadata `warnings`.
 
-    Raises
-    ------
-    ScenarioError
-        If a file cannot be read or breaks a rule of its format, or the run goes where nothing was measured.
-
-    Parameters
-    ----------
-    plan : Plan
-    keys : Measured
-        Its medium.
-    routes : Routes
-        Of the same plan.
-
-    Returns
-    -------
-    timeline : pyarrow.Table
-        `capacity` and `channel` rows of both directions; with netem `rate`, `delay` and `loss` events in their place.
+    Raises ScenarioError if a file cannot be read or breaks a rule of its format, or the run goes where nothing was
+        measured.
+    keys: Its medium.
+    routes: Of the same plan.
+    Returns: `capacity` and `channel` rows of both directions; with netem `rate`, `delay` and `loss` events in their
+        place.
     """
     begin_ns = plan.run.start_ns
     end_ns = begin_ns + plan.run.duration_ns
@@ -153,10 +142,7 @@ def _capacity_in_run(capacity: Capacity, begin_ns: int, end_ns: int) -> Capacity
 def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
     """The same for a link that gets each change when it comes.
 
-    Raises
-    ------
-    ScenarioError
-        If a capacity is 0: netem's rate 0 means unshaped to the kernel, the opposite.
+    Raises ScenarioError if a capacity is 0: netem's rate 0 means unshaped to the kernel, the opposite.
     """
     ends = np.array([sender]), np.array([1 - sender])
     for t_ns, rate_bps in zip(capacity.t_ns.tolist(), capacity.rate_bps.tolist(), strict=True):

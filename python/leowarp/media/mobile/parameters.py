@@ -66,12 +66,8 @@ def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
 def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
     """What the last hop does to packets, over the whole run.
 
-    Returns
-    -------
-    rows : ChannelRows
-        Delay and loss (0 or 1) of the way from satellite to terminal.
-    outcomes : Outcomes
-        Of all codewords of the run, whether they carry a packet or not.
+    Returns rows: Delay and loss (0 or 1) of the way from satellite to terminal.
+    Returns outcomes: Of all codewords of the run, whether they carry a packet or not.
     """
     realised = realisation_of(plan, mobile)
     return realised.rows(), realised.outcomes

@@ -42,15 +42,8 @@ class Outstanding:
     def take(self, most: int) -> list[StudyRun]:
         """The next run, and others of its queue, `most` in all.
 
-        Parameters
-        ----------
-        most : int
-            1 or more, see `batch_size`.
-
-        Returns
-        -------
-        list of StudyRun
-            One if it is to be made alone. The caller has asked whether any is left.
+        most: 1 or more, see `batch_size`.
+        Returns: One if it is to be made alone. The caller has asked whether any is left.
         """
         # By the study's order over all queues: with a study that is stopped early the first seeds of all combinations
         # are done.
@@ -75,19 +68,10 @@ class Outstanding:
 def batch_size(left: int, workers: int, run_s: float | None) -> int:
     """How many runs go into the next batch.
 
-    Parameters
-    ----------
-    left : int
-        Runs that are not given out.
-    workers : int
-        How many work at a time.
-    run_s : float, optional
-        What a run takes on the wall clock, as far as is known.
-
-    Returns
-    -------
-    int
-        1 to `LARGEST_BATCH`.
+    left: Runs that are not given out.
+    workers: How many work at a time.
+    run_s: What a run takes on the wall clock, as far as is known.
+    Returns: 1 to `LARGEST_BATCH`.
 
     >>> batch_size(left=1000, workers=2, run_s=0.5), batch_size(left=6, workers=2, run_s=0.5)
     (40, 2)

@@ -132,14 +132,9 @@ def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
 def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:
     """Medians over seeds with their intervals: the parameter with the most values down, the others across.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Rows that have the metric.
-    values : mapping
-        Run id -> dotted key -> value as written.
-    metric : str
-        A column of `frame`.
+    frame: Rows that have the metric.
+    values: Run id -> dotted key -> value as written.
+    metric: A column of `frame`.
     """
     from leowarp.report import html
 

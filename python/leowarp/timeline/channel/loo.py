@@ -25,14 +25,9 @@ from leowarp.timeline.channel.decibels import amplitude_ratio, power_ratio
 class Loo:
     """Loo's three parameters, dB relative to line of sight.
 
-    Attributes
-    ----------
-    mean_db, deviation_db : float
-        Of the direct signal's level.
-    multipath_db : float
-        Mean power of the diffuse signal.
-    name : str
-        What a state with these parameters is called.
+    mean_db, deviation_db: Of the direct signal's level.
+    multipath_db: Mean power of the diffuse signal.
+    name: What a state with these parameters is called.
     """
 
     mean_db: float
@@ -84,12 +79,8 @@ class Loo:
 def mixture_share_below(states: Sequence[Loo], shares: ArrayLike, level_db: ArrayLike) -> NDArray[np.float64]:
     """P(power <= level) over all states, each with its share.
 
-    Parameters
-    ----------
-    states : sequence of Loo
-    shares : array of shape (states,)
-        Of time; they sum to 1.
-    level_db : array of any shape, dB relative to line of sight
+    shares: array of shape (states,). Of time; they sum to 1.
+    level_db: array of any shape, dB relative to line of sight
     """
     return sum(
         share * state.share_below(level_db) for share, state in zip(np.asarray(shares).tolist(), states, strict=True)

@@ -30,11 +30,7 @@ COLUMNS = {
 def statistics(power: PowerSeries, channel: LandMobile | None = None) -> pa.Table:
     """One row a number; columns `COLUMNS`, whose texts are in the fields' metadata.
 
-    Parameters
-    ----------
-    power : PowerSeries
-    channel : LandMobile, optional
-        What it was made with, for the closed forms.
+    channel: What it was made with, for the closed forms.
     """
     rows = [*state_rows(power, channel), *_levels(power, channel), *_crossings(power), *_autocorrelation(power)]
     types = {"statistic": pa.string(), "state": pa.string(), "unit": pa.string()}
