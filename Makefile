@@ -47,7 +47,7 @@ check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dep
 	@tools/setup.sh check
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
-	@$(PYTHON) -m mypy --no-error-summary python
+	@$(PYTHON) -m mypy --no-error-summary python tools/pages
 	@$(VENV)/bin/lint-imports --no-logo
 	@$(PYTHON) tools/licences.py
 	@$(PYTHON) tools/clauses.py
@@ -71,12 +71,12 @@ release: kernel ## dist/VERSION/: wheel, source archive, notes and checksums, of
 	@$(PYTHON) tools/release.py
 
 docs: $(INSTALLED) ## make the reference pages and the agent's table of columns anew from the code
-	@$(PYTHON) -m leowarp.scenario.reference docs/reference/scenario.md
-	@$(PYTHON) -m leowarp.cli.pages.reference docs/reference/tables.md
-	@$(PYTHON) -m leowarp.cli.pages.api_reference docs/reference/api.md
-	@$(PYTHON) -m leowarp.verification.reference docs/reference/verify.md
-	@$(PYTHON) -m leowarp.guest.building.overrides_page docs/reference/kernel.md
-	@$(PYTHON) -m leowarp.guest.building.overrides_page --tables
+	@$(PYTHON) tools/pages/scenario_page.py docs/reference/scenario.md
+	@$(PYTHON) tools/pages/tables_page.py docs/reference/tables.md
+	@$(PYTHON) tools/pages/api_page.py docs/reference/api.md
+	@$(PYTHON) tools/pages/verify_page.py docs/reference/verify.md
+	@$(PYTHON) tools/pages/kernel_page.py docs/reference/kernel.md
+	@$(PYTHON) tools/pages/kernel_page.py --tables
 	@$(PYTHON) tools/clauses.py --page docs/reference/clauses.md
 	@$(PYTHON) tools/record_tables.py crates/timeline/src/record/tables.rs
 

@@ -89,25 +89,6 @@ def element_file(path: Path) -> ElementFile:
     return ElementFile(path=path, elements=tuple(elements), header=header, skipped=skipped)
 
 
-def elements_of(path: Path) -> tuple[list[str], list[Element]]:
-    """Names and elements of the satellites in a file that has each satellite once, in its order.
-
-    Raises
-    ------
-    ScenarioError
-        As of `element_file`, and if a satellite is there twice.
-
-    Returns
-    -------
-    names : list of str
-        As of `names_of`.
-    elements : list of Element
-    """
-    elements = list(element_file(path).elements)
-    check_once(path, elements)
-    return names_of(elements), elements
-
-
 def check_once(path: Path, elements: list[Element]) -> None:
     """Refuse several sets of elements of one satellite.
 

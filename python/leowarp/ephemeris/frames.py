@@ -49,11 +49,6 @@ def turned_to_ecef_m(inertial_m: NDArray[np.float64], greenwich_rad: NDArray[np.
     return EcefMetres(ecef_m)
 
 
-def turned_to_inertial_m(ecef_m: EcefMetres, greenwich_rad: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """The inverse of `turned_to_ecef_m`."""
-    return turned_to_ecef_m(ecef_m, -np.asarray(greenwich_rad))
-
-
 def julian_date(instant: datetime) -> tuple[float, float]:
     """Julian date of an instant (UTC) as a whole-and-a-half day and the fraction of a day since.
 

@@ -25,7 +25,6 @@ MOVING, STILL = "moving", "still"
 """Conditions: the path as it is; and the control: routes frozen, no reconfiguration, order kept by the link."""
 
 RATE_BPS = 20_000_000
-MTU_BYTES = 1500
 QUEUE_PKTS = 150
 """Madrid to Tokyo: a bandwidth-delay product of 92 ms x 20 Mbit/s is 152 packets of 1514 bytes."""
 STARLINK_RATE = "20 Mbit/s"

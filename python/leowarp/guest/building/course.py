@@ -102,15 +102,6 @@ def share_of_steps(steps: int) -> float:
     return y0 + (y1 - y0) * (steps - x0) / (x1 - x0)
 
 
-def steps_in(log: str) -> int:
-    """How many steps the text of a `build.log` has.
-
-    >>> steps_in("  CC      net/ipv4/tcp.o")
-    1
-    """
-    return sum(1 for line in log.splitlines() if STEP.match(line))
-
-
 def jobs() -> int:
     """How many compilers a build runs at once, as guest/build.sh reckons it."""
     return max(1, int(os.environ.get("LEOWARP_JOBS") or len(os.sched_getaffinity(0))))

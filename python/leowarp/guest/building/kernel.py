@@ -101,14 +101,6 @@ def is_built(shelved: ShelfKernel) -> bool:
     return built_earlier(KIND, "kernel.json", wanted) is not None
 
 
-def kernel_entry(kernel: Kernel) -> Path:
-    """Directory of a built kernel: `linux`, `config`, `symbols.json`, `kernel.json`, `build.log`.
-
-    Of a user's binary, the directory that it lies in.
-    """
-    return kernel.program.parent
-
-
 def _packaged() -> Kernel | None:
     """The kernel that a wheel carries, unless a checkout's own recipe is there."""
     program = recipe.packaged("linux")

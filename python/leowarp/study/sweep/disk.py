@@ -173,11 +173,6 @@ def writing(folder: Path) -> Iterator[None]:
         raise HostError(message, "what was done stays; start the study again when it can be written") from error
 
 
-def is_out_of_space(error: OSError) -> bool:
-    """Whether the disk or a quota is full."""
-    return error.errno in _NO_SPACE
-
-
 def _write_all(descriptor: int, content: bytes) -> None:
     """os.write may write less than it is given, for instance when a signal comes."""
     view = memoryview(content)

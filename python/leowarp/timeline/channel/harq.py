@@ -154,12 +154,6 @@ class Harq:
         information = float(self.bit_information(snr_db + levels.first_db))
         return self._whole_symbols(self.needed_ratio * self.data_bits / information)
 
-    def symbol_rate_hz(self, snr_db: float, levels: Levels) -> float:
-        """Symbols a second that first transmissions take, all codewords used."""
-        # The study gives 40 Mbit/s "in case of error free network" and no symbol rate; this one follows from it.
-        symbols = self.first_transmission_bits(snr_db, levels) / BITS_PER_SYMBOL[self.modulation]
-        return symbols * 1e9 / self.codeword_period_ns
-
     def bit_information(self, level_db: ArrayLike) -> NDArray[np.float64]:
         """Mean mutual information of a sent bit at this Es/N0; never 0, so that a need stays a number."""
         bits = mutual_information(self.modulation, power_ratio(level_db)) / BITS_PER_SYMBOL[self.modulation]

@@ -106,17 +106,6 @@ def crossings(power: PowerSeries, level_db: float) -> tuple[float, float | None]
     return falls / duration_s, float(below.mean()) * duration_s / falls
 
 
-def rayleigh_crossings(level_over_mean: float, doppler_hz: float) -> tuple[float, float]:
-    """`crossings` of pure Rayleigh fading with Clarke's spectrum, at a power relative to its mean.
-
-    With rho the amplitude over its root mean square: sqrt(2 pi) fd rho exp(-rho^2), and (exp(rho^2) - 1) over
-    sqrt(2 pi) fd rho (Jakes, "Microwave Mobile Communications", 1974, section 1.3.4).
-    """
-    rho = math.sqrt(level_over_mean)
-    scale = math.sqrt(2 * math.pi) * doppler_hz * rho
-    return scale * math.exp(-level_over_mean), math.expm1(level_over_mean) / scale
-
-
 def _autocorrelation(power: PowerSeries) -> list[Row]:
     """Rows of the level's autocorrelation at lags spaced evenly in their logarithm."""
     lags = lags_of(power)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reference page of the run directory and its table columns, made from the schemas.
 
-``python -m leowarp.cli.pages.reference FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
+``python tools/pages/tables_page.py FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 
+from generated import write_or_check
 from leowarp import scalars
-from leowarp.base.generatedpage import write_or_check
 from leowarp.metrics import (
     CAUSE_COLUMNS,
     CHANGE_COLUMNS,
@@ -178,7 +178,7 @@ def _cell(text: str) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Write or check the page; the exit status, as `write_or_check` gives it."""
-    return write_or_check(reference_page(), "leowarp.cli.pages.reference", arguments)
+    return write_or_check(reference_page(), "tools/pages/tables_page.py", arguments)
 
 
 _SCALARS = """
@@ -203,7 +203,7 @@ as a figure; the unit may be left out. In `40-metrics.parquet` are those of good
 _INTRODUCTION = """\
 # A run directory and its tables
 
-<!-- Made by `python -m leowarp.cli.pages.reference`; do not edit. -->
+<!-- Made by `python tools/pages/tables_page.py`; do not edit. -->
 
 | file | content |
 |---|---|

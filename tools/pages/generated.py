@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line of a module that makes one page of the documentation: ``python -m MODULE [--check] FILE``."""
+"""The command line of a script that makes one page of the documentation: ``python SCRIPT [--check] FILE``."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ import sys
 from pathlib import Path
 
 
-def write_or_check(page: str, module: str, arguments: list[str] | None) -> int:
+def write_or_check(page: str, script: str, arguments: list[str] | None) -> int:
     """Write a page to the file that is named, or say whether the file is the page already.
 
     page: Its whole text.
-    module: The one that makes it, as ``python -m`` names it: ``"leowarp.cli.pages.reference"``.
+    script: The one that makes it, such as ``"tools/pages/tables_page.py"``.
     arguments: In place of the command line's.
     Returns: The exit status: 1 if ``--check`` finds another text, or no file.
     """
-    # The module by name: when argparse looks at argv[0] itself, Python 3.11 gives a file and 3.14 "python -m".
-    parser = argparse.ArgumentParser(prog=f"python -m {module}")
+    parser = argparse.ArgumentParser(prog=f"python {script}")
     parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
     parser.add_argument("file", type=Path, help="the page")
     given = parser.parse_args(arguments)
@@ -27,7 +26,5 @@ def write_or_check(page: str, module: str, arguments: list[str] | None) -> int:
         return 0
     if given.file.is_file() and given.file.read_text(encoding="utf-8") == page:
         return 0
-    print(
-        f"{given.file} is not what the code says; run: make docs (or python -m {module} {given.file})", file=sys.stderr
-    )
+    print(f"{given.file} is not what the code says; run: make docs (or python {script} {given.file})", file=sys.stderr)
     return 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reference page of scenario keys, made from the schema.
 
-``python -m leowarp.scenario.reference FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
+``python tools/pages/scenario_page.py FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import inspect
 import sys
 from collections.abc import Iterator
 
-from leowarp.base.generatedpage import write_or_check
+from generated import write_or_check
 from leowarp.base.units import QUANTITIES
 from leowarp.scenario import schema
 from leowarp.scenario.loading import TABLES
@@ -191,11 +191,11 @@ def _profiles() -> Iterator[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Write or check the page; the exit status, as `write_or_check` gives it."""
-    return write_or_check(reference_page(), "leowarp.scenario.reference", arguments)
+    return write_or_check(reference_page(), "tools/pages/scenario_page.py", arguments)
 
 
 _INTRODUCTION = """\
-<!-- Made from the schema by `python -m leowarp.scenario.reference docs/reference/scenario.md`; do not edit. -->
+<!-- Made from the schema by `python tools/pages/scenario_page.py docs/reference/scenario.md`; do not edit. -->
 # Scenario keys
 
 A scenario is a TOML file. Quantities are strings with a unit; counts are bare integers; a bare number where a quantity

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reference page of the Python interface, made from signatures and docstrings.
 
-``python -m leowarp.cli.pages.api_reference FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
+``python tools/pages/api_page.py FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from leowarp.base.generatedpage import write_or_check
+from generated import write_or_check
 
 ROOMS: dict[str, tuple[str, ...] | None] = {
     "leowarp": None,
@@ -164,13 +164,13 @@ def _shortened(thing: Any) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Write or check the page; the exit status, as `write_or_check` gives it."""
-    return write_or_check(api_page(), "leowarp.cli.pages.api_reference", arguments)
+    return write_or_check(api_page(), "tools/pages/api_page.py", arguments)
 
 
 _INTRODUCTION = """\
 # The Python interface
 
-<!-- Made by `python -m leowarp.cli.pages.api_reference`; do not edit. -->
+<!-- Made by `python tools/pages/api_page.py`; do not edit. -->
 
 `import leowarp as lw`. Columns of the data frames, their units and the words of their enumerations are in
 [tables](tables.md), series (`run.series`) in [their own section](tables.md#series); every key of a scenario in

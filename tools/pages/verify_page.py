@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reference page of `leowarp verify`, made from the table of stages.
 
-``python -m leowarp.verification.reference FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
+``python tools/pages/verify_page.py FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 
-from leowarp.base.generatedpage import write_or_check
+from generated import write_or_check
 from leowarp.verification.files import FileVerdict
 from leowarp.verification.stages import STAGES, STUDIES
 from leowarp.verification.verdicts import MEANINGS
@@ -47,7 +47,7 @@ def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]
 
 def main(arguments: list[str] | None = None) -> int:
     """Write or check the page; the exit status, as `write_or_check` gives it."""
-    return write_or_check(verify_page(), "leowarp.verification.reference", arguments)
+    return write_or_check(verify_page(), "tools/pages/verify_page.py", arguments)
 
 
 _FILES = {
@@ -60,7 +60,7 @@ _FILES = {
 _INTRODUCTION = """\
 # What `leowarp verify` compares
 
-<!-- Made by `python -m leowarp.verification.reference`; do not edit. -->
+<!-- Made by `python tools/pages/verify_page.py`; do not edit. -->
 
 ```
 leowarp verify RUN

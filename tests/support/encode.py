@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inverse of the reader: record files from arrays, for tests and for other tools that want to hand in a trace."""
+"""The inverse of the reader: record files from arrays."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page docs/reference/kernel.md, and the tables of overrides in other pages.
 
-``python -m leowarp.guest.building.overrides_page FILE`` writes the page. With ``--tables`` it renews the table between
+``python tools/pages/kernel_page.py FILE`` writes the page. With ``--tables`` it renews the table between
 the marks ``<!-- overrides -->`` and ``<!-- end of overrides -->`` of each page in `TABLES`.
 """
 
@@ -14,7 +14,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from leowarp.base.generatedpage import write_or_check
+from generated import write_or_check
 from leowarp.guest.building import overrides, shelf
 from leowarp.guest.building.overrides import Override
 
@@ -154,4 +154,4 @@ if __name__ == "__main__":
         for name in TABLES:
             Path(name).write_text(with_table(name, Path(name).read_text(encoding="utf-8")), encoding="utf-8")
     else:
-        sys.exit(write_or_check(page(), "leowarp.guest.building.overrides_page", sys.argv[1:]))
+        sys.exit(write_or_check(page(), "tools/pages/kernel_page.py", sys.argv[1:]))
