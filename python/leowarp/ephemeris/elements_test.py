@@ -11,10 +11,10 @@ from sgp4.exporter import export_omm
 
 from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import Sgp4Orbits, ephemeris_of
-from leowarp.ephemeris.elements import check_once, element_file, names_of
-from leowarp.ephemeris.sgp4_orbits import Element
+from leowarp.ephemeris.elements import element_file
 from leowarp.scenario.schema import Constellation, Plan
 from leowarp.scenario.text.key import InputFile
+from support.element_sets import elements_of
 from support.plans import S, plan
 
 # Two objects of CelesTrak's OneWeb list (TLE are public), and a number above 99999 as Alpha-5 writes it.
@@ -41,13 +41,6 @@ def written(tmp_path: Path, text: str, name: str = "set.tle") -> Path:
     path = tmp_path / name
     path.write_text(text)
     return path
-
-
-def elements_of(path: Path) -> tuple[list[str], list[Element]]:
-    """Names and elements of a file that has each satellite once."""
-    elements = list(element_file(path).elements)
-    check_once(path, elements)
-    return names_of(elements), elements
 
 
 def test_two_lines_three_lines_and_marked_names_are_read(tmp_path: Path) -> None:

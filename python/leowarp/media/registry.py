@@ -22,7 +22,7 @@ _PLANNED: Mapping[type, tuple[str, str]] = {
     Access: ("leowarp.media.access", "PlannedAccess"),
     Mobile: ("leowarp.media.mobile", "PlannedMobile"),
 }
-"""Package and class by the section's type. A package is imported when a plan has its medium: all six take 0.2 s."""
+"""Module and class by the section's type. A module is imported when a plan has its medium: all six take 0.2 s."""
 
 
 def planned(plan: Plan) -> PlannedMedium[Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of a measured path: one link that follows a measurement.
+"""A measured path: one link that follows a measurement.
 
 A to B is the way down, B to A the way up. With leolink the guest has both ways as tables from the start (events
 `capacity` and `channel`), exact to the nanosecond; netem gets each change when it comes.
@@ -9,6 +9,8 @@ A to B is the way down, B to A the way up. With leolink the guest has both ways 
 - A round trip's second part is put where the answer passes (`timeline/recordings/rows.py`).
 - `run.start` is the time of the measurement at which the run begins.
 - No connection is a loss of every packet.
+
+Files are read by `timeline.recordings`, which knows formats and gaps; here their rows become events.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ import pyarrow as pa
 
 from leowarp.base.errors import ScenarioError
 from leowarp.base.flownames import FlowKey, named
+from leowarp.ephemeris import Ephemeris
+from leowarp.media.protocol import PlannedMedium
 from leowarp.routes import Routes
 from leowarp.scenario.schema import Measured, Plan
 from leowarp.timeline.events import Events, LinkKind
@@ -28,7 +32,7 @@ from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurem
 from leowarp.timeline.recordings.planned import measurement_of, probe_bytes_of, unshaped
 from leowarp.timeline.recordings.rows import Rows, channel_rows
 from leowarp.timeline.rounding import rounded_ns
-from leowarp.timeline.row_of_routers import row_events
+from leowarp.timeline.row_of_routers import row_events, row_routes
 
 
 def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
@@ -192,3 +196,24 @@ def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity],
                 f"longer than any other ({longest_ns / 1e9:g} s)"
             )
     return warnings
+
+
+class PlannedMeasured(PlannedMedium[Measured]):
+    """Hosts A and B and one link."""
+
+    def routes(self, ephemeris: Ephemeris | None) -> Routes:
+        # A measurement's delays change with each row: no one number is the path's.
+        return row_routes(1, None)
+
+    def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        """The measurement as tables of both directions; see `measured_timeline`."""
+        return measured_timeline(self.plan, self.section, routes)
+
+    def likely_rate_bps(self) -> float | None:
+        """Mean capacity down; None: unshaped, at least at times."""
+        end_ns = self.plan.run.start_ns + self.plan.run.duration_ns
+        capacity = measurement_of(self.section, end_ns).capacity_down
+        if capacity is None or UNSHAPED in capacity.rate_bps:
+            return None
+        # Rows as such, for a rough number: they are of one length in most files.
+        return float(capacity.rate_bps.mean())

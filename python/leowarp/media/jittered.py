@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of a jittered path: host A, router s1, host B, and a delay that each packet to B draws for itself."""
+"""A jittered path: host A, router s1, host B, and a delay that each packet to B draws for itself.
+
+The kernel's netem draws it in the guest, below a token bucket filter, as emulation studies do it
+(docs/concepts/links.md, "Jittered links"); here only its parameters and its table are made.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,9 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.base.nodes import host_node
 from leowarp.base.units import TIME
-from leowarp.routes import Routes
+from leowarp.ephemeris import Ephemeris
+from leowarp.media.protocol import PlannedMedium, SteadyLinks
+from leowarp.routes import Routes, fixed_routes
 from leowarp.scenario.schema import Jittered, Plan
 from leowarp.timeline.events import Events, LinkKind
 from leowarp.timeline.jitter_tables import (
@@ -171,3 +177,20 @@ def samples(path: Path) -> NDArray[np.float64]:
 
 
 _HINT = "jittered.table: one number a line, samples of the delay in any unit"
+
+
+class PlannedJittered(PlannedMedium[Jittered]):
+    """Hosts A and B at one router."""
+
+    def routes(self, ephemeris: Ephemeris | None) -> Routes:
+        """One path each way, router to host: its delay is the mean of what packets draw."""
+        # The links that have values are those from the router to each host.
+        return fixed_routes(NODES, ENDS, ((ROUTER, B), (ROUTER, A)), (self.section.delay_ns, self.section.delay_up_ns))
+
+    def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        """Everything at 0, with the distribution's table; see `jittered_timeline`."""
+        return jittered_timeline(self.plan, self.section, routes)
+
+    def steady_links(self) -> tuple[SteadyLinks, ...]:
+        """The one section; its rate is that towards B."""
+        return (self.section,)

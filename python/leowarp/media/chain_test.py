@@ -20,7 +20,7 @@ def test_a_chain_of_two_links_reads_like_this() -> None:
         for row in timeline_of(chain(hops=2, loss_ratio=0.5)).to_pylist()
         if row["event"] != "route"
     ]
-    golden = Path(__file__).with_name("planned_test.txt")
+    golden = Path(__file__).with_name("chain_test.txt")
     assert rows == golden.read_text().splitlines()
 
 

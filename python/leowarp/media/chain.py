@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A chain's path and its timeline: links that never change."""
+"""A chain: links in a row that never change.
+
+For calibration and tests: probes over it have closed forms to hold against (design/leolink.md, docs/accuracy.md).
+"""
 
 from __future__ import annotations
 
