@@ -6,20 +6,11 @@ from __future__ import annotations
 import pyarrow as pa
 
 from leowarp.ephemeris import Ephemeris
-from leowarp.media.mobile.parameters import fading_of
+from leowarp.media.mobile.parameters import fading_of, last_hop_of
 from leowarp.media.mobile.timeline import ROUTERS, mobile_timeline
 from leowarp.media.protocol import PlannedMedium
-from leowarp.routes import LastHop, Routes, constellation_routes, fixed_routes
+from leowarp.routes import Routes, constellation_routes, fixed_routes
 from leowarp.scenario.schema import Mobile
-
-
-def last_hop_of(mobile: Mobile) -> LastHop:
-    """The fading link, in place of a ground link: by delay the way of a packet that is decoded at once.
-
-    From the terminal the link takes `return_delay_ns`; to it at least `first_delay_ns`, with more for each
-    retransmission.
-    """
-    return LastHop(rule=mobile.last_satellite, leaving_ns=mobile.return_delay_ns, arriving_ns=mobile.first_delay_ns)
 
 
 class PlannedMobile(PlannedMedium[Mobile]):

@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from leowarp.base.nodes import host_node
 from leowarp.ephemeris import Ephemeris
-from leowarp.media.mobile.parameters import described, realisation_of, warnings_about
-from leowarp.media.mobile.planned import last_hop_of
+from leowarp.media.mobile.parameters import described, last_hop_of, realisation_of, warnings_about
 from leowarp.routes import Routes
 from leowarp.routes.observed import PathDelays, l2_instants_ns
 from leowarp.scenario.schema import Mobile, Plan
