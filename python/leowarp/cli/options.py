@@ -116,7 +116,6 @@ def progress_of(kind: ProgressKind) -> bool | OnProgress:
 def settings(set_: list[str] | None, cc_modules: list[Path] | None) -> list[str]:
     """What `--set` and `--cc-module` say, as `KEY=VALUE`.
 
-    set_: As typed.
     cc_modules: C files; relative ones are relative to the working directory, as all that is typed.
     Returns: For `scenario.load`.
 

@@ -38,7 +38,6 @@ class Switch:
     """A node's entry that goes over to another link.
 
     old, new: (node, node). The links, from the node on.
-    host: The host's node.
     rests: None: what left over the old link does not arrive.
     copies_refused, marker_refused: Why there are no copies and no marker, as in the column `refused`; None: there are.
     met: ((node, node), (node, node)) or None. The links by which the old and the new way enter the node where they

@@ -62,7 +62,6 @@ _GM_KM3_PER_S2 = 398_600.4
 def satellite_of(path: Path, line: int, message: Fields) -> Element:
     """The satellite of one message.
 
-    path: For messages.
     line: Where the message begins, from 1.
     Raises ScenarioError if a field that SGP4 needs is missing, a value is none, or a field says that the elements are
         not SGP4's; with file, line, field, value and satellite.

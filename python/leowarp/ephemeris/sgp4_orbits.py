@@ -72,7 +72,6 @@ class MeanElements:
 class Sgp4Orbits:
     """Satellites that SGP4 propagates, in the order of their file.
 
-    file: For messages.
     epoch: datetime. The instant (UTC) at which the constellation's clock is 0.
     start_ns: What the constellation's clock shows when the run's clock is 0.
     header: (int, int) or None. Planes and satellites per plane by the file's first line; the satellites then come plane
@@ -145,7 +144,6 @@ class Sgp4Orbits:
         can fall into the Earth, and come out on the other side with error code 0 and any radius. So the mean orbit is
         looked at from the epoch to the end of the run, not at the run alone.
 
-        duration_ns: Of the run.
         Returns: Number of the satellite -> reason, in the order of the file.
         """
         t_ns = np.linspace(0, duration_ns, SAMPLES_OF_RUN).astype(np.int64)

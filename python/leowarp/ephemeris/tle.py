@@ -31,7 +31,6 @@ THEORIES = {1: "SGP", 3: "PPT3 or SDP4", 4: "SGP4-XP", 5: "SDP8", 6: "a special 
 def from_tle(path: Path, text: str, header_lines: int, skipped: Skipped) -> Iterator[Element]:
     """Element sets of a text, in its order.
 
-    path: For messages.
     header_lines: Lines at the top that the caller has read.
     skipped: Gets comments (``#``), and text that is no name of a satellite: headers and ends of bulletins.
     Raises ScenarioError if an element line is damaged, alone, or of another theory than SGP4; with file and line.

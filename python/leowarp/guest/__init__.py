@@ -80,11 +80,9 @@ def run(
 ) -> GuestResult:
     """Records of `plan` on `timeline`: `put_input`, then `drive`.
 
-    plan: leowarp.scenario.Plan
     timeline: Columns of `leowarp.timeline.schema`.
     run_dir: Run directory. The guest works in `.guest` inside it (`in/`, `out/`), which `GuestResult.discard` removes;
         what it prints stays in `guest-console.txt`.
-    on_progress: Called a few times a second.
     Raises ScenarioError, HostError, GuestError: As `put_input` and `drive`.
     """
     directory = run_dir / GUEST

@@ -47,7 +47,6 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
 
     Raises ScenarioError if the table cannot be read, the jitter is more than netem can draw, or a draw could be below
         0.
-    path: Its medium.
     routes: Of the same plan.
     Returns: All events are at 0.
     """

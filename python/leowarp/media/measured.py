@@ -40,7 +40,6 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
 
     Raises ScenarioError if a file cannot be read or breaks a rule of its format, or the run goes where nothing was
         measured.
-    keys: Its medium.
     routes: Of the same plan.
     Returns: `capacity` and `channel` rows of both directions; with netem `rate`, `delay` and `loss` events in their
         place.

@@ -36,7 +36,6 @@ class Numbers:
     tables: What all of it was computed from.
     pairs: dict of (source, destination) to list of int. Numbers of the flows between two stations.
     recoveries: One row a change and TCP flow; columns in `RECOVERY_COLUMNS`.
-    flows: `plan.flows`.
     """
 
     summary: dict[str, Any]

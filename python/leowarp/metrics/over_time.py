@@ -114,7 +114,6 @@ def _sampled(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.nda
 def flow_bbr_modes(flow: Any, samples: pd.DataFrame) -> np.ndarray:
     """The mode of a flow in each of its samples, as `trace.bbr.bbr_modes`; nan of every other congestion control.
 
-    flow: plan.flows[number]
     samples: Its rows of `sockets`.
     """
     # A table of an older run may lack the gains.

@@ -32,7 +32,6 @@ def page(title: str, body: str) -> str:
     """A whole document.
 
     title: Of the window; escaped here.
-    body: HTML.
     Returns: With its style inside: nothing is loaded, so that the file can be mailed. Of scripts only `own_script`s
         run.
     """
@@ -70,7 +69,6 @@ def section(name: str, heading: str, content: str) -> str:
     """A part of the page that the navigation can point to.
 
     name: Its id.
-    content: HTML.
     """
     return f'<section id="{text(name)}"><h2>{text(heading)}</h2>\n{content}\n</section>\n'
 

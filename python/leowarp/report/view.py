@@ -49,10 +49,7 @@ class RunView:
         self.document = self.run.document
 
     def of_flow(self, flow: int) -> RunView:
-        """The same run, read once, seen for one of its flows.
-
-        flow: The flow's number.
-        """
+        """The same run, read once, seen for one of its flows."""
         return RunView(self.run, flow)
 
     @cached_property

@@ -20,7 +20,6 @@ def fixed_routes(
 ) -> Routes:
     """The path there and the path back.
 
-    nodes: Their names.
     stations: (str, str). The source of the path there and its destination, as the rows name them.
     paths: (Path, Path). From the first station and back, as places in `nodes`.
     delays_ns: (int or None, int or None). One way; None: the timeline alone knows.

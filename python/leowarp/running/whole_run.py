@@ -21,7 +21,6 @@ class WholeRun:
 
     number: What its events are known by.
     set: mapping or sequence of "KEY=VALUE". Dotted keys and what replaces them.
-    out: The run directory.
     options: `kernel`, `force`, `report`, `trust`: all as the arguments of `leowarp.run`.
     """
 

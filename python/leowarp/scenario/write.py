@@ -131,7 +131,6 @@ def _table(
     """A section's keys and values, in the order of its declaration.
 
     name: As it stands between the brackets.
-    section: dataclass
     without: Keys to leave out.
     double: ``[[name]]``: an element of a list.
     replace: Attribute -> value to write in place of the section's own.

@@ -110,7 +110,6 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
 def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
     """`results/run=<slug>/metrics.parquet`: the metrics of all runs as one data set, partitioned as Hive does.
 
-    folder: The study's directory.
     made: Slug -> run directory.
     """
     results = folder / "results"

@@ -193,7 +193,6 @@ def data_section(parts: Sequence[Part], example: str, note: str = "") -> str:
     """Where each group's results are, and how to begin with them, as HTML.
 
     example: Python that reads them.
-    note: HTML.
     """
     rows = [[part.name, f'<a href="{part.name}/results/">{part.name}/results/</a>', part.why] for part in parts]
     table = html.table(

@@ -46,7 +46,6 @@ def second_run_of(
 ) -> SecondRun:  # fmt: skip
     """Run a plan once more and compare.
 
-    path: The run directory.
     scratch: An empty directory.
     out: Where the second run is written, to stay; below `scratch` if not given.
     kernel, trust, progress: As for `leowarp.run`.

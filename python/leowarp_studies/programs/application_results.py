@@ -24,7 +24,6 @@ def pages_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     """All page loads that were made.
 
     rows: Of the study engine, by group.
-    folder: The study's directory.
     Returns: `PAGE_COLUMNS`: `path` (as `application_runs.PAGES` has it), `load_ns` (from the client's first packet to
         the last byte of the last object; infinite: it was given up), `object_mean_ns` (mean over objects of the time
         from the load's start to its last byte; infinite with `load_ns`), datagrams or packets of all connections from

@@ -48,7 +48,6 @@ def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     """All runs that were made.
 
     rows: Of the study engine, by group.
-    folder: The study's directory.
     Returns: Columns `group, sample, condition, sender`, `size_bytes, completion_ns, goodput_bps`, `sent_pkts,
         lost_pkts, late_pkts`, `beyond_pkts` (late by more than `BEYOND_PKTS`), `declared_pkts` (taken for lost; of TCP
         sent again), `spurious_pkts` (of these more than were lost; of TCP those whose original arrived too),

@@ -86,7 +86,6 @@ def made_runs(rows: Mapping[str, pd.DataFrame], folder: Path, group: str) -> Ite
     """Name and directory of each run of a group that was made, in the order of the study engine's rows.
 
     rows: Of the study engine, by group.
-    folder: The study's directory.
     """
     good = rows[group][rows[group]["status"] == "ok"]
     for row in good.to_dict("records"):

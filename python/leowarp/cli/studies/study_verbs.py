@@ -192,7 +192,6 @@ def _note_more(failed: int, path: Path) -> None:
     """How many more failed than were named, and how to make them again.
 
     failed: All of them; 0 says nothing.
-    path: The study's directory.
     """
     if failed > MOST_FAILURES:
         note(f"... and {failed - MOST_FAILURES} more; all are in the results with status = failed")

@@ -29,7 +29,6 @@ Row = tuple[str | None, ...]
 class MobileChannel:
     """The mobile channel of a plan, over the plan's duration.
 
-    plan: Whose medium is `mobile`.
     mobile: The section itself.
     fading: The model of the fading; None: the last hop is in line of sight (``fading = false``).
     realisation: Power, codewords and their outcomes as a run of this plan and seed has them.

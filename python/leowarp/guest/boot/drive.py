@@ -123,7 +123,6 @@ def drive(
         host, and writes to `out/` in it.
     console: File for all that the guest prints.
     duration_ns, seed, memory_bytes: Of the plan.
-    on_progress: Called a few times a second.
     patience: When the guest counts as stuck.
     consoles: What stands behind the guest's consoles but the first; nothing if not given.
     on_warning: Gets each of the result's `kernel_warnings` at the end, also if the user ends the guest.

@@ -67,7 +67,6 @@ class Commands:
 class Code:
     """Something that runs if a plan does.
 
-    key: Of the plan.
     path: A program, a source file, or a directory: a kernel tree.
     named_in: The file that names it; None: the user did.
     commands: Of a flow of programs, which is more than one file; `path` is then its client's.

@@ -73,7 +73,6 @@ class Directions:
     def of_link(self, link: int, in_order: bool | None, probe_bytes: int | None) -> list[dict[str, Any]] | None:
         """`directions` of a link; None if both are plain.
 
-        link: Its number.
         in_order: False: packets overtake; None: a timeline from before the column was there.
         probe_bytes: IP length of the probes that measured the delays, whose transmission time is in them.
         Returns: list of two dict, or None. a > b, then b > a, with what differs from the agent's defaults alone.

@@ -43,7 +43,6 @@ def median_bps(access: Access, way: str, seed: int) -> int:
 
         median * (end / median) ** min(|x| / e, 1),   end: the schedule's least if x < 0, else its greatest
 
-    access: Of a resolved plan.
     way: {"down", "up"}
     seed: ``run.seed``. The stream `access.schedule.<way>` is told the instant of `clock` as well, so that tests at
         other hours are other draws.

@@ -63,7 +63,6 @@ class Slots:
 def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> Slots:
     """The slots of a plan with an access link.
 
-    access: Its medium.
     ephemeris: Of the same plan, if it has a constellation: stations terminal, gateway, point of presence.
     Raises ScenarioError if terminal and gateway see no satellite in common during a slot.
     """
@@ -104,7 +103,6 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
 
     access: `base_rtt_min_ns`, `base_rtt_max_ns` (20 and 35 ms: the range of the least RTTs in the study's figure 3) and
         `base_step_min_ns` (3 ms, an assumption: "changes regularly").
-    slots: How many.
     seed: ``run.seed``; the stream is `access.base`.
     Returns: int64 array of shape (slots,). Round trips without `server_delay`.
     """

@@ -21,7 +21,6 @@ from leowarp.scenario.schema import Access
 def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: int) -> Profile:
     """An access link over a run.
 
-    access: Of a resolved plan.
     slots: Of the same plan (`slots.slots_of`).
     seed: ``run.seed``; each component draws from a stream of its own, named ``access.*``.
     Returns: Tables of both directions, and what was drawn on the way to them.

@@ -29,7 +29,6 @@ def profile_of(plan: Plan, access: Access, slots: Slots) -> Profile:
     """What a plan's access link does over the run, given its slots.
 
     plan: For the seed and the duration.
-    access: Its medium.
     slots: Of the same plan: routes and timeline must be made from the same ones.
     """
     return starlink_profile(access, slots, seed=plan.run.seed, duration_ns=plan.run.duration_ns)
@@ -40,7 +39,6 @@ def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Tabl
 
     Metadata: `slots` and `outages`, what was drawn (`Profile.slot_table` and `Profile.outage_table`).
 
-    access: Its medium.
     routes: Of the same plan; the slots are taken from them.
     Returns: Everything at 0 but `path` events and rows of the tables.
     """

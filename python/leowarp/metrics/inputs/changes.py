@@ -74,7 +74,6 @@ def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None
     """Propagation delay of the path in force, as a step function.
 
     pair: (str, str). Source and destination station.
-    end_ns: End of the run.
     links: Of the tables' timeline, if the caller has them already.
     Returns: DataFrame with `t_ns` (from when), `delay_ns` (nan = no path), `hops`, `path_id`; it changes where the
         route or one of the path's delays changed, and holds until the next row, the last until `end_ns`.
@@ -187,7 +186,6 @@ def route_changes(
 
     tables: Without packets, drops, sockets or queues the columns that need them are null.
     pairs: mapping of (source, destination) to flow numbers. `flow_pairs(plan.flows)`.
-    end_ns: End of the run.
     attribution_ns: Packets, retransmissions and losses are put down to a change until the next one, at most this long.
     links: Of the tables' timeline, if the caller has them already.
     Returns: DataFrame, ordered by time, then source, then destination.

@@ -75,7 +75,6 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> floa
     No interpolation: the result is a value that was measured.
 
     values, weights: arrays of shape (n,). Values that are nan, and weights that are not above 0, are left out.
-    q: float, 0 to 1
     """
     values, weights = np.asarray(values, dtype="float64"), np.asarray(weights, dtype="float64")
     keep = ~np.isnan(values) & (weights > 0)

@@ -32,7 +32,6 @@ def link_loads(tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: 
 
     flows: The flows as the trace numbers them (`Run.observed_plan.flows`).
     links: Of the tables' timeline.
-    end_ns: End of the run.
     step_ns: Length of a step, a whole multiple of the 50 ms of `bins`.
     Returns: DataFrame, ordered by direction and step. `direction`, `step` (int64); `busy_ratio`: bits of the packets
         that left onto a path over it, by what its rate carries in a step (nan: unshaped, or the run recorded no bins;

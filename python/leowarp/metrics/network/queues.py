@@ -28,7 +28,6 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     The trace has a row only where something changed, so each value holds until the next; the queue is empty at 0.
 
     direction: Its number (`tables.direction_of(a, b)`).
-    end_ns: End of the run.
     Raises TraceError if a row has no time.
     """
     mine = tables.links[tables.links["direction"] == direction]
@@ -51,7 +50,6 @@ def path_queues(
     """Each link of each path that a pair of stations used, with what waited there.
 
     pair: (str, str). Source and destination station.
-    end_ns: End of the run.
     grid_ns: int64 array. Instants at which queues are looked at, ascending.
     Yields in_force: bool array of the grid's shape. Where the path with this link was in force.
     Yields waiting_pkts: float array of the grid's shape. Packets waiting at this link, over the whole grid.

@@ -17,7 +17,6 @@ def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[st
 
     links: As `link_use` gives it.
     satellites: Nodes that are satellites.
-    end_ns: When the run was over.
     """
     spans = on_path_spans(tables, end_ns)
     rows = []

@@ -31,8 +31,6 @@ def acknowledgement_scalars(
 ) -> dict[str, float | int | None]:
     """The scalars `scalars.of_flows.ACKNOWLEDGEMENTS` of one TCP flow; what the run did not record is None.
 
-    number: Flow number, as in the tables.
-    source: Its source.
     is_only_sender: No other TCP flow has this source: the host's counters are this flow's.
     Returns: dict of scalar to int, float or None. Waits in whole ns, ratios from 0 on (more than one ACK a segment is
         possible).

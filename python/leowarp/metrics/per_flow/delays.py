@@ -104,7 +104,6 @@ class Delays:
 def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
     """Delays of all packets of a flow; None: the run did not count them (no packet truth, or an older version).
 
-    flow: Flow number.
     quantity: `DATA`, `ACK`: one-way delays of that direction; `ROUND_TRIP`: of TCP flows, as
         `metrics/per_flow/round_trips.py` has it.
     Returns: Without a bin if nothing arrived, or a flow has no round trip (pings and UDP).

@@ -90,10 +90,7 @@ def flow_summary(
 ) -> dict[str, Any]:
     """Scalars of one flow under stable names; what the run did not record is None.
 
-    number: Flow number, as in the tables.
-    flow: plan.flows[number]
     lived: `life(...)` of the flow.
-    end_ns: End of the run.
     is_only_sender: Whether no other TCP flow starts at its source: what a host counts is then this flow's.
     is_only_receiver: Whether no other TCP flow ends at its destination.
     Returns: dict of scalar to value. Names, units and definitions: `scalars/of_flows.py`. Values are plain Python

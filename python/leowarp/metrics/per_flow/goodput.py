@@ -51,7 +51,6 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
 def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | None = None) -> pd.DataFrame:
     """Goodput of a flow in bins: `t_ns` (start of the bin), `goodput_bps`; no rows of fewer than two samples.
 
-    flow: Flow number.
     series: {"in_order", "acked", "sacked"}. Which bytes count, see `GOODPUT_SERIES`.
     bin_ns: Length of a bin; default: the interval of the socket samples, which needs no interpolation at all.
     Returns: DataFrame with `t_ns` (int64) and `goodput_bps` (float64), ascending; bins that the samples do not cover
@@ -92,9 +91,7 @@ class Life:
 def life(tables: Tables, number: int, flow: Any, end_ns: int) -> Life:
     """When a flow lived.
 
-    number: Flow number, as in the tables.
     flow: plan.flows[number]. Its `start_ns`, `stop_ns` and `size_bytes` are used.
-    end_ns: End of the run.
     """
     key = (number, flow.start_ns, flow.stop_ns, flow.size_bytes, end_ns)
     if key not in tables.lives_of_flows:

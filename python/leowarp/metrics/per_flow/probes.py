@@ -52,8 +52,6 @@ class Probes:
 def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> Probes:
     """Probes of a ping or udp flow; what was under way at the end is left out.
 
-    flow: Flow number.
-    end_ns: End of the run.
     one_way: The way there alone: for flows without replies.
     Returns: Empty if nothing was sent, or the table `echoes` was not recorded.
     """
@@ -93,7 +91,6 @@ def quantile(values: np.ndarray, q: float) -> float | None:
     """Smallest of the values that a share `q` of them does not exceed; None of no values. No interpolation.
 
     values: float64 array of shape (n,). Without nan; infinite ones count as largest.
-    q: float, 0 to 1
 
     Examples
     --------
@@ -161,7 +158,6 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
 
     probed: With replies.
     changes_ns: int64 array, sorted. Instants of the changes; before the first and after the last is a slot too.
-    end_ns: End of the run.
     guard_ns: So much after the change that begins a slot and before the one that ends it is left out of all but the
         counts.
     Returns: DataFrame, a row a slot in which something was sent, by time; round-trip times are nan if nothing inside

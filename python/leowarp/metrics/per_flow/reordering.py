@@ -98,7 +98,6 @@ def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", numb
     """One histogram out of `densities(...)`: `index, pkts, share_ratio`, by index, only where packets are.
 
     bars: `densities(...)`.
-    flow: Flow number.
     kind: {"density", "buffer_density", "n_reordering", "extent"}
     scope: {"run", "window", "change"}
     number: Of the window or of the change, from 0.

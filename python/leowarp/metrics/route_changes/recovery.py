@@ -90,7 +90,6 @@ def recoveries(
     flows: dict of (source, destination) to list of int. `flow_pairs(plan.flows)`; flows without samples of a socket
         (pings, UDP) have no rows.
     rule: What counts as recovered.
-    end_ns: End of the run.
     Returns: DataFrame, ordered by time, then flow.
     """
     rows = []

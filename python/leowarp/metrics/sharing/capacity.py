@@ -124,7 +124,6 @@ def capacity_scalars(
     """What the path could have carried of a flow's payload in full segments while it lived, and how much of it the
     flow got: goodput over it. Flows that share the path share the capacity.
 
-    number: Flow number.
     pair: (str, str). Its source and destination.
     lived: `life(...)` of the flow.
     goodput_bps: Its mean over that time, in order at the receiver.

@@ -37,7 +37,6 @@ def check_carried(tables: Tables, flows: Sequence[Any], end_ns: int, links: Link
     """Checks every flow of a run.
 
     flows: The plan's, with the connections of programs behind them.
-    end_ns: End of the run.
     links: Of the tables' timeline.
     ip_bytes: Length of a full packet, `network.mtu`.
     Raises TraceError if a flow delivered more; the message lists every such flow.

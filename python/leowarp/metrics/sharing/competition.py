@@ -67,7 +67,6 @@ def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkVa
     """The TCP flows of a run that compete.
 
     flows: The plan's, with the connections of programs behind them.
-    end_ns: End of the run.
     links: Of the tables' timeline.
     """
     lives = {number: life(tables, number, flow, end_ns) for number, flow in enumerate(flows) if flow.kind == "tcp"}

@@ -72,8 +72,6 @@ class Shares:
 def shares(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues | None = None) -> Shares:
     """How the TCP flows of a plan shared their paths.
 
-    flows: `plan.flows`.
-    end_ns: End of the run.
     links: Of the tables' timeline, if the caller has them already.
     """
     numbers = [number for number, flow in enumerate(flows) if flow.kind == "tcp"]
@@ -185,7 +183,6 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
     competitors that run through the bin, null if none does.
 
     flows: `plan.flows`; those that are no TCP have no rows.
-    end_ns: End of the run.
     bin_ns: Length of a bin.
     """
     found = competition(tables, flows, end_ns, link_values(tables))

@@ -53,7 +53,6 @@ class Shares:
 def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
     """RD: share of packets at each displacement from the order of sending (RFC 5236, 3.6).
 
-    axes: matplotlib.axes.Axes
     densities: By displacement. One is drawn as bars, several as outlines.
     y_scale: {"auto", "linear", "log"}. "auto" takes log if the smallest share is less than a fiftieth of the largest.
     """
@@ -65,7 +64,6 @@ def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "aut
 def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
     """RBD: share of arrivals after which a buffer that restores the order holds so many packets (RFC 5236, 3.11).
 
-    axes: matplotlib.axes.Axes
     densities: By packets in the buffer.
     y_scale: {"auto", "linear", "log"}. As for `draw_density`.
     Raises TraceError if no density has a packet.
@@ -78,7 +76,6 @@ def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str
 def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
     """n-reordering: share of packets that come right after n packets sent later (RFC 4737, 5).
 
-    axes: matplotlib.axes.Axes
     densities: By n. If none has a packet, the panel says so.
     y_scale: {"auto", "linear", "log"}. As for `draw_density`.
     """

@@ -59,7 +59,6 @@ def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, 
 
     axes: s and ms.
     changes_ns: int64 array. Ascending, on the run's clock.
-    end_ns: Of the run.
     guard_ns: So much before and after each change counts for neither slot.
     """
     frame = slots(found, changes_ns, end_ns, guard_ns)

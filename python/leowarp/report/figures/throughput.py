@@ -25,7 +25,6 @@ def draw_goodput(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, *
     """Goodput of a flow in order at the receiver, as a line.
 
     axes: Its axes become s and Mbit/s.
-    flow: The flow's number.
     bin_s: Length of a bin, s; a bin is drawn at its middle.
     **style: Of the line: color, label, linestyle.
     """
@@ -36,7 +35,6 @@ def draw_goodput(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, *
 def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> float | None:
     """What the narrowest link of a flow's path could carry of payload, as an area.
 
-    flow: The flow's number.
     bin_s: Length of a bin, s; in each stands the mean of the capacity over it.
     **style: Of the area: color, label, zorder.
     Returns: Mean over the run, Mbit/s; None, and nothing drawn, if no link is shaped.

@@ -261,7 +261,6 @@ class Tcp:
 class Host:
     """A station's host, with every sysctl that it gets.
 
-    name: The station's.
     tcp: ``[tcp]`` with what ``[hosts.NAME.tcp]`` replaces of it.
     sysctl: What `tcp` comes to (`profiles.host_sysctls`), with what a plan spells out on top; sorted by name.
     """

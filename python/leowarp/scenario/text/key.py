@@ -37,7 +37,6 @@ class Key:
 
     kind: quantity, queue, word, text, names, command, count, flag, instant, file, files, sysctl, variables, table or
         tables.
-    doc: What it means.
     default: As a user would write it; None: none here (a preset, the gazetteer or the user gives it).
     required: It is an error to leave it out.
     quantity: Of kind quantity.

@@ -23,7 +23,6 @@ from leowarp.study.sweep.status import row_of_run
 class MadeAgain:
     """A run made again, and what of it differs from the stored row.
 
-    path: Its run directory.
     scalars: dict of str to (stored, now). Every scalar but its cost.
     origin: dict of str to (stored, now). What makes runs and is not the same any more: kernel, agent, version. If it is
         empty, scalars must agree to the last bit.

@@ -47,7 +47,6 @@ class Batch:
     kernel: `guest.kernel` of all of them.
     image: Checksums of kernel and agent that the worker's must have.
     version: Of leowarp, likewise.
-    maker: What makes the runs.
     """
 
     number: int

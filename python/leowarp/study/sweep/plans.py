@@ -126,7 +126,6 @@ class StudyFacts:
 def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> int:
     """Writes `plans.parquet`: the runs, and those that were there before, so that any stored row can be made again.
 
-    folder: The study's directory.
     facts: Of the present start.
     runs: The whole study, in its order.
     Returns: How many runs of earlier starts are no longer in the study (`in_study` false).
@@ -197,7 +196,6 @@ def read_facts(folder: Path) -> StudyFacts:
 def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
     """The runs of the study as it was last started; or the run of this id, if there ever was one.
 
-    folder: The study's directory.
     run_id: Which run alone, whether it is still in the study or not.
     Returns: In the order of the study; of an id, one or none.
     Raises TraceError if this is no study's directory, or the file is damaged.

@@ -36,10 +36,8 @@ class Task:
     """What a start of a study has to do.
 
     name: Of the study, for the display.
-    folder: Its directory.
     runs: Those asked for, whether they are there or not.
     keep: Whole run directories that stay: none, failed, all.
-    maker: What makes the runs.
     """
 
     name: str
