@@ -16,10 +16,7 @@ from leowarp.reordering.native import native
 def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Part]:
     """The arrivals of one flow, in parts; fills in flows, counts, what was skipped, and notes.
 
-    Raises
-    ------
-    ScenarioError
-        If there are several flows and none was chosen, or there is none of the chosen number.
+    Raises ScenarioError if there are several flows and none was chosen, or there is none of the chosen number.
     """
     capture = _reader(source, source.flow)
     for chunk in chunks:
