@@ -36,12 +36,26 @@ _CHUNK_BYTES = 1 << 20
 def reading(path: Path | str, source: Source | None = None, bits: int | None = None) -> Iterator[Reading]:
     """Opens a file (`-`: standard input) of arrivals; its parts are read while one iterates.
 
-    path: Text, CSV, Parquet, pcap or pcapng, or `-`.
-    source: What the file does not say itself.
-    bits: Width of the numbers of a text, 8 to 63: a larger number is an error.
-    Yields: Its `flows`, `counts` and `notes` are filled once the last part has been taken.
-    Raises ScenarioError if there is no such file, or its columns or flows have to be chosen.
-    Raises TraceError if it holds what is no sequence number, or is cut short: with line, row, or packet and byte.
+    Parameters
+    ----------
+    path : path
+        Text, CSV, Parquet, pcap or pcapng, or `-`.
+    source : Source, optional
+        What the file does not say itself.
+    bits : int, optional
+        Width of the numbers of a text, 8 to 63: a larger number is an error.
+
+    Yields
+    ------
+    Reading
+        Its `flows`, `counts` and `notes` are filled once the last part has been taken.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such file, or its columns or flows have to be chosen.
+    TraceError
+        If it holds what is no sequence number, or is cut short: with line, row, or packet and byte.
     """
     source = source or Source()
     with _opened(path) as stream:
