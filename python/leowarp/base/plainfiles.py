@@ -138,12 +138,9 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
 def write(path: Path, content: bytes) -> None:
     """Writes a file that appears whole, in the place of one that is there; never through a link.
 
-    Raises
-    ------
-    OSError
-        If it cannot be written; nothing of it is left then.
-
     Not forced onto the disk (no fsync).
+
+    Raises OSError if it cannot be written; nothing of it is left then.
     """
     partial = path.with_name(path.name + PARTIAL)
     # What a killed writer left; O_EXCL below would trip over it.

@@ -73,12 +73,9 @@ class Quantity:
     def format(self, value: int | float) -> str:
         """Write a number with a unit so that `parse` gives the same number back.
 
-        Raises
-        ------
-        ValueError
-            If it is a float that is not finite.
-
         The largest unit of which there is a whole number, of floats the largest of which there is one:
+
+        Raises ValueError if it is a float that is not finite.
 
         >>> TIME.format(30_000_000_000), TIME.format(1_500), LENGTH.format(1_200_000.0)
         ('30 s', '1500 ns', '1200 km')

@@ -291,15 +291,11 @@ def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.b
     Length over the speed of light, to the nearest ns (``network.delay_rounding = "ceil-ms"``: up to the next whole
     ms). Ground links: 0 with ``ground.delay = "zero"`` or ``network.endpoints = "satellites"``.
 
-    Parameters
-    ----------
-    plan : Plan
-    length_m : float64 array of any shape, m
-    is_ground : bool array that broadcasts to it, or bool
-        Which are links between a station and a satellite.
-
     In vacuum, as laser links are; of radio through the atmosphere the refraction (about 2.3 m at the zenith, 8 ns) is
     left out.
+
+    length_m: float64 array of any shape, m
+    is_ground: bool array that broadcasts to it, or bool. Which are links between a station and a satellite.
     """
     if plan.network.delay_rounding == "ceil-ms":
         # As the emulator of Frederiksen et al. does: `tc ... netem delay` in whole ms, rounded up, on every hop.

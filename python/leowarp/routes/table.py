@@ -59,12 +59,9 @@ class Routes:
 def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]]]:
     """Node names of each path: ``paths_of(table)[source, destination][path_id]``.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Of routes.
-
     A pair that never has a path has an empty dict.
+
+    table: Of routes.
     """
     paths: dict[tuple[str, str], dict[int, tuple[str, ...]]] = {}
     for row in table.select(["source", "destination", "path_id", "path"]).to_pylist():

@@ -68,18 +68,12 @@ class RunMade:
 class BatchEnded:
     """A task is over.
 
-    Attributes
-    ----------
-    batch : int
-        Its number.
-    fault : mapping, optional
-        The error that ended it early, as `errors.encode_error` writes it.
-    lost : int
-        How many workers died over it.
-    death : str
-        How the last of them ended, and its last words.
-
     Runs of the task for which there was no `RunMade` are unfinished.
+
+    batch: Its number.
+    fault: The error that ended it early, as `errors.encode_error` writes it.
+    lost: How many workers died over it.
+    death: How the last of them ended, and its last words.
     """
 
     batch: int

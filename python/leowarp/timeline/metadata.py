@@ -59,12 +59,9 @@ class TimelineMetadata:
     def of(cls, schema: pa.Schema) -> TimelineMetadata:
         """What a timeline with this schema carries; one without metadata, of a user's own, has no warnings.
 
-        Raises
-        ------
-        TraceError
-            If `harq` is not what this version writes.
-
         Keys that are not there are None; keys of other tables are not looked at.
+
+        Raises TraceError if `harq` is not what this version writes.
         """
         given = {field.name: decode_metadata(schema, field.name) for field in fields(cls)}
         return cls(**given | {"warnings": given["warnings"] or [], "harq": _codewords(given["harq"])})

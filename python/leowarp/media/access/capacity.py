@@ -104,19 +104,11 @@ def capacity_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Instants and rates of one direction's table of capacity.
 
-    Parameters
-    ----------
-    begin_ns, levels_bps : arrays of shape (n,)
-        Of the slots.
-    held_ns : two arrays of shape (k,)
-        Beginnings and ends of the times in which nothing is sent, ascending and apart.
-
-    Returns
-    -------
-    t_ns, rate_bps : int64 arrays of shape (m,)
-        The first instant is 0; neighbouring rows differ; 0 while packets are held.
-
     All instants of all components are merged; each component is looked up at every instant as it holds there.
+
+    begin_ns, levels_bps: arrays of shape (n,). Of the slots.
+    held_ns: two arrays of shape (k,). Beginnings and ends of the times in which nothing is sent, ascending and apart.
+    Returns: int64 arrays of shape (m,). The first instant is 0; neighbouring rows differ; 0 while packets are held.
     """
     wander_t_ns, wander = _wander(access, way, seed, duration_ns)
     step_t_ns, step = _modulation(access, way, seed, duration_ns)

@@ -29,26 +29,13 @@ class AccessRoutes(Routes):
 def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> AccessRoutes:
     """The path of each slot, there and back; `path_id` counts slots from 0.
 
-    Raises
-    ------
-    ScenarioError
-        As `slots_of` does.
-
     The path is station, satellite, station: terminal and gateway are nodes of the timeline alone. At an update both
     ways have the same base delay; jitter, frames and queues are in the timeline.
 
-    Parameters
-    ----------
-    plan : Plan
-    access : Access
-        Its medium.
-    ephemeris : Ephemeris or None
-        Of the same plan, if it has a constellation.
-
-    Returns
-    -------
-    routes : AccessRoutes
-        Two rows an update, dish to server and back; an update a slot.
+    Raises ScenarioError: As `slots_of` does.
+    access: Its medium.
+    ephemeris: Of the same plan, if it has a constellation.
+    Returns: Two rows an update, dish to server and back; an update a slot.
     """
     stations = access.STATIONS
     slots = slots_of(plan, access, ephemeris)

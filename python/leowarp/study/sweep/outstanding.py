@@ -21,10 +21,6 @@ BATCH_S = 20.0
 class Outstanding:
     """Runs in the order of the study; those of one batch have kernel and origin in common.
 
-    Parameters
-    ----------
-    runs : iterable of StudyRun
-
     A run waits in the queue of its kernel and origin; those that were given back to be made alone wait in one queue of
     their own.
     """

@@ -34,31 +34,19 @@ PLANS = "plans.parquet"
 class StudyRun:
     """A run of a study with its identity.
 
-    Attributes
-    ----------
-    run_id : str
-        16 hexadecimal digits that follow from the plan, the kernel, the agent and leowarp's version: what the results
-        depend on.
-    number : int
-        Its place in the study.
-    seed : int
-    around_seed : tuple of str
-        The text of its plan before and after the seed; the runs of a combination share it.
-    plan_sha256 : str
-    inputs : tuple of str
-        Names of the files that the plan names; copies lie in `00-inputs/` of the study.
-    kernel : str
-        The plan's `guest.kernel`.
-    values : mapping
-        Dotted keys of the parameters and the values as written.
-    columns : mapping
-        Columns of the results that its parameters fill.
-    origin : Origin
-        Checksums of what makes it.
-
     The run id is `sha256(plan_sha256, kernel_sha256, agent_sha256, leowarp_version)`, joined by line ends, cut to 64
     bits:
     among a million runs two are equal with a probability of 3e-8.
+
+    run_id: 16 hexadecimal digits that follow from the plan, the kernel, the agent and leowarp's version: what the
+        results depend on.
+    number: Its place in the study.
+    around_seed: The text of its plan before and after the seed; the runs of a combination share it.
+    inputs: Names of the files that the plan names; copies lie in `00-inputs/` of the study.
+    kernel: The plan's `guest.kernel`.
+    values: Dotted keys of the parameters and the values as written.
+    columns: Columns of the results that its parameters fill.
+    origin: Checksums of what makes it.
     """
 
     run_id: str
@@ -173,12 +161,9 @@ def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
 def read_facts(folder: Path) -> StudyFacts:
     """What the directory was last started with.
 
-    Raises
-    ------
-    TraceError
-        If this is no study's directory.
-
     They are checked as anything that comes from a file: names must be plain, since the partition names folders.
+
+    Raises TraceError if this is no study's directory.
     """
     path = _path(folder)
     try:

@@ -108,12 +108,9 @@ class LandMobile:
     def model(self) -> Model:
         """The parameters with what the environment's table gives.
 
-        Raises
-        ------
-        ScenarioError
-            If there is no such environment, or its table lacks a length that was not given either.
-
         Lengths that are given win over the table's; nothing is borrowed from another environment.
+
+        Raises ScenarioError if there is no such environment, or its table lacks a length that was not given either.
         """
         surroundings = environment(self.environment, self.elevation_deg, self.environments_path)
         if self.correlation_m is not None:

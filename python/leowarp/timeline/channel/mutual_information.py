@@ -25,12 +25,10 @@ BITS_PER_SYMBOL = {"bpsk": 1, "qpsk": 2, "8psk": 3, "16qam": 4}
 def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
     """Bits a symbol, same shape as `snr`: `quadrature`, from a table of it every 0.05 dB.
 
-    Parameters
-    ----------
-    modulation : "bpsk", "qpsk", "8psk" or "16qam"
-    snr : ratio Es / N0, 0 or more
-
     Linear in dB between the table's entries (off by at most 2e-5 bits); below -50 dB proportional to the ratio.
+
+    modulation: "bpsk", "qpsk", "8psk" or "16qam"
+    snr: ratio Es / N0, 0 or more
     """
     ratio = np.asarray(snr, dtype=np.float64)
     bits = np.interp(power_db(ratio), _LEVELS_DB, _table(modulation))

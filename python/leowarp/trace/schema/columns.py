@@ -63,17 +63,11 @@ class Column:
 class TableSchema:
     """One table of `30-trace/`.
 
-    Attributes
-    ----------
-    name : str
-        Also of its files: `NAME.rec` of the guest, `NAME.parquet` of the run.
-    record : str
-        What one row of it is called in Rust; empty if the agent does not write it.
-    doc : str
-    columns : tuple of Column
-        In the order of the records.
-
     A table is read, written, documented and made in Rust from this one object:
+
+    name: Also of its files: `NAME.rec` of the guest, `NAME.parquet` of the run.
+    record: What one row of it is called in Rust; empty if the agent does not write it.
+    columns: In the order of the records.
 
     >>> from leowarp.trace.schema import TABLES
     >>> TABLES["echoes"].names
