@@ -16,8 +16,6 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.55) -> str | None
     cutoff: The least similarity by `difflib`, 0 to 1.
     Returns: None: nothing is near enough to be proposed.
 
-    Examples
-    --------
     >>> nearest("congestion_controll", ["congestion_control", "rate"])
     'congestion_control'
     """
@@ -33,8 +31,6 @@ def one_of(word: object, known: Iterable[object], lead: str = "one of", cutoff: 
     known: In the order in which they are listed.
     lead: The words before the list.
 
-    Examples
-    --------
     >>> one_of("sttr", ["cwnd", "srtt"])
     'did you mean "srtt"? one of cwnd, srtt'
     >>> one_of("foo", [], "stations:")

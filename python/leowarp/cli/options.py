@@ -119,8 +119,6 @@ def settings(set_: list[str] | None, cc_modules: list[Path] | None) -> list[str]
     cc_modules: C files; relative ones are relative to the working directory, as all that is typed.
     Returns: For `scenario.load`.
 
-    Examples
-    --------
     >>> settings(["run.seed=2"], [Path("my_cc.c")])
     ['run.seed=2', 'guest.cc_modules=["my_cc.c"]']
     """

@@ -18,8 +18,6 @@ def instant_of(text: str) -> datetime:
     text: ``YYYY-MM-DDThh:mm:ss[.d...]`` or ``YYYY-DDDThh:mm:ss[.d...]``, then nothing, ``Z`` or an offset ``+hh:mm``.
     Raises ScenarioError if it is of another form, names a day or time that does not exist, or is within a leap second.
 
-    Examples
-    --------
     >>> instant_of("2025-300T14:00:00+02:00").isoformat()
     '2025-10-27T12:00:00+00:00'
     """

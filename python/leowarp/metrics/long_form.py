@@ -187,8 +187,6 @@ def _columns(
 def numbers_of(columns: Mapping[str, tuple[str, str | None, str]]) -> dict[str, tuple[str, str | None, str]]:
     """The columns of a table that are metrics of their own: neither words nor what says which row it is.
 
-    Examples
-    --------
     >>> list(numbers_of({"flow": ("int64", None, ""), "kind": ("object", None, ""), "pkts": ("int64", "pkts", "")}))
     ['pkts']
     """

@@ -120,8 +120,6 @@ def _place_note(captured_at: CapturedAt | None, flow: Flow) -> str | None:
 def described(flow: Flow) -> str:
     """One line: number, protocol, ends, packets.
 
-    Examples
-    --------
     >>> described(Flow(0, "icmp", "10.0.0.1", "10.0.0.2", 7, 100, 5600, None, None))
     '0: icmp 10.0.0.1 > 10.0.0.2 id 7, 100 packets'
     """

@@ -21,8 +21,6 @@ class Unit:
     size: How much of the unit itself the shown one is: 1e6 for ns shown in ms.
     is_text: Whether the value is no number at all.
 
-    Examples
-    --------
     >>> 42_100_000 / NS.size, NS.shown
     (42.1, 'ms')
     """
@@ -132,8 +130,6 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     summary: `summary.json`, or one of its `flows`; objects are one level deep.
     Returns: Name with dots to value.
 
-    Examples
-    --------
     >>> flat({"name": "x", "fairness": {"jain_index": 1.0}, "flows": [1]})
     {'name': 'x', 'fairness.jain_index': 1.0}
     """

@@ -202,8 +202,6 @@ def override_key(text: str, origin: Origin) -> list[str]:
 
     Raises ScenarioError if the text is no dotted key of TOML; it begins with `origin`.
 
-    Examples
-    --------
     >>> override_key("flows.0.start", Origin(Path("a.toml")))
     ['flows', '0', 'start']
     """

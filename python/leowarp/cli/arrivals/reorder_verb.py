@@ -150,8 +150,6 @@ def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[
     Returns: list of (text, count, share). By value. Ranges begin at powers of two on both sides of 0, so those of two
         files can be compared.
 
-    Examples
-    --------
     >>> compact([-1, 0, 2], [1, 8, 1], 10)
     [('-1', 1, 0.1), ('0', 8, 0.8), ('2', 1, 0.1)]
     """

@@ -224,8 +224,6 @@ def parsed(quantity: Any, option: str, text: str) -> int | float:
     option: As typed: ``--at``.
     Raises ScenarioError if the text is no such quantity.
 
-    Examples
-    --------
     >>> parsed(units.TIME, "--at", "5 s")
     5000000000
     """

@@ -238,8 +238,6 @@ def last_words(console: str) -> list[str]:
 
     Returns: Each cut at `LONGEST_WORD` characters.
 
-    Examples
-    --------
     >>> last_words("Kernel panic - not syncing: x")
     ['Kernel panic - not syncing: x']
     """

@@ -107,8 +107,6 @@ def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
     parts: iterable of (str, str, bytes or Path). In an order that does not depend on the machine; another order is
         another key.
 
-    Examples
-    --------
     >>> content_key([("a", "x")])
     '87898619c5d0f3bf'
     """

@@ -90,8 +90,6 @@ def share_of_steps(steps: int) -> float:
     steps: From 0; of more than `STEPS`, as a newer tree may have, 1.
     Returns: 0 to 1, straight between the points of `CURVE`.
 
-    Examples
-    --------
     >>> share_of_steps(0), share_of_steps(582), share_of_steps(5000)
     (0.0, 0.472, 1.0)
     """

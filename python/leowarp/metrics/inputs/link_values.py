@@ -109,8 +109,6 @@ class LinkValues:
 def hops(path: Sequence[str]) -> list[Pair]:
     """Directed links of a path, source first.
 
-    Examples
-    --------
     >>> hops(("A", "s1", "B"))
     [('A', 's1'), ('s1', 'B')]
     """

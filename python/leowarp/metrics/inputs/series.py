@@ -43,8 +43,6 @@ def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, befor
     at_ns: array of any shape, or int
     Returns: float64 array of the shape of `at_ns`
 
-    Examples
-    --------
     >>> step_at(np.array([10, 20]), np.array([1.0, 2.0]), np.array([5, 10, 25]), before=0.0).tolist()
     [0.0, 1.0, 2.0]
     """
@@ -60,8 +58,6 @@ def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
 
     This is the weight of a sample in every time-weighted mean, quantile and distribution here.
 
-    Examples
-    --------
     >>> holding_ns(np.array([0, 10, 30]), end_ns=50).tolist()
     [10, 20, 20]
     """
@@ -126,8 +122,6 @@ def bin_edges(start_ns: int, end_ns: int, bin_ns: int) -> np.ndarray:
 
     Raises TraceError if a bin is not longer than 0.
 
-    Examples
-    --------
     >>> bin_edges(100, 350, 100).tolist()
     [100, 200, 300]
     """

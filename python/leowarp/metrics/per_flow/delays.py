@@ -62,8 +62,6 @@ class Delays:
 
         prefix: {"rtt", "owd"}
 
-        Examples
-        --------
         >>> lower = np.array([1000, 2000])
         >>> two = Delays(lower, lower + 10, np.array([1, 1]), min_ns=1003, max_ns=2004, sum_ns=3007)
         >>> two.scalars("rtt")["rtt_mean_ns"], two.quantile_ns(0.5), two.error_ns(0.99)

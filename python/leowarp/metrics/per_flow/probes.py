@@ -72,8 +72,6 @@ def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> 
 def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) -> np.ndarray:
     """Which times lie within `within_ns` before or after any of the instants (sorted): bool array of `t_ns`' shape.
 
-    Examples
-    --------
     >>> near(np.array([0, 5, 9]), np.array([4]), within_ns=2).tolist()
     [False, True, False]
     """
@@ -92,8 +90,6 @@ def quantile(values: np.ndarray, q: float) -> float | None:
 
     values: float64 array of shape (n,). Without nan; infinite ones count as largest.
 
-    Examples
-    --------
     >>> quantile(np.array([3.0, 1.0, 2.0]), 0.5)
     2.0
     """
@@ -107,8 +103,6 @@ def quantile(values: np.ndarray, q: float) -> float | None:
 def loss_runs(is_lost: np.ndarray) -> np.ndarray:
     """Lengths of the runs of lost probes, in order.
 
-    Examples
-    --------
     >>> loss_runs(np.array([True, False, True, True])).tolist()
     [1, 2]
     """

@@ -45,8 +45,6 @@ def changes_with_loss(lost_ns: np.ndarray, changes_ns: Sequence[int] | np.ndarra
 
     lost_ns: int64 array, sorted. When each packet was lost.
 
-    Examples
-    --------
     >>> changes_with_loss(np.array([5_000_000_000]), [4_500_000_000, 20_000_000_000])
     {'changes_with_loss_ratio': 0.5, 'changes_with_one_loss_ratio': 0.5}
     """

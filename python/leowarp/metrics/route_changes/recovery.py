@@ -59,8 +59,6 @@ def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) 
     bins: How many bins in a row count as recovered.
     Returns: bin numbers; (None, None) if the rate never fell, (k, None) if it did not come back.
 
-    Examples
-    --------
     >>> dip(np.array([10., 2., 9., 9., 9.]), 10., 0.9, 3)
     (1, 2)
     """

@@ -31,8 +31,6 @@ def jain_index(rates: Sequence[float] | np.ndarray) -> float | None:
 
     rates: In any unit, not negative.
 
-    Examples
-    --------
     >>> jain_index([3.0, 3.0]), jain_index([1.0, 0.0, 0.0, 0.0])
     (1.0, 0.25)
     """

@@ -28,8 +28,6 @@ def medium_of(given: Iterable[str]) -> type[MediumSection]:
     Returns: type. A class of the union `Medium`. Of several that exclude each other the first by `MEDIA`; `completion`
         reports them.
 
-    Examples
-    --------
     >>> medium_of(["constellation", "access"]).NAME
     'access'
     """

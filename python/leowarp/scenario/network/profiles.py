@@ -20,8 +20,6 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
     tcp: Of one host, its own keys already on top of the common ones.
     Returns: Names and values as the agent writes them below /proc/sys.
 
-    Examples
-    --------
     >>> host_sysctls(Tcp(profile="norack"))["net.ipv4.tcp_recovery"]
     '0'
     """
@@ -63,8 +61,6 @@ def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, st
     memory_bytes: The guest's memory, from which the thresholds of TCP and UDP memory follow.
     own: ``[guest.sysctl]``; wins over what is derived.
 
-    Examples
-    --------
     >>> guest_sysctls(16 << 20, 1 << 30, {})["net.ipv4.tcp_mem"]
     '98304 131072 196608'
     """

@@ -158,8 +158,6 @@ def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str,
     parameters: As a plan has them.
     Returns: Sorted by name, ready for TOML.
 
-    Examples
-    --------
     >>> parameters_as_written("fq_codel", {"target_ns": 5_000_000, "flows": 1024})
     {'flows': 1024, 'target': '5 ms'}
     """

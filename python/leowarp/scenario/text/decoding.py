@@ -131,8 +131,6 @@ def decode(raw: Any, declared: Key, origin: Origin) -> Any:
         names for files, of dataclasses for tables; a dict, sorted by name, for sysctls.
     Raises ScenarioError: With the value and the rule that it breaks.
 
-    Examples
-    --------
     >>> decode("1200 km", keys(schema.Constellation)["altitude"][1], Origin(Path("a.toml")))
     1200000.0
     """

@@ -180,8 +180,6 @@ def keys(section: type) -> Mapping[str, tuple[str, Key]]:
     section: type. A dataclass whose fields were made by the functions above. Fields without a declaration are no keys.
     Returns: mapping of str to (str, Key). Read only and cached: one for each class.
 
-    Examples
-    --------
     >>> keys(schema.Chain)["delay"][0]
     'delay_ns'
     """

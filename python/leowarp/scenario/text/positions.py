@@ -20,8 +20,6 @@ def key_lines(text: str) -> dict[KeyPath, int]:
     text: Valid TOML 1.0. Of another text the result, or the IndexError or ValueError, means nothing.
     Returns: Paths of str (keys) and int (places in lists).
 
-    Examples
-    --------
     >>> key_lines("a.b = 1")
     {('a',): 1, ('a', 'b'): 1}
     """

@@ -63,8 +63,6 @@ class Problem:
     rule: The value and the rule that it breaks.
     hint: What to write instead.
 
-    Examples
-    --------
     >>> print(Problem(Origin(Path("a.toml"), 3), "run.duration", '"5" has no unit', 'write "5 s"'))
     a.toml:3: run.duration: "5" has no unit
         write "5 s"
