@@ -41,7 +41,7 @@ plain: kernel ## compare the default kernel with `plain`, byte by byte: examples
 	@$(PYTHON) tools/same_results.py kernels default plain
 
 conformance: $(NATIVE) ## Linux's tests of its TCP, run by packetdrill in the guest: make conformance PACKETDRILL=PATH
-	@$(PYTHON) -m leowarp.conformance "$(PACKETDRILL)" --keep build/conformance
+	@$(PYTHON) -m leowarp_conformance "$(PACKETDRILL)" --keep build/conformance
 
 check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dependencies, clauses of RFCs, units
 	@tools/setup.sh check

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from leowarp.base.errors import ScenarioError
-from leowarp.conformance.attempt import Attempt
-from leowarp.conformance.ladder import Outcome
-from leowarp.conformance.page import renew, tables
-from leowarp.conformance.reasons import Reason, reasons, verdict
-from leowarp.conformance.scripts import ScriptSet
+from leowarp_conformance.attempt import Attempt
+from leowarp_conformance.ladder import Outcome
+from leowarp_conformance.page import renew, tables
+from leowarp_conformance.reasons import Reason, reasons, verdict
+from leowarp_conformance.scripts import ScriptSet
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 FAILURE = Attempt(False, "late", "")
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leowarp.base.errors import HostError
-from leowarp.conformance.packetdrill import GOOGLES_SCRIPTS, NETNS
 from leowarp.guest.building.cache import content_key, entry_or_build
 from leowarp.guest.building.source import Source, fetch_source, local_source
+from leowarp_conformance.packetdrill import GOOGLES_SCRIPTS, NETNS
 
 SELFTESTS = "tools/testing/selftests/net/packetdrill"
 KERNELS = "kernel"

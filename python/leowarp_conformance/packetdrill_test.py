@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from leowarp.base.errors import HostError
-from leowarp.conformance import packetdrill
-from leowarp.conformance.__main__ import main
+from leowarp_conformance import packetdrill
+from leowarp_conformance.__main__ import main
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m leowarp.conformance PACKETDRILL``: all scripts on their kernels, with a table of what came out.
+"""``python -m leowarp_conformance PACKETDRILL``: all scripts on their kernels, with a table of what came out.
 
 Exit status 1: a script fails without a known reason, or passes although `reasons.toml` says that it fails.
 """
@@ -14,12 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from leowarp.base.errors import LeowarpError
-from leowarp.conformance import packetdrill, page, reasons
-from leowarp.conformance.attempt import Laboratory, attempt, check_host, init_program
-from leowarp.conformance.ladder import Outcome, climb
-from leowarp.conformance.scripts import PLACES, ScriptSet, googles, selftests, unpacked_selftests
 from leowarp.guest.building.kernel import kernel
 from leowarp.guest.machine.cgroups import usable_cores
+from leowarp_conformance import packetdrill, page, reasons
+from leowarp_conformance.attempt import Laboratory, attempt, check_host, init_program
+from leowarp_conformance.ladder import Outcome, climb
+from leowarp_conformance.scripts import PLACES, ScriptSet, googles, selftests, unpacked_selftests
 
 
 def say(text: str) -> None:
@@ -68,7 +68,7 @@ def told(scripts: ScriptSet, each: Outcome) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs what the command line asks for; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m leowarp.conformance")
+    parser = argparse.ArgumentParser(prog="python -m leowarp_conformance")
     parser.add_argument("packetdrill", nargs="?", help=f"a checkout of {packetdrill.ADDRESS}")
     parser.add_argument("--only", metavar="TEXT", default="", help="only scripts with this in their path")
     names = sorted({name for name, _ in PLACES})

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from leowarp.base.errors import HostError
-from leowarp.conformance import scripts
+from leowarp_conformance import scripts
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from leowarp.base.errors import GuestError, HostError
-from leowarp.conformance.scripts import ScriptSet
 from leowarp.guest import GuestImage, drive
 from leowarp.guest.building.cache import content_key, entry_or_build
 from leowarp.guest.building.kernel import Kernel
 from leowarp.guest.building.recipe import first_line_of
 from leowarp.guest.machine import host
+from leowarp_conformance.scripts import ScriptSet
 
 INIT = Path(__file__).with_name("init.c")
 MEMORY_BYTES = 256 << 20

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from leowarp.base.errors import ScenarioError
-from leowarp.conformance.ladder import Outcome
-from leowarp.conformance.scripts import ScriptSet
+from leowarp_conformance.ladder import Outcome
+from leowarp_conformance.scripts import ScriptSet
 
 FILE = Path(__file__).with_name("reasons.toml")
 OURS = "ours"

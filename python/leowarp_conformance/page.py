@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from leowarp.base.errors import ScenarioError
-from leowarp.conformance.ladder import DEFAULT_US, RUNGS_US
-from leowarp.conformance.reasons import KINDS, Reason, Verdict
+from leowarp_conformance.ladder import DEFAULT_US, RUNGS_US
+from leowarp_conformance.reasons import KINDS, Reason, Verdict
 
 _TITLES = {
     "kernel": "the kernel's selftests (`tools/testing/selftests/net/packetdrill`)",

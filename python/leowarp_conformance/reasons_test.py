@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from leowarp.base.errors import ScenarioError
-from leowarp.conformance.attempt import Attempt
-from leowarp.conformance.ladder import Outcome
-from leowarp.conformance.reasons import OURS, Reason, reasons, verdict
-from leowarp.conformance.scripts import ScriptSet
+from leowarp_conformance.attempt import Attempt
+from leowarp_conformance.ladder import Outcome
+from leowarp_conformance.reasons import OURS, Reason, reasons, verdict
+from leowarp_conformance.scripts import ScriptSet
 
 SET = ScriptSet("google", "plain", "IPv4", Path("/"), ("a.pkt", "b.pkt"), (), ())
 FAILURE = Attempt(False, "a.pkt:1: too late", "all of it")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from leowarp.base.errors import GuestError
-from leowarp.conformance import attempt as attempts
-from leowarp.conformance.attempt import Attempt, Laboratory, attempt, why_not
-from leowarp.conformance.scripts import ScriptSet
 from leowarp.guest.building.kernel import Kernel
+from leowarp_conformance import attempt as attempts
+from leowarp_conformance.attempt import Attempt, Laboratory, attempt, why_not
+from leowarp_conformance.scripts import ScriptSet
 
 PACKET = """sysctl: cannot stat /proc/sys/net/ipv4/tcp_syncookies: No such file or directory
 a.pkt:47: error handling packet: timing error: expected outbound packet at 0.309134 sec

@@ -4,8 +4,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leowarp.conformance.attempt import Attempt
-from leowarp.conformance.ladder import DEFAULT_US, RUNGS_US, climb
+from leowarp_conformance.attempt import Attempt
+from leowarp_conformance.ladder import DEFAULT_US, RUNGS_US, climb
 
 PASSED = Attempt(True, "", "")
 

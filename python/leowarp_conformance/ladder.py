@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from leowarp.conformance.attempt import Attempt
+from leowarp_conformance.attempt import Attempt
 
 RUNGS_US = (1, 10, 100, 1000)
 DEFAULT_US = 4000
