@@ -40,7 +40,7 @@ class Run:
     """How long, from when, and the seed of all random numbers.
 
     duration_ns: Virtual time, from the run's 0.
-    ends, linger_ns: str, int. ``flows``: it may end earlier, `linger_ns` after the last flow that ends by itself.
+    ends, linger_ns: ``flows``: it may end earlier, `linger_ns` after the last flow that ends by itself.
     start_ns: What the constellation's clock shows at the run's 0; of a measured path the measurement's time.
     seed: 0 to 2^63 - 1. Host and guest derive a stream a component from it (`leowarp.base.streams`).
     """
@@ -70,9 +70,9 @@ class Observe:
         at the end).
     truth: Whether both ends of each flow are captured and matched (docs/concepts/truth.md).
     capture: By what: the guest kernel's own taps, which move no packet, or packet sockets.
-    packets, packets_before_ns, packets_after_ns: str, int, int. Which packets are stored one by one, and the windows
+    packets, packets_before_ns, packets_after_ns: Which packets are stored one by one, and the windows
         around route changes.
-    reordering_threshold_pkts, reordering_window_ns: int, int or None. RFC 5236's DT and BT; width of the windows, None:
+    reordering_threshold_pkts, reordering_window_ns: RFC 5236's DT and BT; width of the windows, None:
         the run as a whole alone.
     pcap: Ends of which a pcapng file is kept; ``none`` keeps none.
     pcap_snap_bytes: How much of each frame it has.

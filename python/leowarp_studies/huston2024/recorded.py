@@ -56,7 +56,7 @@ NOT_ASKED = "over a recording the claims about TCP are judged, and not those tha
 class Recording:
     """A recorded path.
 
-    path, capacity: Path, Path or None. The delays, and what the path could carry if another file has it.
+    path, capacity: The delays, and what the path could carry if another file has it.
     starts_ns: Where each window begins, on the recording's clock.
     schedule: When it is reconfigured, found in the recording alone; None: no period is in it.
     """

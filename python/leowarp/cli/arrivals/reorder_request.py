@@ -74,7 +74,7 @@ class Request:
     """The fields are the arguments and options as typed; the rules between them are in the methods.
 
     file: A path, or ``-`` for standard input.
-    threshold, buffer_threshold: int, int or None. RFC 5236's DT and BT, packets; None: BT is DT.
+    threshold, buffer_threshold: RFC 5236's DT and BT, packets; None: BT is DT.
     loss_window: Packets after which a missing one is lost (RFC 4737).
     n_max: Largest n of n-reordering (RFC 4737, 5.3).
     first, sent: Number of the first packet sent, and how many were sent: what no arrival can tell.

@@ -205,8 +205,8 @@ def _of_panic(what: str, words: Words) -> tuple[str, str]:
 def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: Words) -> LeowarpError:
     """`error`, unless the disk is full: then that is the cause. The guest's own words may be lost in that case.
 
-    error: type. HostError or GuestError.
-    message, hint: str, str or None. What happened, and what to do.
+    error: HostError or GuestError.
+    message, hint: What happened, and what to do.
     words: The file system of its `work` is asked.
     """
     if free_space_bytes(words.work) < MIB:

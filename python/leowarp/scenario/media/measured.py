@@ -33,9 +33,9 @@ class Measured(QueueKeys, MediumSection):
     repeat: Each file begins anew when it ends, with its own length, as Mahimahi and LeoReplayer do.
     rtt, lost_probes: How a round trip, or a probe of which only the loss is known, is shared out between the two ways.
     rtt_from: The host from which the round trips begin.
-    gaps, gap_after_ns: str, int or None. What holds where nothing was measured, and from how long on; None: ten median
+    gaps, gap_after_ns: What holds where nothing was measured, and from how long on; None: ten median
         intervals.
-    resample_ns, interpolation_step_ns: int or None, int. Width of a row that several probes become; distance of the
+    resample_ns, interpolation_step_ns: Width of a row that several probes become; distance of the
         rows of a straight line.
     probe_size_bytes: IP length of the probes, whose own transmission time is in what they measured; None: by the
         format.

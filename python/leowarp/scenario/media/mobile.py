@@ -25,7 +25,7 @@ class Mobile(QueueKeys, FollowsConstellation):
     """A path from the host server over a satellite to the moving host mobile, whose last hop fades.
 
     snr_db: Es/N0 at line of sight, dB; the fading of the table is relative to that.
-    environment, elevation_deg, environments: str, float, InputFile or None. Row of the table of environments; None: the
+    environment, elevation_deg, environments: Row of the table of environments; None: the
         package's own table (`timeline/channel/environments.toml`).
     speed_m_per_s, carrier_hz: They set the Doppler spectrum's half width v / lambda; 0 m/s is one draw for the whole
         run.
@@ -39,7 +39,7 @@ class Mobile(QueueKeys, FollowsConstellation):
     threshold_ratio, first_target_ratio, target_ratio: Mutual information over data bits that decodes; probabilities
         that transmissions are sized for.
     first_bits: Of the first transmission; None: by the rule.
-    forward_delay_ns, return_delay_ns, return_rate_bps: int, int, int or None. Server to last satellite, both ways;
+    forward_delay_ns, return_delay_ns, return_rate_bps: Server to last satellite, both ways;
         terminal to satellite; None: unshaped.
     constellation: What `delays` follows.
     """

@@ -19,16 +19,16 @@ class Cures:
 
     move_queue: ``off``; ``kept``: what waits at the link before goes over the new one; ``lost``: so too, but for what
         waits at a link that goes down.
-    hold, hold_buffer_bytes, hold_full: bool, int, str. New packets are held back until they would arrive behind the
+    hold, hold_buffer_bytes, hold_full: New packets are held back until they would arrive behind the
         last of before; in frames with the link's overhead, for each direction of a link. The buffer and what happens
         when it is full are `end_marker`'s as well.
-    end_marker, end_marker_wait_ns: bool, int. The last packet by the old path is a marker; where the paths meet,
+    end_marker, end_marker_wait_ns: The last packet by the old path is a marker; where the paths meet,
         packets that come by the new one wait for it, so long at most.
     duplicate_ns: How long after a change packets go over both links; None: over the new one alone.
-    resequence, resequence_kind, resequence_delay_ns: str, str, int. ``off``, ``flow`` or ``aggregate``: stations number
+    resequence, resequence_kind, resequence_delay_ns: ``off``, ``flow`` or ``aggregate``: stations number
         packets and put them in order, in streams of one flow or of all between two hosts; a packet waits so long for
         those before it, always (``basic``) or if it came by the new path just after a change (``advanced``).
-    notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: bool, int, float, int or None. The node tells
+    notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: The node tells
         the sending hosts, this time after the change, or before it if it is negative; the share that is lost, 0 to 1;
         the mean time between two false notices to a host, None: none are.
     """

@@ -44,13 +44,13 @@ class Flow:
     start_ns, stop_ns: On the run's clock; in a plan `stop_ns` is the run's end where none was given.
     size_bytes: Payload to transfer; None: until `stop_ns`.
     rate_bps: Payload offered a second, bit/s; None: as much as TCP takes.
-    interval_ns, packet_rate_pkts_per_s: int or None, float or None. Pace of probes; one of the two is None. Both are
+    interval_ns, packet_rate_pkts_per_s: Pace of probes; one of the two is None. Both are
         None of a flood that only replies pace.
     packets: Probes at most; None: until `stop_ns`.
     payload_bytes: Of a probe's packet, headers of IP and ICMP or UDP (28 bytes) not counted.
     client, server: Of a program: command lines, with ``{server}``, ``{port}``, ``{run_dir}`` and ``{applications}`` in
         them.
-    client_at, client_after_ns: str, int. ``source`` or ``destination``: where the client runs, the server at the other;
+    client_at, client_after_ns: ``source`` or ``destination``: where the client runs, the server at the other;
         how long after the server it starts.
     expect_exit: Exit code of the client; None: it is still running when the flow stops.
     named_in: The file that names the programs; no part of the plan's identity.
@@ -150,7 +150,7 @@ class Tcp:
     door_freeze_ns, door_undo_ns: None: the smoothed round-trip time.
     rr_percentile_ratio, pr_alpha_ratio, pr_beta_ratio: Parameters of RR-TCP and TCP-PR.
     recovery, reordering, max_reordering: The sysctls ``tcp_*`` of these names; None: as the profile has it.
-    delayed_ack, delayed_ack_timer_ns: str, int. Obeyed by a module of the guest (``on``) or by its routes (``off``): no
+    delayed_ack, delayed_ack_timer_ns: Obeyed by a module of the guest (``on``) or by its routes (``off``): no
         sysctl does it in Linux 6.12.
     sysctl: Wins over everything above.
     """

@@ -46,10 +46,10 @@ class Isl(RateKeys):
     A rule sets them at each instant; no time to point a laser is in them (docs/limitations.md, links).
 
     rule: ``range``, ``plus-grid`` or ``none``.
-    max_range_m, grazing_height_m: float, float or None. Of the rule ``range``; None: nothing but the range limits a
+    max_range_m, grazing_height_m: Of the rule ``range``; None: nothing but the range limits a
         link, even through the Earth.
     terminals: Links a satellite, nearest first; None: no limit.
-    seam, polar_cutoff_deg: bool, float or None. Of ``plus-grid``: links between the first and the last plane of a star;
+    seam, polar_cutoff_deg: Of ``plus-grid``: links between the first and the last plane of a star;
         latitude above which planes are not linked.
     across_shells: Of the rule ``range`` over several shells: whether satellites of two shells are linked.
     overhead_bytes: On top of the IP length.
@@ -99,7 +99,7 @@ class Ground(RateKeys):
     max_ground_range_m, min_elevation_deg: On a sphere, from the station to the sub-satellite point; above the station's
         horizon.
     delay: ``slant-range`` over c = 299,792,458 m/s, or ``zero``.
-    overhead_bytes, loss_ratio: int, float. As of `Isl`.
+    overhead_bytes, loss_ratio: As of `Isl`.
     """
 
     rule: str = word(

@@ -115,7 +115,7 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
     """Turn a section's queue parameters into numbers; every broken rule goes to `problems`.
 
     section: Of a link with a queue; its ``queue_parameters`` are replaced.
-    schema: type. Where the defaults of its queue keys are.
+    schema: Where the defaults of its queue keys are.
     netem: Whether links are netem's, which have no other discipline before them.
     """
     # Of a section that could not be decoded the default, so that its parameters are checked against something.

@@ -55,7 +55,7 @@ class Section:
 def value_of(section: Section, schema: type, attribute: str) -> Any:
     """A value as given, or its default.
 
-    schema: type. The dataclass of the section, whose class attributes are the defaults.
+    schema: The dataclass of the section, whose class attributes are the defaults.
     attribute: With its unit's suffix: ``duration_ns``. It must have a default; a required key is asked for by
         `values.get`.
     """
@@ -68,7 +68,7 @@ def decode_section(
     """The values of a section; every mistake goes to `problems`.
 
     name: Dotted, for messages; "" for keys at the top.
-    schema: type. The dataclass whose fields declare the keys.
+    schema: The dataclass whose fields declare the keys.
     node: The table. Anything else is a problem and gives an empty section.
     elsewhere: Key -> section that has it, for hints about keys in the wrong section.
     Returns: With a value for every key that was given and is right. Defaults are not filled in: a preset may still do

@@ -43,7 +43,7 @@ class Key:
     words: Of kind word: all that is allowed.
     low, high: Smallest and largest value allowed, as a user would write them.
     none: The word that means "no value" (None in the plan).
-    section: type. Of kind tables: the dataclass of each.
+    section: Of kind tables: the dataclass of each.
     """
 
     kind: str
@@ -177,7 +177,7 @@ def tables(doc: str, section: type) -> Any:
 def keys(section: type) -> Mapping[str, tuple[str, Key]]:
     """The keys of a section as written in TOML, each with its attribute's name; those of its bases last.
 
-    section: type. A dataclass whose fields were made by the functions above. Fields without a declaration are no keys.
+    section: A dataclass whose fields were made by the functions above. Fields without a declaration are no keys.
     Returns: mapping of str to (str, Key). Read only and cached: one for each class.
 
     >>> keys(schema.Chain)["delay"][0]

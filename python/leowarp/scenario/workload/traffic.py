@@ -39,7 +39,7 @@ class Traffic:
     cities: Names of `cities.CITIES`; empty if `largest` is given.
     distance_exponent: Flows go from i to j with probability P_i P_j / d_ij^exponent, up to a factor.
     arrival_rate_flows_per_s: Of a Poisson process, of all pairs together.
-    start_ns, stop_ns: int, int or None. When flows arrive; None: to the end of the run.
+    start_ns, stop_ns: When flows arrive; None: to the end of the run.
     sizes: ``lognormal``, ``pareto``, ``fixed`` or ``file``.
     mean_size_bytes, median_size_bytes, smallest_size_bytes: Of the distribution.
     congestion_controls: Weights.
