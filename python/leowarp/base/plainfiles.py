@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -156,6 +157,15 @@ def write(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(partial)
         raise
+
+
+def remove(path: Path) -> None:
+    """Removes a file or a directory, if it is there."""
+    # A link is removed itself; rmtree through one would remove what it points to.
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def is_plain_name(name: object) -> bool:

@@ -12,10 +12,10 @@ import contextlib
 import ctypes
 import errno
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from leowarp.base import plainfiles
 from leowarp.base.errors import HostError
 
 TEMPORARY = ".partial"
@@ -90,18 +90,9 @@ def recover(old: Path) -> None:
     aside = _aside(old)
     if aside.exists():
         if old.exists():
-            remove(aside)
+            plainfiles.remove(aside)
         else:
             os.rename(aside, old)
-
-
-def remove(path: Path) -> None:
-    """Removes a file or a directory, if it is there."""
-    # A link is removed itself; rmtree through one would remove what it points to.
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def remove_partial(folder: Path) -> None:

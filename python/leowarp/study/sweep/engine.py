@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from leowarp.base import plainfiles
 from leowarp.base.errors import LeowarpError, ScenarioError, decode_error
 from leowarp.base.progress import building, shown
 from leowarp.guest import Declared, mistakes
@@ -307,7 +308,7 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
                 finally:
                     # Before the scratch directory goes: a guest that still runs would write into it.
                     workers.end()
-                    disk.remove(folder / SCRATCH)
+                    plainfiles.remove(folder / SCRATCH)
         # At the end rather than at the next start: what reads the data set afterwards opens few files.
         store.compact()
         table = store.table()
@@ -340,7 +341,7 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
     scratch = folder / SCRATCH
     with disk.writing(folder):
         # What workers that were killed have left
-        disk.remove(scratch)
+        plainfiles.remove(scratch)
         scratch.mkdir()
     return LocalWorkers(
         # sched_getaffinity, not os.cpu_count: under Slurm or taskset a process may use fewer cores than there are.

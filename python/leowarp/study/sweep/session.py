@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from leowarp.base import plainfiles
 from leowarp.base.errors import HostError, LeowarpError, decode_error
 from leowarp.running.workers import BatchEnded, Event, RunMade
 from leowarp.study.sweep import disk
@@ -182,7 +183,7 @@ class Session:
         path = (self._task.folder / RUNS / run.run_id).resolve()
         # Of a start that was killed before the run's row was written.
         with disk.writing(self._task.folder):
-            disk.remove(path)
+            plainfiles.remove(path)
             path.parent.mkdir(exist_ok=True)
         return path
 
@@ -259,7 +260,7 @@ class Session:
         self._put_aside = []
         # A run that was made alone has a directory; now that it did not fail, it goes.
         if self._task.keep == "failed":
-            disk.remove(self._task.folder / RUNS / run.run_id)
+            plainfiles.remove(self._task.folder / RUNS / run.run_id)
         return rows
 
     def _bad(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from leowarp.base import parquetfiles
+from leowarp.base import parquetfiles, plainfiles
 from leowarp.base.errors import TraceError
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.rows import schema_of, table_of
@@ -86,7 +86,7 @@ class Store:
         with disk.writing(folder):
             # First of all: an exchange that a kill interrupted may have left no `results/` at all.
             disk.recover(self._results)
-            disk.remove(self._beside())
+            plainfiles.remove(self._beside())
             self._results.mkdir(exist_ok=True)
             disk.remove_partial(folder)
             disk.remove_partial(self._results)
@@ -228,15 +228,15 @@ class Store:
     def _write_anew(self, table: pa.Table) -> None:
         """Replaces the whole data set, in one step: a reader sees the old files or the new ones."""
         beside = self._beside()
-        disk.remove(beside)
+        plainfiles.remove(beside)
         beside.mkdir()
         try:
             files = self._write_parts(_sorted(table), beside, "data")
             disk.exchange(beside, self._results)
         except OSError:
-            disk.remove(beside)
+            plainfiles.remove(beside)
             raise
-        disk.remove(beside)
+        plainfiles.remove(beside)
         self._files = files
 
     def _write_parts(self, table: pa.Table, target: Path, kind: str) -> int:
