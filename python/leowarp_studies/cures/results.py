@@ -58,9 +58,9 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Columns `variant, tcp, load` (as in `runs.LOADS`), `change` (its name), `pair, direction, step_ns`,
-        `at_sender` (whether the sender's own station takes another satellite), and those of `COLUMNS`. Also `held_bytes`
-        and `held_ns`, most bytes at a node and longest time that the network held packets, by whatever cure, 0 without
-        any; `signalling_bytes`, of markers, notices and copies.
+        `at_sender` (whether the sender's own station takes another satellite), and those of `COLUMNS`. Also
+        `held_bytes` and `held_ns`, most bytes at a node and longest time that the network held packets, by whatever cure,
+        0 without any; `signalling_bytes`, of markers, notices and copies.
 
     Raises
     ------
