@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a study is: on a terminal one bar, in a notebook one text, elsewhere a plain line every few seconds."""
+"""Progress of a study: on a terminal one bar, in a notebook one text, elsewhere a plain line every few seconds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WINDOW_S = 300.0
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """How far a study is.
+    """Progress of a study.
 
     done, total: Runs with a result, those of earlier starts included; failed ones too.
     failed: Of those done.
