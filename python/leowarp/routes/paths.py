@@ -3,7 +3,7 @@
 
 **The tie rule.** Paths whose cost is within 1 ns of delay of the least (0.2998 m of length; hops: exactly equal) are
 equal. If the path in force is among them, it stays. Otherwise the lexicographically smallest sequence of node ids is
-taken, satellites numbered by index, stations after them. Without it, rounding would choose between the many equal paths
+taken, satellites numbered by index, stations after them. Otherwise rounding would choose between the many equal paths
 of Walker patterns, and each such change reorders packets.
 
 A link between satellites weighs at least twice the tolerance (0.6 m, 2 ns). Satellites of a polar star meet at the
