@@ -8,8 +8,8 @@ CUBIC over Starlink's first shell, all links 100 Mbit/s with 500 packets of queu
 many as a number of cities have, each to each. The cost of building is taken out: a long run less a short one, processor
 time of the guest by packets that links delivered. Further cases show where the price comes from. They are a flow over
 two links (the hosts), and one without packet truth (its records). The third has a tenth of the packets in flight at a
-tenth of the rate and of the samples, so that a packet has as many (memory). A second table has what a load from memory costs
-here.
+tenth of the rate and of the samples, so that a packet has as many (memory). A second table
+has the latency of loads from memory here.
 """
 
 from __future__ import annotations

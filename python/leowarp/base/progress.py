@@ -125,8 +125,7 @@ class BuildProgress:
 
 
 class Showing:
-    """Display of work on stderr while it goes on: bars in a terminal, a text in a cell of a notebook; else lines, which
-    need nothing to begin."""
+    """A display of work on stderr: bars in a terminal, a text in a cell of a notebook, lines elsewhere."""
 
     def __init__(self) -> None:
         self._bars: Any = None
