@@ -87,6 +87,19 @@ left_out() {
 	echo "leowarp: warning: left out: $1: $2"
 	printf '%s\t%s\n' "$1" "$2" >> "$out/left-out.txt"
 }
+# Takes out of $ours, which is in the order of overrides.toml, what needs one that is not in it
+leave_out_what_needs_others() {
+	kept=""
+	for object in $ours; do
+		needed=$(of "${object%:*}" needs_of)
+		case " $host_objects $kept" in
+		*" ${needed:-none}:"*) ;;
+		*) [ -z "$needed" ] || { left_out "${object%:*}" "it needs $needed, which is left out"; continue; } ;;
+		esac
+		kept="$kept $object"
+	done
+	ours=$kept
+}
 fail() {
 	echo "leowarp: error: $1" >&2
 	exit 1
@@ -208,6 +221,7 @@ for object in $ours; do
 	left_out "$name" "$(echo "$why" | sed "s|$build/leowarp/||g; s|$source/||g; s|$build/||g")"
 done
 ours=$fitting
+leave_out_what_needs_others
 for object in $host_objects; do
 	name=${object%:*}
 	gcc -O2 -Wall -Wextra -Werror -fno-pic -fno-stack-protector -c -o "$build/leowarp/$name.o" "$build/leowarp/$name.c"
@@ -234,6 +248,7 @@ if [ $leave_out = yes ]; then
 		left_out "$name" "this tree does not have "$missing
 	done
 	ours=$fitting
+	leave_out_what_needs_others
 fi
 wraps=""
 for object in $ours $host_objects; do

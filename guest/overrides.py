@@ -19,21 +19,31 @@ HERE = Path(__file__).resolve().parent
 
 
 def overrides():
-    """All entries of overrides.toml, in its order."""
-    return tomllib.loads((HERE / "overrides.toml").read_text())["override"]
+    """All entries of overrides.toml, in its order; what one needs stands before it."""
+    entries = tomllib.loads((HERE / "overrides.toml").read_text())["override"]
+    before = set()
+    for entry in entries:
+        if (needed := entry.get("needs")) and needed not in before:
+            sys.exit(f"overrides.py: {entry['name']} needs {needed}, which overrides.toml does not have before it")
+        before.add(entry["name"])
+    return entries
 
 
 def of_kernel(name, without=""):
-    """The entries that a kernel of kernels.toml has, but `without` and what needs it, and the kernel's own entry."""
+    """The entries that a kernel of kernels.toml has, but `without`, and the kernel's own entry.
+
+    An entry goes with the one that it needs.
+    """
     shelf = tomllib.loads((HERE / "kernels.toml").read_text())["kernel"]
     chosen = next((kernel for kernel in shelf if kernel["name"] == name), None)
     if chosen is None:
         sys.exit(f"overrides.py: kernels.toml has no kernel {name}; it has {', '.join(k['name'] for k in shelf)}")
     purposes = chosen.get("purposes")
-    entries = [each for each in overrides() if purposes is None or each["purpose"] in purposes]
+    listed = overrides()
+    entries = [each for each in listed if purposes is None or each["purpose"] in purposes]
     if without and without not in {each["name"] for each in entries}:
         sys.exit(f"overrides.py: the kernel {name} has no override {without}")
-    out = {without}
+    out = {each["name"] for each in listed if each not in entries} | {without}
     while more := {each["name"] for each in entries if each.get("needs") in out} - out:
         out |= more
     return [each for each in entries if each["name"] not in out], chosen

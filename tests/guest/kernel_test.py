@@ -89,3 +89,9 @@ def test_a_binary_without_our_objects_is_used_with_warnings(own_binary):
     assert len(warnings) == 2
     assert "no run with it repeats" in warnings[0]
     assert 'only network.link_model = "netem" works' in warnings[1]
+
+
+def test_a_binary_without_cures_is_known_by_a_text_of_theirs(own_binary):
+    assert kernel(own_binary).facts["left_out"] == {}
+    own_binary.write_bytes(own_binary.read_bytes().replace(b"a switch between links", b"x switch between links"))
+    assert kernel(own_binary).facts["left_out"] == {"cures": "its program does not name it"}

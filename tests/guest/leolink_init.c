@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* guest/qdisc/leolink.h */
+/* guest/links/leolink.h */
 enum { RATE_BPS = 2, LIMIT_PKTS = 4, CAPACITY = 11, IN_ORDER = 14 };
 #define RECORD_BYTES 160
 

@@ -44,6 +44,7 @@ def shell(
     guest.demand_trust(plan)
     media.check(plan)
     guest.check_programs(plan)
+    guest.check_fits(plan)
     guest.check_shell(asked)
     with building(progress) as built:
         image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)

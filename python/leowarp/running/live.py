@@ -82,6 +82,7 @@ def live(
     guest.demand_trust(plan)
     media.check(plan)
     guest.check_programs(plan)
+    guest.check_fits(plan)
     # Before anything that takes minutes.
     doors = _doors(ways.socks_port, forwards)
     try:

@@ -53,6 +53,7 @@ def run(
     guest.demand_trust(plan)
     media.check(plan)
     guest.check_programs(plan)
+    guest.check_fits(plan)
     target = Path(out) if out is not None else default_directory(plan.name, plan.to_toml())
     # Read now: with `force` the directory that is replaced may be the one that holds them (a plan's own 00-inputs/).
     inputs = {path.name: path.read_bytes() for path in plan.inputs()}

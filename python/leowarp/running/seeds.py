@@ -11,7 +11,7 @@ from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import PLAN, default_directory
 from leowarp.base.progress import OnProgress, building
-from leowarp.guest import guest_image
+from leowarp.guest import check_fits, guest_image
 from leowarp.results.replicates import Group, directories, open_group, seeds_of
 from leowarp.running.many import Job, run_many
 from leowarp.running.standing import stands
@@ -69,6 +69,7 @@ def run_seeds(
         Job(scenario, path, _with_seed(set, seed), label=path.name)
         for seed, path in zip(chosen, directories(target, chosen), strict=True)
     ]
+    check_fits(plan)
     # Once and visibly, before processes that would all wait for it in silence.
     with building(progress) as built:
         image = guest_image(kernel or plan.guest, on_message=built.message, on_progress=built.steps)

@@ -76,6 +76,7 @@ def _summed(
 
     guest.demand_trust(plan)
     guest.check_programs(plan)
+    guest.check_fits(plan)
     image = images.get(plan.guest.kernel) or guest.guest_image(plan.guest)
     images[plan.guest.kernel] = image
     guest.check_fits(plan, image.kernel_facts)

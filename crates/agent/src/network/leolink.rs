@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `leolink` (guest/qdisc/leolink.h) as netlink messages.
+//! `leolink` (guest/links/leolink.h) as netlink messages.
 
 use crate::base::error::{self, Error};
 use crate::network::netlink::{Batch, Nest, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
@@ -49,7 +49,7 @@ const PAYLOAD: &str = "/proc/leolink/payload";
 /// An attribute's length has 16 bits.
 const PIECE_BYTES: usize = 2048 * tables::RECORD_BYTES;
 
-/// Says how the nodes of the runs from now on pass packets on (guest/qdisc/leolink_direct.c).
+/// Says how the nodes of the runs from now on pass packets on (guest/links/leolink_direct.c).
 pub fn set_forwarding(forwarding: Forwarding) -> error::Result<()> {
     let word = match forwarding {
         Forwarding::Direct => "direct",

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 
-/// struct leolink_switched (guest/qdisc/leolink.h).
+/// struct leolink_switched (guest/cures/leolink_cures.h).
 const SWITCHES: (&str, usize) = ("/proc/leolink/switches", 112);
 /// struct leolink_ordered.
 const ORDERS: (&str, usize) = ("/proc/leolink/orders", 72);

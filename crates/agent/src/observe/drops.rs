@@ -8,7 +8,7 @@ use leowarp_timeline::record::{Drop, Missing};
 use std::fs::File;
 use std::io::Read;
 
-/// struct leolink_drop (guest/qdisc/leolink.h).
+/// struct leolink_drop (guest/links/leolink.h).
 const RECORD_BYTES: usize = 64;
 const BUFFER_RECORDS: usize = 1024;
 
@@ -19,7 +19,7 @@ pub struct Drops {
 }
 
 impl Drops {
-    /// Opens /proc/leolink/drops, if the kernel has it (guest/qdisc/leolink_proc.c).
+    /// Opens /proc/leolink/drops, if the kernel has it (guest/links/leolink_proc.c).
     pub fn open() -> Self {
         Self { file: File::open("/proc/leolink/drops").ok(), buffer: vec![0; BUFFER_RECORDS * RECORD_BYTES] }
     }

@@ -17,7 +17,7 @@ use leowarp_timeline::setup::Setup;
 use std::collections::BTreeMap;
 use std::fs::File;
 
-/// Bytes of a record of /proc/leolink/links (guest/qdisc/leolink.h).
+/// Bytes of a record of /proc/leolink/links (guest/links/leolink.h).
 const LINK_RECORD_BYTES: usize = 160;
 
 const TC_H_ROOT: u32 = 0xffff_ffff;

@@ -149,7 +149,7 @@ pub enum LinkKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Discipline {
-    /// Ours (`guest/qdisc`).
+    /// Ours (`guest/links`).
     Leolink,
     /// The kernel's.
     Netem,

@@ -233,8 +233,10 @@ def _from_binary(path: Path) -> Kernel:
     if b"leolink" not in content:
         warnings.append(f'the kernel {path} has no leolink: only network.link_model = "netem" works')
         lacking["leolink"] = "its program does not name it"
-    if b"loss_detection" not in content:
-        lacking["loss_detection"] = "its program does not name it"
+    # The second is a text of cures/leolink_switch.c
+    for name, mark in (("loss_detection", b"loss_detection"), ("cures", b"a switch between links")):
+        if mark not in content:
+            lacking[name] = "its program does not name it"
     facts = {
         "source": "a binary of the user's own",
         "linux_version": version,

@@ -37,7 +37,7 @@ chmod +x "$3/linux"
 echo CONFIG_UML=y > "$3/config"
 printf '00000000606cc240 B time_travel_time\\n00000000606cc188 B cpu_tasks\\n' > "$3/symbols.txt"
 """
-PARTS = (*recipe.KERNEL_FILES, "clock/clock.c", "clock/clock.h", "qdisc/leolink.h")
+PARTS = (*recipe.KERNEL_FILES, "clock/clock.c", "clock/clock.h", "links/leolink.h")
 OVERRIDES = """
 [[override]]
 name = "clock"

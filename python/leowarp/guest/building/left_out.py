@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leowarp.base.errors import ScenarioError
-from leowarp.guest.building import overrides
+from leowarp.guest.building import overrides, shelf
+from leowarp.scenario import is_kernel_name
 from leowarp.scenario.schema import Jittered
 
 if TYPE_CHECKING:
@@ -52,18 +53,26 @@ def warnings(left_out: Mapping[str, str]) -> list[str]:
     return texts
 
 
-def check_fits(plan: Plan, kernel_facts: Mapping[str, Any]) -> None:
-    """Nothing, if the kernel has all that a plan asks of leowarp's objects; `kernel_facts` as in `GuestImage`.
+def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> None:
+    """Nothing, if the kernel has all that a plan asks of leowarp's objects.
 
-    Raises ScenarioError if one that the plan needs was left out of it: which, why, and which key asks for it.
+    `kernel_facts` as in `GuestImage`; without them what the shelf says of the plan's kernel, before anything is built.
+    Raises ScenarioError if one that the plan needs is not in it: which, why, and which key asks for it.
     """
+    kernel = plan.guest.kernel
+    if kernel_facts is None:
+        purposes = shelf.kernel_of(kernel).purposes if is_kernel_name(kernel) and kernel != shelf.DEFAULT else None
+        if purposes is None:
+            return
+        linked = {each.name for each in overrides.overrides() if each.purpose in purposes}
+        kernel_facts = {"source": f'the kernel "{kernel}"', "left_out": not_chosen(kernel, linked)}
     left_out: Mapping[str, str] = kernel_facts.get("left_out", {})
     for key, name in _asked(plan).items():
         if name in left_out:
             raise ScenarioError(
                 f"running {plan.name} over {kernel_facts['source']}: {key} needs leowarp's {name}, without "
-                f"which this kernel was built ({left_out[name]})",
-                hint=f"write another {key.partition(' = ')[0]}, or take the default kernel",
+                f"which this kernel is built ({left_out[name]})",
+                hint=f"give {key.partition(' = ')[0]} another value, or take the default kernel",
             )
 
 
@@ -79,6 +88,9 @@ def _asked(plan: Plan) -> dict[str, str]:
     for host in plan.hosts:
         if host.tcp.loss_detection != "kernel":
             asked[f'tcp.loss_detection = "{host.tcp.loss_detection}"'] = "loss_detection"
+    for cure, is_on in plan.cures.on().items():
+        if is_on:
+            asked[f"cures.{cure}"] = "cures"
     # A jittered link is always netem's (`Jittered.idle`)
     if not isinstance(plan.medium, Jittered) and plan.network.link_model == "leolink":
         asked['network.link_model = "leolink"'] = "leolink"

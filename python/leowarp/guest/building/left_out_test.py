@@ -241,6 +241,45 @@ def test_a_plan_that_asks_for_what_was_left_out_is_refused_with_the_reason(tmp_p
     left_out.check_fits(plan, other)
 
 
+def test_a_plan_that_asks_a_kernel_of_the_shelf_for_what_it_is_without_is_refused_before_it_is_built(tmp_path):
+    (tmp_path / "chain.toml").write_text(CHAIN)
+    changes = ["guest.kernel=stock", "network.link_model=netem"]
+    left_out.check_fits(scenario.resolve(scenario.load(tmp_path / "chain.toml", changes)))
+    plan = scenario.resolve(scenario.load(tmp_path / "chain.toml", [*changes, "tcp.delayed_ack=on"]))
+    with pytest.raises(
+        ScenarioError, match=r'tcp\.delayed_ack = "on" needs .*\(the kernel "stock" is without it\)'
+    ) as caught:
+        left_out.check_fits(plan)
+    assert caught.value.hint == "give tcp.delayed_ack another value, or take the default kernel"
+    for kernel in ("default", "plain"):
+        asking = ["tcp.delayed_ack=on", f"guest.kernel={kernel}"]
+        left_out.check_fits(scenario.resolve(scenario.load(tmp_path / "chain.toml", asking)))
+
+
+@pytest.mark.parametrize("cure", ["hold=true", "duplicate=20 ms", "move_queue=kept", "resequence=flow", "notify=true"])
+def test_each_cure_asks_for_the_cures_and_a_run_without_any_does_not(cure):
+    facts = {"source": "a tree", "left_out": {"cures": "leolink_hold.c:1:1: error: why not"}}
+    example = GUEST.parent / "examples" / "madrid-tokyo.toml"
+    left_out.check_fits(scenario.resolve(scenario.load(example)), facts)
+    plan = scenario.resolve(scenario.load(example, [f"cures.{cure}"]))
+    with pytest.raises(
+        ScenarioError, match=rf"cures\.{cure.partition('=')[0]} needs leowarp's cures.*why not"
+    ) as caught:
+        left_out.check_fits(plan, facts)
+    assert caught.value.hint == f"give cures.{cure.partition('=')[0]} another value, or take the default kernel"
+
+
+@pytest.mark.parametrize("lacking", ["cures", "leolink"])
+def test_what_needs_an_object_that_is_left_out_is_left_out_too(tree, lacking):
+    (tree / "ours" / f"{lacking}.c").write_text("int x = unknown_here;\n")
+    status, said, out = build(tree, "--leave-out")
+    assert status == 0, said
+    without = left_out.read(out)
+    needing = {"cures": set(), "leolink": {"cures", "direct", "sockets"}}[lacking]
+    assert without.keys() == {lacking} | needing
+    assert {without[name] for name in needing} <= {"it needs leolink, which is left out"}
+
+
 def test_netem_needs_no_leolink(tmp_path):
     (tmp_path / "chain.toml").write_text(CHAIN)
     plan = scenario.resolve(scenario.load(tmp_path / "chain.toml", ["network.link_model=netem"]))

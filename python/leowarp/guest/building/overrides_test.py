@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[4]
 GUEST = ROOT / "guest"
 ENTRIES = tomllib.loads((GUEST / "overrides.toml").read_text())["override"]
 OWN_HEADERS = re.compile(r'#include "([\w.]+)"')
+C_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+C_FUNCTION = re.compile(r"^(?!static\b)[a-z][\w \t*]*?\b(leolink_\w+)\(", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +70,36 @@ def test_an_object_that_is_not_on_the_list_is_not_linked(reader):
     names = {word.partition(":")[0] for word in linked.strip("'").split()}
     assert names == {entry["name"] for entry in ENTRIES if reader.is_object(entry)}
     assert "leolink_direct.o" not in re.search(r"^leolink-y := .*$", reader.kbuild(), re.MULTILINE)[0]
+
+
+def test_what_an_entry_needs_stands_before_it_and_goes_with_it(reader, tmp_path, monkeypatch):
+    needing = {entry["name"]: entry["needs"] for entry in ENTRIES if "needs" in entry}
+    assert {"cures", "direct"} < needing.keys()
+    without = {entry["name"] for entry in reader.of_kernel("default", "leolink")[0]}
+    assert without == {entry["name"] for entry in ENTRIES} - {"leolink", "cures", "direct", "sockets"}
+    listed = (GUEST / "overrides.toml").read_text()
+    # A kernel without links, and with what a scenario may ask for
+    shelf = '[[kernel]]\nname = "few"\npurposes = ["time", "random", "scenario"]\n'
+    (tmp_path / "kernels.toml").write_text(shelf)
+    (tmp_path / "overrides.toml").write_text(listed)
+    monkeypatch.setattr(reader, "HERE", tmp_path)
+    few = {entry["name"] for entry in reader.of_kernel("few")[0]}
+    assert "bbr_handover" in few
+    assert "cures" not in few
+    (tmp_path / "overrides.toml").write_text(listed.replace('needs = "leolink"', 'needs = "later"', 1))
+    with pytest.raises(SystemExit, match="cures needs later"):
+        reader.overrides()
+
+
+def test_links_use_nothing_of_cures_that_they_have_not_themselves(reader):
+    named = {entry["name"]: "".join((GUEST / file).read_text() for file in reader.files(entry)) for entry in ENTRIES}
+    defined = {name: set(C_FUNCTION.findall(text)) for name, text in named.items()}
+    used = set(re.findall(r"\bleolink_\w+(?=\()", C_COMMENT.sub("", named["leolink"])))
+    weak = set(re.findall(r"^__weak .*?\b(leolink_\w+)\(", named["leolink"], re.MULTILINE))
+    asked = used & defined["cures"]
+    assert asked
+    assert asked <= weak
+    assert weak <= defined["cures"] | defined["direct"], "nothing gives way to what is not there"
 
 
 def test_the_plain_kernel_has_all_but_what_saves_time(reader):

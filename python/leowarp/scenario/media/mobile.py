@@ -251,7 +251,7 @@ class Mobile(QueueKeys, FollowsConstellation):
                 rule = f'has no effect with delays = "{"constellation" if driven else "constant"}"'
                 problems.add(section.where(key), f"mobile.{key}", rule, "take it out")
         # leolink has room for LEOLINK_WAITING_MAX = 65,536 waiting packets where they may overtake
-        # (guest/qdisc/leolink.h), so neither an unlimited queue nor one in bytes can be obeyed.
+        # (guest/links/leolink.h), so neither an unlimited queue nor one in bytes can be obeyed.
         in_packets = section.values.get("queue_pkts", Mobile.queue_pkts)
         if not value_of(section, Mobile, "resequencing") and (
             in_packets is None or in_packets > _OVERTAKING_QUEUE_PKTS

@@ -103,10 +103,20 @@ class Cures:
         high="1 d", none="never",
     )  # fmt: skip
 
+    def on(self) -> dict[str, bool]:
+        """Each cure by its key, and whether it is switched on; what asks most of a scenario comes first."""
+        return {
+            "hold": self.hold,
+            "end_marker": self.end_marker,
+            "duplicate": self.duplicate_ns is not None,
+            "move_queue": self.move_queue != "off",
+            "resequence": self.resequence != "off",
+            "notify": self.notify,
+        }
+
     def idle(self) -> tuple[str, ...]:
         """Keys without effect beside the others."""
-        on = {"hold": self.hold, "end_marker": self.end_marker, "resequence": self.resequence != "off",
-              "notify": self.notify}  # fmt: skip
+        on = self.on()
         return tuple(key for keys, cures in _NEEDS if not any(on[cure] for cure in cures) for key in keys)
 
 
@@ -145,7 +155,7 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
     problems: Gets each rule that is broken.
     """
     section = tables["cures"]
-    on = _switched_on(section)
+    on = Cures(**section.values).on()
     for keys, cures in _NEEDS:
         if any(on[cure] for cure in cures):
             continue
@@ -180,7 +190,7 @@ def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) 
     hosts: `[tcp]` and what replaces it for single hosts.
     problems: Gets each rule that is broken.
     """
-    on = _switched_on(section)
+    on = Cures(**section.values).on()
     least_us = [str(host.values.get("sysctl", {}).get(RTO_MIN)) for host in hosts]
     # Linux refuses what is no number when the run begins; here it says nothing about time.
     least_ns = min((1000 * int(text) for text in least_us if text.isdecimal()), default=None)
@@ -192,18 +202,6 @@ def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) 
             rule = f"{units.TIME.format(wait_ns)} is not below the least retransmission timeout of a host, "
             rule += f"{units.TIME.format(least_ns)} ({RTO_MIN}): its sender would time out meanwhile"
             problems.add(section.where(key), f"cures.{key}", rule, "write a shorter one, or a longer timeout")
-
-
-def _switched_on(section: Section) -> dict[str, bool]:
-    """Each cure, and whether it is given; what asks most of a scenario comes first."""
-    return {
-        "hold": value_of(section, Cures, "hold"),
-        "end_marker": value_of(section, Cures, "end_marker"),
-        "duplicate": value_of(section, Cures, "duplicate_ns") is not None,
-        "move_queue": value_of(section, Cures, "move_queue") != "off",
-        "resequence": value_of(section, Cures, "resequence") != "off",
-        "notify": value_of(section, Cures, "notify"),
-    }
 
 
 def _check_in_flight(tables: Mapping[str, Section], on: Mapping[str, bool], problems: Problems) -> None:

@@ -23,7 +23,7 @@
 #include <linux/etherdevice.h>
 #include <linux/netdevice.h>
 #include <linux/slab.h>
-#include "leolink.h"
+#include "leolink_cures.h"
 
 static bool is_fifo(const struct leolink_sched *q)
 {
@@ -64,8 +64,8 @@ static void take_waiting(struct leolink_sched *q, __be32 destination, struct qdi
 	leolink_advance(q, now);
 }
 
-/* Hands a packet that waited at one link of a node to another. Consumes it. */
-int leolink_hand_over(struct sk_buff *skb, struct net_device *dev)
+/* Hands a packet of one link of a node to another. Consumes it. */
+static int hand_over(struct sk_buff *skb, struct net_device *dev)
 {
 	const struct net_device *peer = dev->netdev_ops->ndo_get_peer_dev(dev);
 	struct ethhdr *eth;
@@ -82,6 +82,23 @@ int leolink_hand_over(struct sk_buff *skb, struct net_device *dev)
 	/* a queue that is full says so by itself, as to any packet */
 	dev_queue_xmit(skb);
 	return 0;
+}
+
+/* The copy of a packet that one link takes goes over another of the node's. */
+void leolink_switch_send_copy(struct leolink_sched *q, struct sk_buff *copy, int ifindex)
+{
+	bool was_moving = leolink_is_moving;
+	struct net_device *dev;
+
+	rcu_read_lock();
+	dev = dev_get_by_index_rcu(dev_net(qdisc_dev(q->sch)), ifindex);
+	leolink_is_moving = true;
+	if (dev)
+		hand_over(copy, dev);
+	else
+		dev_kfree_skb_any(copy);
+	leolink_is_moving = was_moving;
+	rcu_read_unlock();
 }
 
 /* Sends the marker that ends the old way. It may get lost like any packet. */
@@ -175,7 +192,7 @@ int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struc
 		r->refused = REFUSED_IN_FLIGHT;
 	leolink_is_moving = true;
 	while ((skb = __qdisc_dequeue_head(&moved)))
-		err = leolink_hand_over(skb, qdisc_dev(sch)) ?: err;
+		err = hand_over(skb, qdisc_dev(sch)) ?: err;
 	leolink_is_moving = false;
 	if (r->hold_ns || r->moved_pkts || r->marker || r->refused || s->copy_ns)
 		leolink_switched_keep(r);

@@ -47,28 +47,10 @@ static bool has_no_capacity(struct leolink_sched *q, u64 now)
 static int refuse(struct leolink_sched *q, struct sk_buff *skb, enum leolink_cause cause, u64 now,
 		  struct sk_buff **to_free)
 {
-	/* it has no number yet, and what stands in its place means nothing */
-	if ((q->order & LEOLINK_ORDER_NUMBER) && !leolink_is_moving)
-		skb_clear_hash(skb);
+	if (q->order & LEOLINK_ORDER_NUMBER)
+		leolink_order_forget(skb);
 	leolink_record_drop(q, skb, cause, now);
 	return qdisc_drop(skb, q->sch, to_free);
-}
-
-/* The copy of a packet that this link takes goes over another of the node's. */
-static void send_copy(struct leolink_sched *q, struct sk_buff *copy, int ifindex)
-{
-	bool was_moving = leolink_is_moving;
-	struct net_device *dev;
-
-	rcu_read_lock();
-	dev = dev_get_by_index_rcu(dev_net(qdisc_dev(q->sch)), ifindex);
-	leolink_is_moving = true;
-	if (dev)
-		leolink_hand_over(copy, dev);
-	else
-		dev_kfree_skb_any(copy);
-	leolink_is_moving = was_moving;
-	rcu_read_unlock();
 }
 
 static int enqueue_special(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now)
@@ -82,17 +64,8 @@ static int enqueue_special(struct leolink_sched *q, struct sk_buff *skb, struct 
 		leolink_child_rearm(q, now);
 		return ret;
 	}
-	if (q->holds) {
-		struct leolink_hold *hold;
-
-		leolink_hold_release(q, now);
-		hold = leolink_hold_of(q, skb);
-		if (hold) {
-			ret = leolink_hold_enqueue(q, hold, skb, to_free, now);
-			leolink_arm_next(q, now);
-			return ret;
-		}
-	}
+	if (q->holds && leolink_hold_takes(q, skb, to_free, now, &ret))
+		return ret;
 	leolink_advance_any(q, now);
 	waits = q->busy_until_ns > now || has_no_capacity(q, now);
 	if (waits && leolink_has_no_room(q, link_bytes(q, skb)))
@@ -102,7 +75,7 @@ static int enqueue_special(struct leolink_sched *q, struct sk_buff *skb, struct 
 	if (!q->is_due || q->overtakes || q->holds)
 		leolink_arm_next(q, now);
 	if (copy)
-		send_copy(q, copy, ifindex);
+		leolink_switch_send_copy(q, copy, ifindex);
 	return NET_XMIT_SUCCESS;
 }
 
@@ -165,7 +138,7 @@ static struct sk_buff *due(struct leolink_sched *q, u64 now)
 /*
  * The transmit path: only packets that are due at once (no delay, no rate) or that deliver leaves to it. The kernel calls it
  * after each enqueue, too. A packet that took time to arrive waits for its event even then. Taken here, it would overtake
- * arrivals over other links at this instant, and bypass packet ordering (arrive).
+ * arrivals over other links at this instant, and bypass packet ordering (leolink_cures_arrive).
  */
 static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 {
@@ -193,19 +166,6 @@ static struct sk_buff *leolink_dequeue(struct Qdisc *sch)
 	return skb;
 }
 
-/* A packet has arrived over a link behind which some wait, or end a wait. */
-static void arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now)
-{
-	if ((q->on_arrival & ARRIVAL_MARKER) && leolink_merge_takes_marker(skb, now))
-		return;
-	if ((q->on_arrival & ARRIVAL_MERGE) && leolink_merge_holds(q, peer, skb, now))
-		return;
-	if (q->on_arrival & ARRIVAL_ORDER)
-		leolink_order_deliver(q, peer, skb, now);
-	else
-		dev_forward_skb(peer, skb);
-}
-
 /*
  * Interrupt: what has arrived goes straight into the receive queue of the device at the other end, as veth_xmit would
  * put it, but without a pass through the transmit softirq (a tenth of all the time of a run). No lock is needed: the
@@ -229,7 +189,7 @@ static u64 deliver(struct leolink_sched *q, u64 now)
 	while (peer && q->sch->q.head && !q->sch->q.head->sk && (skb = due(q, now)))
 		if (unlikely(q->on_arrival)) {
 			leolink_direct_give_way();
-			arrive(q, peer, skb, now);
+			leolink_cures_arrive(q, peer, skb, now);
 		} else {
 			leolink_direct_arrive(q, peer, skb);
 		}
@@ -277,9 +237,7 @@ static void leolink_destroy(struct Qdisc *sch)
 {
 	struct leolink_sched *q = qdisc_priv(sch);
 
-	leolink_hold_flush(q, now_ns());
-	leolink_merge_leave(q, now_ns());
-	leolink_window_end_all(q);
+	leolink_cures_leave(q, now_ns());
 	leolink_disarm(q);
 	if (q->child)
 		qdisc_put(q->child);
@@ -320,8 +278,6 @@ static int __init leolink_register(void)
 	if (err)
 		return err;
 	leolink_arrivals_register(deliver, leolink_direct_forward);
-	leolink_orders_register();
-	leolink_merges_register();
 	return register_qdisc(&leolink_ops);
 }
 device_initcall(leolink_register);

@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 #include <linux/time-internal.h>
 #include <linux/uaccess.h>
-#include "leolink.h"
+#include "leolink_cures.h"
 
 struct merge {
 	struct leolink_merged r;

@@ -5,7 +5,7 @@
  */
 #include <linux/math64.h>
 #include <linux/slab.h>
-#include "leolink.h"
+#include "leolink_cures.h"
 
 struct leolink_hold {
 	struct leolink_hold *next;
@@ -66,12 +66,6 @@ static struct leolink_hold *last_hold_for(struct leolink_sched *q, __be32 destin
 	return found;
 }
 
-/* The hold that a packet belongs to, if any. */
-struct leolink_hold *leolink_hold_of(struct leolink_sched *q, const struct sk_buff *skb)
-{
-	return skb->protocol == htons(ETH_P_IP) ? last_hold_for(q, ip_hdr(skb)->daddr) : NULL;
-}
-
 /* Takes the oldest packet out of a hold. */
 static struct sk_buff *take(struct leolink_sched *q, struct leolink_hold *hold, u64 now)
 {
@@ -101,8 +95,8 @@ static void send(struct leolink_sched *q, struct sk_buff *skb, u64 now)
 }
 
 /* Holds a packet back. A full buffer refuses it, or sends its oldest packets before their time. */
-int leolink_hold_enqueue(struct leolink_sched *q, struct leolink_hold *hold, struct sk_buff *skb,
-			 struct sk_buff **to_free, u64 now)
+static int hold_back(struct leolink_sched *q, struct leolink_hold *hold, struct sk_buff *skb, struct sk_buff **to_free,
+		     u64 now)
 {
 	struct leolink_switched *r = hold->record;
 	u32 bytes = link_bytes(q, skb);
@@ -161,6 +155,20 @@ void leolink_hold_release(struct leolink_sched *q, u64 now)
 		end(place);
 	}
 	set_due(q);
+}
+
+/* Whether a hold takes a packet; `ret` is then the answer to its sender. */
+bool leolink_hold_takes(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now, int *ret)
+{
+	struct leolink_hold *hold;
+
+	leolink_hold_release(q, now);
+	hold = skb->protocol == htons(ETH_P_IP) ? last_hold_for(q, ip_hdr(skb)->daddr) : NULL;
+	if (!hold)
+		return false;
+	*ret = hold_back(q, hold, skb, to_free, now);
+	leolink_arm_next(q, now);
+	return true;
 }
 
 /* Loses all that is held back. */

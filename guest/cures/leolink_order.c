@@ -13,7 +13,7 @@
 #include <linux/slab.h>
 #include <linux/time-internal.h>
 #include <linux/uaccess.h>
-#include "leolink.h"
+#include "leolink_cures.h"
 
 #define HISTORY_PKTS 65536
 
@@ -174,6 +174,13 @@ void leolink_order_number(struct leolink_sched *q, struct sk_buff *skb)
 		return;
 	s->r.numbered_pkts++;
 	__skb_set_hash(skb, ++s->numbered & NUMBER_MASK, true, false);
+}
+
+/* A station's link refuses a packet: it is cleared of a hash that is no number yet. */
+void leolink_order_forget(struct sk_buff *skb)
+{
+	if (!leolink_is_moving)
+		skb_clear_hash(skb);
 }
 
 /* Hands over the first that waits. */

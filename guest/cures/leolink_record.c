@@ -2,7 +2,7 @@
 /* What was done at switches, as the agent reads it: /proc/leolink/switches, binary. */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
-#include "leolink.h"
+#include "leolink_cures.h"
 
 /* A record, and whether a hold still writes into it. */
 struct entry {

@@ -68,6 +68,11 @@ static int reserve(struct leolink_sched *q, struct nlattr *tb[], struct leolink_
 	return *ring ? 0 : -ENOMEM;
 }
 
+static bool asks_for_cures(struct nlattr *tb[])
+{
+	return tb[LEOLINK_ORDER] || tb[LEOLINK_SWITCH] || tb[LEOLINK_MERGE] || tb[LEOLINK_MARKERS] || tb[LEOLINK_NOTICE];
+}
+
 /* What cannot be while packets are held, or at all. */
 static int refuses(const struct leolink_sched *q, struct nlattr *tb[], struct netlink_ext_ack *extack)
 {
@@ -76,6 +81,10 @@ static int refuses(const struct leolink_sched *q, struct nlattr *tb[], struct ne
 	u64 origin_ns = origin_after(q, tb);
 	int err = 0;
 
+	if (asks_for_cures(tb) && !leolink_cures_are_linked()) {
+		NL_SET_ERR_MSG_MOD(extack, "a cure, and this kernel was built without them");
+		return -EOPNOTSUPP;
+	}
 	if (rate && rate < MIN_RATE_BPS) {
 		NL_SET_ERR_MSG_MOD(extack, "rate below 8 kbit/s");
 		return -EINVAL;
@@ -150,19 +159,7 @@ static struct leolink_waiting *obey(struct Qdisc *sch, struct nlattr *tb[], stru
 	q->overtakes = overtakes_after(q, tb);
 	if (ring)
 		ring = leolink_waiting_replace(q, ring, q->limit_pkts);
-	if (tb[LEOLINK_ORDER]) {
-		struct leolink_order order;
-
-		/* an attribute is aligned to 4 bytes */
-		memcpy(&order, nla_data(tb[LEOLINK_ORDER]), sizeof(order));
-		q->order = order.flags;
-		q->order_delay_ns = order.delay_ns;
-		leolink_order_set_by_flow(q->order & LEOLINK_ORDER_BY_FLOW);
-		if (q->order & (LEOLINK_ORDER_RESTORE | LEOLINK_ORDER_ELIMINATE))
-			q->on_arrival |= ARRIVAL_ORDER;
-	}
-	if (nla_get_flag(tb[LEOLINK_MARKERS]))
-		q->on_arrival |= ARRIVAL_MARKER;
+	leolink_cures_set(q, tb);
 	leolink_set_plain(q);
 	if (tb[LEOLINK_RATE_BPS])
 		q->rate_bps = nla_get_u64(tb[LEOLINK_RATE_BPS]);
@@ -212,26 +209,7 @@ int leolink_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack
 		ring = obey(sch, tb, ring);
 	sch_tree_unlock(sch);
 	kvfree(ring);
-	if (!err && tb[LEOLINK_MERGE]) {
-		struct leolink_merge m;
-
-		memcpy(&m, nla_data(tb[LEOLINK_MERGE]), sizeof(m));
-		err = leolink_merge_begin(q, &m);
-	}
-	if (!err && tb[LEOLINK_SWITCH]) {
-		struct leolink_switch s;
-
-		/* an attribute is aligned to 4 bytes */
-		memcpy(&s, nla_data(tb[LEOLINK_SWITCH]), sizeof(s));
-		err = leolink_switch_over(sch, &s, extack);
-	}
-	if (!err && tb[LEOLINK_NOTICE]) {
-		struct leolink_notice n;
-
-		memcpy(&n, nla_data(tb[LEOLINK_NOTICE]), sizeof(n));
-		err = leolink_notice_begin(q, &n, extack);
-	}
-	return err;
+	return err ?: leolink_cures_begin(sch, tb, extack);
 }
 
 int leolink_dump(struct Qdisc *sch, struct sk_buff *skb)

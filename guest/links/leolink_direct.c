@@ -34,6 +34,7 @@
 #include <net/nexthop.h>
 #include <net/route.h>
 #include "leolink.h"
+#include "leolink_header.h"
 
 #define WAYS	8	/* a power of two */
 
@@ -132,13 +133,6 @@ static bool takes_at_once(const struct leolink_sched *q)
 	return q->asks_nobody && is_shaped(q) && (q->channel.count ? q->channel.least : q->r.delay_ns);
 }
 
-/* Addresses of which the kernel wants to know more than a route. */
-static bool is_odd(__be32 address)
-{
-	return ipv4_is_multicast(address) || ipv4_is_lbcast(address) || ipv4_is_zeronet(address) ||
-	       ipv4_is_loopback(address);
-}
-
 /*
  * Whether the kernel has what it would make for the first packet that takes a hop: route and neighbour. They are made at
  * the instant at which they are without direct forwarding, by that packet: an old route that goes wakes ksoftirqd, which
@@ -179,7 +173,8 @@ static void find(struct way *w, const struct leolink_ways *ways, const struct ip
 	w->next = NULL;
 	w->is_wire = false;
 	if (!in || !IN_DEV_FORWARD(in) || IN_DEV_RPFILTER(in) || fib4_has_custom_rules(net) ||
-	    !READ_ONCE(net->ipv4.sysctl_ip_fwd_update_priority) || is_odd(ip->saddr) || is_odd(ip->daddr) ||
+	    !READ_ONCE(net->ipv4.sysctl_ip_fwd_update_priority) ||
+	    leolink_is_odd(ip->saddr) || leolink_is_odd(ip->daddr) ||
 	    net->ipv4.fib_has_custom_local_routes || inet_lookup_ifaddr_rcu(net, ip->saddr))
 		return;
 	if (fib_lookup(net, &flow, &result, 0) || result.type != RTN_UNICAST || !result.fi ||
@@ -220,18 +215,6 @@ static struct way *way_of(struct leolink_ways *ways, const struct iphdr *ip)
 	if (w->source != ip->saddr || w->destination != ip->daddr || w->tos != ip->tos || w->stamp != stamp_of(ways))
 		find(w, ways, ip);
 	return w;
-}
-
-/* Whether the IP header is of a packet that a router passes on without a second look. */
-static bool is_plain(const struct sk_buff *skb)
-{
-	const struct ethhdr *eth = (const struct ethhdr *)skb->data;
-	const struct iphdr *ip = (const struct iphdr *)(skb->data + ETH_HLEN);
-
-	return skb->protocol == htons(ETH_P_IP) && skb_headlen(skb) >= ETH_HLEN + sizeof(*ip) &&
-	       eth->h_proto == htons(ETH_P_IP) && !is_multicast_ether_addr(eth->h_dest) && *(const u8 *)ip == 0x45 &&
-	       ip->ttl > 1 && !(ip->frag_off & htons(IP_MF | IP_OFFSET)) &&
-	       ntohs(ip->tot_len) + ETH_HLEN == skb->len && !ip_fast_csum(ip, 5);
 }
 
 /* What a router changes of a packet. */
@@ -291,7 +274,7 @@ static rx_handler_result_t receive(struct sk_buff **pskb)
 	if (!is_on || skb->pkt_type != PACKET_HOST || skb_shared(skb) || skb_is_gso(skb))
 		return RX_HANDLER_PASS;
 	__skb_push(skb, ETH_HLEN);
-	if (is_plain(skb)) {
+	if (leolink_is_plain(skb)) {
 		w = way_of(ways, (struct iphdr *)(skb->data + ETH_HLEN));
 		if (w->dev && skb->len <= w->max_bytes) {
 			skb_orphan(skb);
@@ -364,7 +347,7 @@ static bool forward(struct sk_buff *skb)
 	struct leolink_sched *from = *brought_by(skb);
 	struct way *w;
 
-	if (!is_plain(skb))
+	if (!leolink_is_plain(skb))
 		return false;
 	w = way_of(from->ways, (struct iphdr *)(skb->data + ETH_HLEN));
 	if (!w->next || !takes_at_once(w->next) || !is_shaped(from) || skb->len > w->max_bytes ||

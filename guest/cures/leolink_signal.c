@@ -6,7 +6,7 @@
 #include <linux/etherdevice.h>
 #include <linux/icmp.h>
 #include <net/ip.h>
-#include "leolink.h"
+#include "leolink_cures.h"
 
 #define SIGNAL_SOURCE	0xc0000008	/* 192.0.0.8 */
 #define SIGNAL_TTL	64

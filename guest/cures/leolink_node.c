@@ -6,7 +6,7 @@
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
-#include "leolink.h"
+#include "leolink_cures.h"
 
 struct leolink_node {
 	struct leolink_node_record r;

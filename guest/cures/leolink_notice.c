@@ -8,7 +8,7 @@
 #include <linux/uaccess.h>
 #include <net/ip.h>
 #include <net/route.h>
-#include "leolink.h"
+#include "leolink_cures.h"
 
 #define NOTICE_MAGIC	0x6c656f6e	/* "leon" */
 

@@ -5,7 +5,7 @@
  * Both are for numbered packets alone.
  */
 #include <linux/slab.h>
-#include "leolink.h"
+#include "leolink_cures.h"
 
 struct leolink_window {
 	struct leolink_window *next;

@@ -5,22 +5,14 @@
  *
  *	leolink_table.c		what a link does is known beforehand: rows by time
  *	leolink_overtake.c	packets that overtake each other
+ *	leolink_no_cures.c	in place of guest/cures (leolink_cures.h) where that is not linked
  *	leolink_drops.c		which packets were lost
  *	leolink_arrivals.c	the earliest arrival of all links
  *	leolink_schedule.c	when a packet starts, departs and arrives
  *	leolink_links.c		all links
- *	leolink_record.c	what was done at switches
- *	leolink_node.c		what each node holds back and sends of its own
  *	leolink_direct.c	packets go from one link straight into the next; leolink_kernel.c where it is not linked
- *	leolink_order.c		packets are numbered, and put back into that order
- *	leolink_window.c	what belongs to packets for a while after a switch
- *	leolink_hold.c		new packets wait until the old way is empty
- *	leolink_signal.c	packets of the network's own
- *	leolink_merge.c		packets by a new way wait for the marker that ends the old one
- *	leolink_notice.c	hosts are told of a route change
  *	leolink_proc.c		/proc/leolink
  *	leolink_child.c		another queueing discipline in place of the FIFO
- *	leolink_switch.c	what a node does when packets for a host go over another link from now on
  *	leolink_change.c	netlink
  *	leolink_qdisc.c		the model, and the queueing discipline that the kernel knows
  */
@@ -125,24 +117,6 @@ struct leolink_order {
 #define LEOLINK_ORDER_ADVANCED	8	/* only what came by a new way waits for those before it */
 #define LEOLINK_ORDER_ELIMINATE	16	/* of a packet that was copied the second to come is discarded */
 
-/* What is in skb->hash of a packet that was numbered. */
-#define NUMBER_NEW_WAY	0x80000000	/* it went over a new link just after a switch */
-#define NUMBER_COPIED	0x40000000	/* there are two */
-#define NUMBER_MASK	0x3fffffff
-
-/* One record of /proc/leolink/orders: a stream of packets that were numbered. */
-struct leolink_ordered {
-	__be32 source, destination;
-	u32 protocol, ports;	/* as in the packet; 0 = of all flows */
-	u64 numbered_pkts;
-	u64 waited_pkts;	/* came before their turn */
-	u64 waiting_max_bytes;	/* most of them at once */
-	u64 longest_ns;		/* longest that one waited */
-	u64 given_up_pkts;	/* had not come when the wait of one behind them was over */
-	u64 late_pkts;		/* came after all */
-	u64 eliminated_pkts;	/* were second copies */
-};
-
 /* The node's entry for a host changes to this direction, from another of the same node. */
 struct leolink_switch {
 	u32 from;		/* id of the other direction */
@@ -181,20 +155,6 @@ struct leolink_merge {
 	u32 zero;
 };
 
-/* One record of /proc/leolink/merges. */
-struct leolink_merged {
-	u64 t_ns;
-	u32 marker;
-	u32 from, to;
-	__be32 destination;
-	u64 marker_ns;		/* when it arrived; 0 = it has not */
-	u64 ended_ns;		/* since when nothing waits for it; 0 = not yet */
-	u64 waited_pkts, waited_bytes;
-	u64 waiting_max_bytes;
-	u64 longest_ns;
-	u64 full_pkts;
-};
-
 /* A host is told that its packets to another go over this direction from now on. */
 struct leolink_notice {
 	u32 number;
@@ -211,46 +171,6 @@ struct leolink_notice {
 #define LEOLINK_NOTICE_LOST		1	/* it is recorded and not sent */
 #define LEOLINK_NOTICE_FALSE		2	/* there is no change */
 #define LEOLINK_NOTICE_NO_OLD_WAY	4	/* what left over the direction before does not arrive */
-
-/* One record of /proc/leolink/notices. */
-struct leolink_noticed {
-	u64 t_ns;
-	u32 number;
-	u32 flags;
-	u32 id;			/* of the direction */
-	__be32 told, destination;
-	u32 zero;
-	u64 sent_ns;		/* 0 = it was not */
-	s64 old_delay_ns, new_delay_ns;
-	u64 wait_ns;
-};
-
-/* One record of /proc/leolink/nodes. */
-struct leolink_node_record {
-	u32 id;			/* of a direction of a link of the node */
-	u32 receives;		/* whether the node receives over it, or sends */
-	u64 held_pkts, held_bytes;	/* now, before and behind links together */
-	u64 held_max_bytes, held_max_at_ns;
-	u64 signals_pkts, signals_bytes;	/* frames without a link's overhead */
-	u64 behind_pkts;	/* of those held now, behind links: links have delivered them */
-};
-
-/* One record of /proc/leolink/switches: a switch at which packets were moved or are held back. */
-struct leolink_switched {
-	u64 t_ns;
-	u32 from, to;
-	__be32 destination;
-	u32 marker;
-	u32 refused;
-	u32 zero;
-	u64 moved_pkts, moved_bytes;
-	u64 hold_ns;		/* how long the first packet would be held back; 0 = none is */
-	u64 held_back_pkts, held_back_bytes;
-	u64 held_back_max_bytes;	/* most of them at once */
-	u64 held_back_longest_ns;
-	u64 full_pkts;		/* packets that met a full hold buffer */
-	u64 copied_pkts, copied_bytes;	/* whose copies went over the other direction */
-};
 
 struct leolink_table {
 	struct leolink_row *rows;
@@ -318,14 +238,10 @@ struct leolink_sched {
 	u64 order_delay_ns;
 
 	/* packets that arrive and wait, or end a wait */
-	u32 on_arrival;		/* ARRIVAL_*; 0 = they go on at once */
+	u32 on_arrival;		/* ARRIVAL_* of leolink_cures.h; 0 = they go on at once */
 	u32 merge_bytes, merge_limit_bytes;
 	bool full_merge_sends;
 };
-
-#define ARRIVAL_ORDER	1	/* to a station, in the order of their numbers */
-#define ARRIVAL_MARKER	2	/* one of them may be a marker */
-#define ARRIVAL_MERGE	4	/* some wait for a marker */
 
 static inline u64 now_ns(void)
 {
@@ -412,6 +328,23 @@ void leolink_waiting_push(struct leolink_sched *q, u64 start_ns, u32 bytes);
 void leolink_waiting_advance(struct leolink_sched *q, u64 now);
 struct leolink_waiting *leolink_waiting_replace(struct leolink_sched *q, struct leolink_waiting *ring, u32 room);
 
+/*
+ * Links call these functions of guest/cures, by which packets wait, get numbers or copies, or are put in order.
+ * leolink_no_cures.c has them in a kernel without cures.
+ */
+bool leolink_cures_are_linked(void);
+void leolink_cures_set(struct leolink_sched *q, struct nlattr *tb[]);
+int leolink_cures_begin(struct Qdisc *sch, struct nlattr *tb[], struct netlink_ext_ack *extack);
+void leolink_cures_arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now);
+void leolink_cures_leave(struct leolink_sched *q, u64 now);
+bool leolink_order_spares(const struct sk_buff *skb);
+void leolink_order_forget(struct sk_buff *skb);
+struct sk_buff *leolink_window_accept(struct leolink_sched *q, struct sk_buff *skb, int *copy_ifindex, u64 now);
+bool leolink_hold_takes(struct leolink_sched *q, struct sk_buff *skb, struct sk_buff **to_free, u64 now, int *ret);
+void leolink_hold_release(struct leolink_sched *q, u64 now);
+void leolink_hold_flush(struct leolink_sched *q, u64 now);
+void leolink_switch_send_copy(struct leolink_sched *q, struct sk_buff *copy, int ifindex);
+
 /* leolink_drops.c */
 void leolink_record_drop(struct leolink_sched *q, struct sk_buff *skb, enum leolink_cause cause, u64 now);
 bool leolink_drops_wait(void);
@@ -451,21 +384,6 @@ void leolink_links_leave(struct leolink_sched *q);
 struct leolink_sched *leolink_links_find(u32 id);
 ssize_t leolink_links_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 
-/* leolink_record.c */
-struct leolink_switched *leolink_switched_new(void);
-void leolink_switched_keep(struct leolink_switched *r);
-void leolink_switched_free(struct leolink_switched *r);
-void leolink_switched_open(struct leolink_switched *r);
-void leolink_switched_close(struct leolink_switched *r);
-ssize_t leolink_switches_read(struct file *f, char __user *to, size_t size, loff_t *pos);
-
-/* leolink_node.c */
-struct leolink_node *leolink_node_of(const struct net *net, u32 id, bool receives);
-void leolink_node_hold(struct leolink_node *node, u32 bytes, bool behind, u64 now);
-void leolink_node_release(struct leolink_node *node, u32 bytes, bool behind);
-void leolink_node_signal(struct leolink_node *node, u32 bytes);
-ssize_t leolink_nodes_read(struct file *f, char __user *to, size_t size, loff_t *pos);
-
 /* leolink_direct.c */
 void leolink_direct_arrive(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb);
 void leolink_direct_give_way(void);
@@ -473,60 +391,6 @@ void leolink_direct_forward(const struct leolink_sched *next);
 void leolink_direct_links_changed(void);
 struct net_device *leolink_direct_peer(struct leolink_sched *q);
 int leolink_direct_register(int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch, struct sk_buff **to_free));
-
-/* leolink_order.c */
-extern bool leolink_is_moving;
-void leolink_order_set_by_flow(bool by_flow);
-void leolink_order_number(struct leolink_sched *q, struct sk_buff *skb);
-bool leolink_order_has_number(const struct sk_buff *skb);
-bool leolink_order_spares(const struct sk_buff *skb);
-void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now);
-ssize_t leolink_orders_read(struct file *f, char __user *to, size_t size, loff_t *pos);
-void leolink_orders_register(void);
-
-/* leolink_window.c */
-int leolink_window_begin(struct leolink_sched *q, const struct leolink_switch *s, int copy_ifindex, bool marks,
-			 struct leolink_switched *record);
-struct sk_buff *leolink_window_accept(struct leolink_sched *q, struct sk_buff *skb, int *copy_ifindex, u64 now);
-void leolink_window_end_all(struct leolink_sched *q);
-
-/* leolink_hold.c */
-struct leolink_hold *leolink_hold_new(void);
-void leolink_hold_free(struct leolink_hold *hold);
-void leolink_hold_begin(struct leolink_sched *q, struct leolink_hold *hold, __be32 destination, u64 until_ns,
-			struct leolink_switched *record);
-struct leolink_hold *leolink_hold_of(struct leolink_sched *q, const struct sk_buff *skb);
-int leolink_hold_enqueue(struct leolink_sched *q, struct leolink_hold *hold, struct sk_buff *skb,
-			 struct sk_buff **to_free, u64 now);
-void leolink_hold_release(struct leolink_sched *q, u64 now);
-void leolink_hold_flush(struct leolink_sched *q, u64 now);
-void leolink_hold_take(struct leolink_sched *q, __be32 destination, struct qdisc_skb_head *taken, u64 now);
-u64 leolink_hold_last_arrival_ns(struct leolink_sched *q, __be32 destination);
-
-static inline bool leolink_is_for(const struct sk_buff *skb, __be32 destination)
-{
-	return skb->protocol == htons(ETH_P_IP) && ip_hdr(skb)->daddr == destination;
-}
-
-/* leolink_signal.c */
-#define SIGNAL_NOTICE	253	/* types of ICMP */
-#define SIGNAL_MARKER	254
-#define SIGNAL_MARKER_MAGIC	0x6c656f6d	/* "leom" */
-struct sk_buff *leolink_signal_new(u8 type, __be32 destination, const __be32 *body, u32 body_bytes, gfp_t flags);
-bool leolink_signal_is_marker(const struct sk_buff *skb, u32 *number);
-void leolink_signal_frame(struct sk_buff *skb, struct net_device *dev);
-
-/* leolink_merge.c */
-int leolink_merge_begin(struct leolink_sched *q, const struct leolink_merge *m);
-bool leolink_merge_takes_marker(struct sk_buff *skb, u64 now);
-bool leolink_merge_holds(struct leolink_sched *q, struct net_device *peer, struct sk_buff *skb, u64 now);
-void leolink_merge_leave(struct leolink_sched *q, u64 now);
-ssize_t leolink_merges_read(struct file *f, char __user *to, size_t size, loff_t *pos);
-void leolink_merges_register(void);
-
-/* leolink_notice.c */
-int leolink_notice_begin(struct leolink_sched *q, const struct leolink_notice *n, struct netlink_ext_ack *extack);
-ssize_t leolink_notices_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 
 /* leolink_proc.c */
 int leolink_proc_register(void);
@@ -537,10 +401,6 @@ int leolink_child_enqueue(struct leolink_sched *q, struct sk_buff *skb, struct s
 void leolink_child_pull(struct leolink_sched *q, u64 now);
 void leolink_child_rearm(struct leolink_sched *q, u64 now);
 void leolink_child_flush(struct leolink_sched *q, u64 now);
-
-/* leolink_switch.c */
-int leolink_hand_over(struct sk_buff *skb, struct net_device *dev);
-int leolink_switch_over(struct Qdisc *sch, const struct leolink_switch *s, struct netlink_ext_ack *extack);
 
 /* leolink_change.c */
 int leolink_change(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The questions that Linux's router asks of a packet's IP header before it looks for a route. */
+#ifndef LEOLINK_HEADER_H
+#define LEOLINK_HEADER_H
+
+#include <linux/etherdevice.h>
+#include <linux/in.h>
+#include <linux/skbuff.h>
+#include <net/ip.h>
+
+/* Addresses of which the kernel wants to know more than a route. */
+static inline bool leolink_is_odd(__be32 address)
+{
+	return ipv4_is_multicast(address) || ipv4_is_lbcast(address) || ipv4_is_zeronet(address) ||
+	       ipv4_is_loopback(address);
+}
+
+/* Whether the IP header is of a packet that a router passes on without a second look. */
+static inline bool leolink_is_plain(const struct sk_buff *skb)
+{
+	const struct ethhdr *eth = (const struct ethhdr *)skb->data;
+	const struct iphdr *ip = (const struct iphdr *)(skb->data + ETH_HLEN);
+
+	return skb->protocol == htons(ETH_P_IP) && skb_headlen(skb) >= ETH_HLEN + sizeof(*ip) &&
+	       eth->h_proto == htons(ETH_P_IP) && !is_multicast_ether_addr(eth->h_dest) && *(const u8 *)ip == 0x45 &&
+	       ip->ttl > 1 && !(ip->frag_off & htons(IP_MF | IP_OFFSET)) &&
+	       ntohs(ip->tot_len) + ETH_HLEN == skb->len && !ip_fast_csum(ip, 5);
+}
+
+#endif
