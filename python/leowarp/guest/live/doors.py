@@ -157,7 +157,11 @@ async def dial(host: str, port: int, to_network: bool) -> socket.socket:
         raise Unanswered(f"{host} has no address: {error}", is_refused=False) from error
     problems: list[OSError] = []
     for family, kind, protocol, _, address in found:
-        made = socket.socket(family, kind, protocol)
+        try:
+            made = socket.socket(family, kind, protocol)
+        except OSError as error:
+            problems.append(error)
+            continue
         try:
             made.setblocking(False)
             made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER_BYTES)

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leowarp.base.layout import CONSOLE, GUEST
 from leowarp.base.nodes import host_node
 from leowarp.guest.boot.drive import drive
+from leowarp.guest.live.admission import Tally
 from leowarp.guest.live.consoles import LiveConsoles
 from leowarp.guest.live.doors import Forward
 from leowarp.guest.live.frames import WINDOW_BYTES
@@ -42,6 +43,8 @@ class Live:
         Listening sockets; None: a SOCKS5 proxy.
     to_network : bool
         Whether destinations may be other machines.
+    tally : Tally
+        Counts clients that met a limit, while the session goes on.
     """
 
     origin: str
@@ -49,6 +52,7 @@ class Live:
     congestion_control: str | None = None
     doors: Sequence[tuple[socket.socket, Forward | None]] = ()
     to_network: bool = False
+    tally: Tally = field(default_factory=Tally)
 
     def described(self, host_numbers: Mapping[str, int]) -> dict[str, Any]:
         """`live` of `setup.json` (design/interfaces.md, section 4)."""
@@ -93,6 +97,6 @@ def run_live(
     drive(
         image, directory, run_dir / CONSOLE, duration_ns=plan.run.duration_ns, seed=plan.run.seed,
         memory_bytes=plan.guest.memory_bytes,
-        consoles=LiveConsoles(pieces, pace, live.doors, say, on_time, to_network=live.to_network),
+        consoles=LiveConsoles(pieces, pace, live.doors, say, on_time, live.tally, to_network=live.to_network),
         on_warning=lambda text: say(f"warning: {text}"),
     )  # fmt: skip
