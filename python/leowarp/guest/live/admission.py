@@ -237,9 +237,9 @@ class Admission:
 async def _knock(door: socket.socket) -> None:
     """Returns when a client waits at a listening socket."""
     loop = asyncio.get_running_loop()
-    heard = loop.create_future()
-    loop.add_reader(door, lambda: heard.done() or heard.set_result(None))
+    heard: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(door, heard.cancel)
     try:
-        await heard
+        await asyncio.wait([heard])
     finally:
         loop.remove_reader(door)

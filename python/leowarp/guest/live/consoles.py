@@ -144,8 +144,9 @@ class LiveConsoles(Consoles):
         if not told:
             return
         is_first = self._pace.virtual_ns is None
-        self._pace.arrive(int(told.split(b"\n")[0]))
-        self._admission.look(self._pace.virtual_ns)
+        virtual_ns = int(told.split(b"\n")[0])
+        self._pace.arrive(virtual_ns)
+        self._admission.look(virtual_ns)
         self._left = MESSAGE_BYTES - len(told)
         if is_first:
             for door, forward in self._doors:
