@@ -138,6 +138,11 @@ class Session:
         assert self.admission.owed == 0
 
     @property
+    def asking(self):
+        """How many clients have a time limit now."""
+        return len(self.admission._asking)
+
+    @property
     def tasks(self):
         return len(self.relay._tasks)
 
@@ -166,7 +171,7 @@ def test_clients_that_say_nothing_fill_their_door_alone_and_only_for_so_long(ses
     async def work(made):
         limit = made.admission.per_door
         silent = [await made.client() for _ in range(limit + 50)]
-        await made.until(lambda: made.tasks == limit + 2)
+        await made.until(lambda: made.asking == limit)
         place = "{}:{}".format(*made.doors[0].getsockname())
         assert made.lines == [f"{place} has {limit} connections, the most: others wait until one is over"]
         await made.works(door=1)
@@ -193,6 +198,7 @@ def test_a_byte_at_a_time_does_not_stretch_the_limit(session):
     async def work(made):
         reader, writer = await made.client()
         text = GREETING + made.request()
+        await made.until(lambda: made.asking)
         for number, byte in enumerate(text[:-1]):
             writer.write(bytes([byte]))
             await writer.drain()
