@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from leowarp.base import units
 from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import EcefMetres, Ephemeris
+from leowarp.routes.dishes import Dish
 from leowarp.routes.links import in_view
 from leowarp.scenario.schema import Plan
 
@@ -28,21 +29,27 @@ class Sightings:
         Of the same plan.
     stations : sequence of int
         Places of the stations that talk.
+    dishes : sequence of Dish
+        Of these each sees its satellite, whatever the rule of ``[ground]``.
     """
 
-    def __init__(self, plan: Plan, ephemeris: Ephemeris, stations: Sequence[int]) -> None:
+    def __init__(self, plan: Plan, ephemeris: Ephemeris, stations: Sequence[int], dishes: Sequence[Dish] = ()) -> None:
         self._plan, self._ephemeris = plan, ephemeris
         self._seen: dict[int, list[NDArray[np.bool_]]] = {station: [] for station in stations}
+        self._dishes = {dish.station: dish for dish in dishes}
         self._blind = set(stations)
         self._highest_deg = dict.fromkeys(stations, -90.0)
         self._nearest_m = dict.fromkeys(stations, np.inf)
 
-    def views(self, satellites_m: EcefMetres) -> dict[int, NDArray[np.bool_]]:
-        """For each station that talks, which satellites it sees at each of the next instants, (k, n)."""
+    def views(self, satellites_m: EcefMetres, t_ns: NDArray[np.int64]) -> dict[int, NDArray[np.bool_]]:
+        """For each station that talks, which satellites it sees at each of the next instants `t_ns`, (k, n)."""
         stations = self._ephemeris.stations
         seen = {}
         for station, before in self._seen.items():
-            seen[station] = in_view(self._plan.ground, stations, station, satellites_m)
+            if station in self._dishes:
+                seen[station] = self._dishes[station].seen(t_ns, satellites_m.shape[-2])
+            else:
+                seen[station] = in_view(self._plan.ground, stations, station, satellites_m)
             before.append(np.asarray(seen[station].any(axis=-1)))
             if before[-1].any():
                 self._blind.discard(station)

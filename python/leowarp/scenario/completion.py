@@ -10,6 +10,7 @@ from leowarp.base.spelling import nearest, one_of
 from leowarp.scenario import sections
 from leowarp.scenario.media.chain import Chain
 from leowarp.scenario.media.constellation import Constellation, FollowsConstellation
+from leowarp.scenario.media.dishes import complete_dishes
 from leowarp.scenario.media.medium import MEDIA, medium_of
 from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.names.gazetteer import PLACES
@@ -57,6 +58,7 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
             rule = f"goes between cities, and what carries the packets is [{medium.NAME}], which has two stations"
             problems.add(traffic.origin, "traffic", rule, "take it out, or write [constellation] in its place")
         _imply_stations(draft, medium, problems)
+    complete_dishes(draft, medium is Constellation, problems)
     for each in given:
         if each is not Constellation:
             each.complete(draft.sections[each.NAME], problems)

@@ -12,6 +12,7 @@ from typing import Any
 from leowarp.scenario import schema
 from leowarp.scenario.completion import complete
 from leowarp.scenario.document import Overrides, read_document
+from leowarp.scenario.media.dishes import DISH
 from leowarp.scenario.media.medium import MEDIA
 from leowarp.scenario.names.examples import found
 from leowarp.scenario.text.decoding import Section, decode_section
@@ -47,6 +48,8 @@ class Scenario:
         Station name -> the ``[hosts.NAME.sysctl]`` that a plan spells out; "" -> ``[sysctl]``, of the whole guest.
     modules : dict
         Kernel module -> its parameters; their values as a plan has them.
+    dishes : dict
+        Place of a station -> its ``[stations.access]``.
     """
 
     path: Path
@@ -57,6 +60,7 @@ class Scenario:
     hosts: Mapping[str, Section] = field(repr=False)
     pinned: Mapping[str, Section] = field(repr=False)
     modules: Mapping[str, Section] = field(repr=False)
+    dishes: Mapping[int, Section] = field(repr=False)
 
 
 def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
@@ -101,6 +105,7 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
         hosts=draft.hosts,
         pinned=draft.pinned,
         modules=draft.modules,
+        dishes=draft.dishes,
     )
 
 
@@ -122,10 +127,14 @@ def _decode(document: Node, problems: Problems) -> Draft:
     draft = Draft(
         name=_name(document, problems),
         sections=sections,
-        stations=_list(document, "stations", schema.Station, problems),
+        stations=_list(_without_dishes(document), "stations", schema.Station, problems),
         flows=_list(document, "flows", schema.Flow, problems),
         modules=decode_modules(document.get("modules"), problems),
-    )
+        dishes={
+            i: decode_section(f"stations.{i}.{DISH}", schema.Access, child.value[DISH], problems)
+            for i, child in enumerate(_tables_of(document, "stations")) if DISH in child.value
+        },
+    )  # fmt: skip
     _decode_hosts(draft, document, problems)
     return draft
 
@@ -158,6 +167,22 @@ def _list(document: Node, name: str, section: type, problems: Problems) -> list[
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
         return []
     return [decode_section(f"{name}.{i}", section, child, problems) for i, child in enumerate(node.value)]
+
+
+def _tables_of(document: Node, name: str) -> list[Node]:
+    """The tables of a list; what is wrong with it is told where the list is decoded."""
+    node = document.get(name)
+    children = node.value if node is not None and isinstance(node.value, list) else []
+    return [child for child in children if isinstance(child.value, dict)]
+
+
+def _without_dishes(document: Node) -> Node:
+    """The document with stations that have their own keys alone: an access link is a section by itself."""
+    stations = _tables_of(document, "stations")
+    if not any(DISH in child.value for child in stations):
+        return document
+    own = [Node({key: node for key, node in child.value.items() if key != DISH}, child.origin) for child in stations]
+    return Node({**document.value, "stations": Node(own, document.value["stations"].origin)}, document.origin)
 
 
 def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:

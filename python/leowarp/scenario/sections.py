@@ -197,6 +197,8 @@ class PlanSections:
         With its own `constellation` where it follows one.
     stations, flows, hosts : tuple
         In the order of the text; hosts in that of the stations, one for each.
+    dishes : dict of str to Access
+        Stations of a constellation with an access link of their own, ``[stations.access]``, in their order.
     modules : dict of str to dict of str to str
         Module, parameter, value as the kernel reads it.
     sysctl : dict of str to str
@@ -216,6 +218,7 @@ class PlanSections:
     flows: tuple[Flow, ...]
     tcp: Tcp = dataclasses.field(default_factory=Tcp)
     hosts: tuple[Host, ...] = ()
+    dishes: Mapping[str, Access] = dataclasses.field(default_factory=dict)
     modules: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
     sysctl: Mapping[str, str] = dataclasses.field(default_factory=dict)
     observe: Observe = dataclasses.field(default_factory=Observe)

@@ -11,6 +11,7 @@ from typing import Any
 from leowarp.base.units import BYTES, PACKETS
 from leowarp.scenario import sections
 from leowarp.scenario.media.constellation import ELEMENT_KEYS, SHAPE_KEYS, WALKER_KEYS, Constellation
+from leowarp.scenario.media.dishes import DISH, DISH_IDLE_KEYS
 from leowarp.scenario.network.hosts import DELACK_MODULE, LOSS_DETECTION_MODULE
 from leowarp.scenario.network.links import UPDATE_KEYS
 from leowarp.scenario.network.queues import parameters_as_written
@@ -64,6 +65,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
     if medium.STATIONS is None:
         for station in plan.stations:
             yield from _table("stations", station, double=True)
+            if station.name in plan.dishes:
+                yield from _table(f"stations.{DISH}", plan.dishes[station.name], DISH_IDLE_KEYS)
     idle = medium.idle(follows=sky is not None)
     for name in ("isl", "ground", "routing", "cures", "network"):
         without = idle.get(name, ())

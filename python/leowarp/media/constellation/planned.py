@@ -6,6 +6,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from leowarp.ephemeris import Ephemeris
+from leowarp.media.constellation.dishes import dishes_of
 from leowarp.media.constellation.timeline import constellation_timeline
 from leowarp.media.protocol import PlannedMedium, SteadyLinks
 from leowarp.routes import Routes, constellation_routes
@@ -17,7 +18,7 @@ class PlannedConstellation(PlannedMedium[Constellation]):
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
         """Shortest paths at each route update; see `constellation_routes`."""
-        return constellation_routes(self.plan, _given(ephemeris))
+        return constellation_routes(self.plan, _given(ephemeris), dishes=dishes_of(self.plan, _given(ephemeris)))
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
         """Links and routes as they change; see `constellation_timeline`."""

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from leowarp.base.nodes import host_node
 from leowarp.ephemeris import Ephemeris
+from leowarp.media.constellation.dishes import dish_node, dishes_of, link_dish
 from leowarp.media.constellation.switching import Switching
 from leowarp.routes import Leaving, Routes
 from leowarp.routes.links import delays_ns, lengths_m
@@ -77,7 +78,11 @@ class _Builder:
         self._plan, self._ephemeris, self._routes = plan, ephemeris, routes
         self._satellites, self._nodes = len(ephemeris.names), len(routes.nodes)
         hosts = [host_node(name) for name in ephemeris.stations.names]
-        self._events = Events([*routes.nodes, *hosts])
+        self._dishes = {self._satellites + dish.station: dish for dish in dishes_of(plan, ephemeris)}
+        routers = [dish_node(routes.nodes[station]) for station in self._dishes]
+        self._events = Events([*routes.nodes, *hosts, *routers])
+        first = self._nodes + len(hosts)
+        self._router_of = {station: first + i for i, station in enumerate(self._dishes)}
         stations = range(self._satellites, self._nodes)
         self._host_of = {station: self._nodes + i for i, station in enumerate(stations)}
         self._switching = Switching(plan)
@@ -90,7 +95,11 @@ class _Builder:
         ideal = LinkKind.ideal(plan, "gsl", on_down, plan.ground.overhead_bytes)
         shaped = LinkKind.shaped(plan, "gsl", plan.ground, on_down)
         between_satellites = plan.network.endpoints == "satellites"
-        self._gsl = [ideal if between_satellites or not station.shaped else shaped for station in plan.stations]
+        # What a dish can send is in the tables of its access link.
+        self._gsl = [
+            ideal if between_satellites or not station.shaped or station.name in plan.dishes else shaped
+            for station in plan.stations
+        ]
         self._up: set[int] = set()
         self._teardown_ns: dict[int, int] = {}
         self._delays = _Delays()
@@ -144,8 +153,14 @@ class _Builder:
         for station, host in self._host_of.items():
             self._events.node(station, "ground")
             self._events.node(host, "host")
-            self._events.link_up(0, host, station, LinkKind.ideal(plan, "wire"))
-        self._forwarding.attach_hosts(routes.pairs)
+            if station in self._dishes:
+                router = self._router_of[station]
+                self._events.node(router, "router")
+                self._events.link_up(0, host, router, LinkKind.ideal(plan, "wire"))
+                link_dish(plan, self._events, self._dishes[station], (router, station))
+            else:
+                self._events.link_up(0, host, station, LinkKind.ideal(plan, "wire"))
+        self._forwarding.attach_hosts(routes.pairs, self._router_of)
         for i, (source, destination) in enumerate(routes.pairs):
             self._events.paths(routes, i, self._host_of[source], self._host_of[destination])
 

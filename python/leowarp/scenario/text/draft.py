@@ -26,6 +26,8 @@ class Draft:
         Kernel module to its parameters, as texts.
     hosts, pinned : dict of str to Section
         Station name to what ``[hosts.NAME]`` says.
+    dishes : dict of int to Section
+        Place of a station to its ``[stations.access]``.
     """
 
     # Mutable, unlike `Scenario`: completion fills it in place, and a Scenario is made from it only once nothing is
@@ -37,3 +39,4 @@ class Draft:
     modules: dict[str, Section]
     hosts: dict[str, Section] = field(default_factory=dict)
     pinned: dict[str, Section] = field(default_factory=dict)
+    dishes: dict[int, Section] = field(default_factory=dict)
