@@ -22,7 +22,7 @@ class Dish:
     satellites : int array of shape (k,)
         The satellite from each of them on.
     fixed_ns : int
-        One-way delay of its access link without propagation, jitter and waiting.
+        One-way delay of its ground link on top of propagation.
     """
 
     station: int

@@ -31,7 +31,7 @@ class PathDelays:
     last_hop : LastHop, optional
         Whose delay stands in place of that link's own.
     dishes : sequence of Dish
-        Whose access links add their fixed delay.
+        Whose ground links have a fixed delay on top.
     """
 
     def __init__(

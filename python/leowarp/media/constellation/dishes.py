@@ -3,8 +3,9 @@
 
 A dish is two nodes of the timeline. Its router stands beside the host; the station's own node, which has the ground
 links, stands behind it. Between the two lies the access link of the profile, whose tables hold capacity, jitter, loss
-and the hold of each reconfiguration. The ground link adds the propagation to the satellite of the slot, without rate
-or queue. So a reconfiguration moves the ground link, and leaves the packets that wait for the radio where they are.
+and the hold of each reconfiguration. The ground link has neither rate nor queue: it adds the propagation to the slot's
+satellite, and the access network's own delay. So a reconfiguration moves the ground link, and leaves the packets that
+wait for the radio where they are.
 """
 
 from __future__ import annotations
@@ -69,10 +70,10 @@ def link_dish(plan: Plan, events: Events, dish: Dish, ends: tuple[int, int]) -> 
         Nodes: router, station.
     """
     access = plan.dishes[plan.stations[dish.station].name]
-    # Propagation is the ground link's; what is left is the same in every slot.
+    # The base is the ground link's: its delay is that of the slot's satellite.
     slots = Slots(
         begin_ns=dish.begin_ns, names=tuple(f"s-{slot}" for slot in range(len(dish.begin_ns))),
-        base_t_ns=dish.begin_ns[:1], base_ns=np.array([dish.fixed_ns], dtype=np.int64),
+        base_t_ns=dish.begin_ns[:1], base_ns=np.zeros(1, dtype=np.int64),
     )  # fmt: skip
     profile = starlink_profile(access, slots, seed=_seed(plan, dish.station), duration_ns=plan.run.duration_ns)
     access_link(plan, events, access, profile, ends)

@@ -79,6 +79,9 @@ class _Builder:
         self._satellites, self._nodes = len(ephemeris.names), len(routes.nodes)
         hosts = [host_node(name) for name in ephemeris.stations.names]
         self._dishes = {self._satellites + dish.station: dish for dish in dishes_of(plan, ephemeris)}
+        self._fixed_ns = np.zeros(self._nodes, dtype=np.int64)
+        for station, dish in self._dishes.items():
+            self._fixed_ns[station] = dish.fixed_ns
         routers = [dish_node(routes.nodes[station]) for station in self._dishes]
         self._events = Events([*routes.nodes, *hosts, *routers])
         first = self._nodes + len(hosts)
@@ -254,7 +257,7 @@ class _Builder:
             return
         a, b = np.divmod(links, self._nodes)
         length_m = lengths_m(node_positions_m(self._ephemeris, t_ns), np.column_stack([a, b]))
-        delay_ns = delays_ns(self._plan, length_m, b >= self._satellites)
+        delay_ns = delays_ns(self._plan, length_m, b >= self._satellites) + self._fixed_ns[b]
         changed = self._delays.changed(links, delay_ns)
         # `live` may hold links that `drop` has just taken down; they are told a delay when they come up again.
         if len(self._up) < len(links) or not self._up.issuperset(links.tolist()):
