@@ -7,6 +7,7 @@ satellites where they are at its own instant, whether or not the links' delays (
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,10 +16,11 @@ from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import EcefMetres, Ephemeris
+from leowarp.routes.acquisition import Acquired, Acquisition
 from leowarp.routes.dishes import Dish
 from leowarp.routes.last_hop import TERMINAL, LastHop, LastSatellite
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, IslRule, RangeRule, delays_ns, in_view, isl_rule, lengths_m
-from leowarp.routes.observed import PathDelays, leavings
+from leowarp.routes.observed import PathDelays, leavings, links_of
 from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Graph, Path, as_forwarded
 from leowarp.routes.sightings import Sightings
@@ -67,6 +69,8 @@ def constellation_routes(
     paths: list[list[Path | None]] = []
     isl: list[NDArray[np.intp]] | None = [] if plan.network.instantiate == "all" else None
     watch = Sightings(plan, ephemeris, network.talking_stations(), dishes)
+    acquired = Acquired(plan.isl.acquisition_ns, network.satellites) if plan.isl.acquisition_ns else None
+    late: list[Acquisition] = []
     last = None if last_hop is None else LastSatellite(last_hop.rule, ephemeris.stations)
     # Update by update within: the tie rule and the last satellite go by what was in force before.
     for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE):
@@ -77,14 +81,21 @@ def constellation_routes(
             links = network.links(EcefMetres(here_m), paths[-1] if paths else None)
             if isl is not None:
                 isl.append(links)
+            t_now_ns = int(instants[at])
+            if acquired is not None:
+                ready_ns = acquired.ready_ns(t_now_ns, links)
+                if plan.isl.acquiring == "wait":
+                    links = links[ready_ns <= t_now_ns]
             seen = {s: views[at] for s, views in in_sight.items()}
             if last is not None:
                 seen[TERMINAL] = last.of(seen[TERMINAL], EcefMetres(here_m))
             graph = network.graph(EcefMetres(here_m), links, seen)
-            paths.append(network.paths(graph, paths[-1] if paths else None, network.kept(int(instants[at]))))
+            paths.append(network.paths(graph, paths[-1] if paths else None, network.kept(t_now_ns)))
+            if acquired is not None and plan.isl.acquiring != "wait":
+                late += acquired.late(t_now_ns, links_of(paths[-1]))
     # Before routes are described: a station that sees nothing is why there is no path, and says more.
     watch.raise_if_blind()
-    return _described(network, t_ns, pairs, paths, isl, watch)
+    return dataclasses.replace(_described(network, t_ns, pairs, paths, isl, watch), acquisitions=tuple(late))
 
 
 def _check_margin(plan: Plan, network: _Network) -> None:
@@ -200,7 +211,14 @@ class _Network:
         plan = self.plan
         # The path in force may end with another last satellite than one may now.
         bounded = isinstance(self.rule, RangeRule) and plan.routing.metric == "distance" and self.last_hop is None
-        if not bounded or self.dishes or plan.routing.ground_cost != "slant-range" or plan.network.instantiate == "all":
+        # Nor is it known of a part of the links which of them are new.
+        if (
+            not bounded
+            or self.dishes
+            or plan.isl.acquisition_ns
+            or plan.routing.ground_cost != "slant-range"
+            or plan.network.instantiate == "all"
+        ):
             return self.rule.pairs(satellites_m)
         inside = np.zeros(self.satellites, dtype=bool)
         for (a, b), path in zip(self.forward, (before or [None] * 2 * len(self.forward))[::2], strict=True):

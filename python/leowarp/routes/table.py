@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from leowarp.routes.acquisition import Acquisition
 from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Path
 from leowarp.routes.schema import ROUTES, ROUTES_DOC, table_schema
@@ -54,6 +55,8 @@ class Routes:
         All links between satellites that the rule gives at each update; only with ``network.instantiate = "all"``.
     leavings : tuple of Leaving
         Sorted by time.
+    acquisitions : tuple of Acquisition
+        Links between satellites that paths use before they are there.
     summary : dict
         Scalars with their unit in the name.
     warnings : tuple of str
@@ -67,6 +70,7 @@ class Routes:
     numbers: PathNumbers
     isl: list[NDArray[np.intp]] | None = None
     leavings: tuple[Leaving, ...] = ()
+    acquisitions: tuple[Acquisition, ...] = ()
     summary: dict[str, int | float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 

@@ -24,8 +24,8 @@ MESH = (("Madrid", "Tokyo"), ("Aalborg", "Tokyo"), ("Tokyo", "Cape Town"), ("Cap
 DISH = Access(residual_loss_ratio=0.0, residual_loss_up_ratio=0.0, geometry="constellation", min_elevation_deg=35.0)
 
 
-def plan_of(*dishes: str, access: Access = DISH, **parts: Any) -> Plan:
-    parts = {"duration_s": 65, "isl": Isl(rule="plus-grid")} | parts
+def plan_of(*dishes: str, access: Access = DISH, **given: Any) -> Plan:
+    parts: dict[str, Any] = {"duration_s": 65, "isl": Isl(rule="plus-grid")} | given
     return dataclasses.replace(plan(star(), **parts), dishes=dict.fromkeys(dishes, access))
 
 

@@ -23,6 +23,7 @@ the same is no event. A rule `range` with ``instantiate = "all"`` is costly: 648
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 
 import numpy as np
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 from leowarp.base.nodes import host_node
 from leowarp.ephemeris import Ephemeris
 from leowarp.media.constellation.dishes import dish_node, dishes_of, link_dish
+from leowarp.media.constellation.interruptions import Interruptions
 from leowarp.media.constellation.switching import Switching
 from leowarp.routes import Leaving, Routes
 from leowarp.routes.links import delays_ns, lengths_m
@@ -89,6 +91,7 @@ class _Builder:
         stations = range(self._satellites, self._nodes)
         self._host_of = {station: self._nodes + i for i, station in enumerate(stations)}
         self._switching = Switching(plan)
+        self._interruptions = Interruptions(plan, routes, self._satellites, list(self._dishes))
         self._forwarding = Forwarding(self._events, self._host_of, by_path=plan.routing.in_flight == "source")
         # With `drop` a link is down at the update itself, and nothing is left to tear down 5 s later.
         self._torn_down_later = plan.network.neighbours == "arp" and plan.routing.in_flight != "drop"
@@ -136,6 +139,7 @@ class _Builder:
             self._between_updates(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns, end_ns, live)
         # A teardown that is due before the end belongs to the run; one due later never happens.
         self._tear_down(plan.run.duration_ns, np.empty(0, dtype=np.int64))
+        self._interruptions.tell(self._events, (plan.isl.loss_ratio, plan.ground.loss_ratio), self._satellites)
         self._make_room_for_flying()
         return self._events.table(TimelineMetadata(warnings=[]))
 
@@ -180,6 +184,8 @@ class _Builder:
             if path is not None and routes.numbers.change_ids[k][i] is not None:
                 after_ns = self._switching.after_ns(k, i, path, is_way_back=i % 2 == 1)
                 self._switching.check(t_ns, after_ns, until_ns)
+                delayed_ns = self._interruptions.delayed_ns(t_ns, path, until_ns)
+                after_ns = [at_ns + delayed_ns for at_ns in after_ns]
             self._forwarding.follow(t_ns, pair, path, routes.numbers.path_ids[k][i], after_ns)
 
     def _needed(self, k: int) -> Codes:
@@ -239,7 +245,12 @@ class _Builder:
         self._up.add(code)
         # The guest makes a link that comes up anew without a delay, so that also an unchanged one must be said.
         self._delays.forget(code)
-        self._events.link_up(t_ns, a, b, self._kind(b))
+        link = self._kind(b)
+        if self._interruptions.is_buffered(a, b):
+            self._events.link_up(t_ns, a, b, dataclasses.replace(link, has_own_rate=False))
+            self._interruptions.tables(self._events, a, b, link)
+        else:
+            self._events.link_up(t_ns, a, b, link)
 
     def _take_down(self, t_ns: int, code: int) -> None:
         """The link goes down now; what it holds goes by its kind (`on_down`)."""
