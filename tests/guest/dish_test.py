@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A dish at one end of a constellation, in the guest: each probe arrives when the dish's hold and the path say."""
 
-import heapq
 import subprocess
 import sys
 from bisect import bisect_right
@@ -11,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import leowarp as lw
-from leowarp.timeline import Replay
+from support.hops import arrivals_ns
 
 pytestmark = pytest.mark.guest
 
@@ -85,27 +84,6 @@ def through_dish_ns(sent_ns):
     return np.array(out_ns)
 
 
-def over_satellites_ns(timeline, start_ns, begin, host):
-    """When packets that are at a node from `start_ns` on reach the other station: hop by hop, by the entry and the
-    delay in force where they are. No link lets a packet arrive before the one ahead of it."""
-    events, at, state = timeline.to_pylist(), 0, Replay()
-    arrived_ns, last_ns = np.zeros(len(start_ns), dtype=np.int64), {}
-    waiting = [(int(t_ns), number, begin) for number, t_ns in enumerate(start_ns)]
-    heapq.heapify(waiting)
-    while waiting:
-        t_ns, number, node = heapq.heappop(waiting)
-        while at < len(events) and events[at]["t_ns"] <= t_ns:
-            state.apply(events[at])
-            at += 1
-        after = state.next_hop[node, host, None]
-        if after.startswith(("dish:", "host:")):
-            arrived_ns[number] = t_ns
-            continue
-        last_ns[node, after] = max(t_ns + state.delay_ns[node, after], last_ns.get((node, after), 0))
-        heapq.heappush(waiting, (last_ns[node, after], number, after))
-    return arrived_ns
-
-
 def timeline_of(run):
     return pq.read_table(run.path / "20-timeline.parquet")
 
@@ -122,7 +100,7 @@ def away(tmp_path_factory):
 
 def test_packets_from_the_dish_arrive_when_hold_and_path_say(away):
     sent_ns, received_ns = of(away.echoes())
-    expected_ns = over_satellites_ns(timeline_of(away), through_dish_ns(sent_ns), "Madrid", "host:Tokyo")
+    expected_ns = arrivals_ns(timeline_of(away), through_dish_ns(sent_ns), "Madrid", "host:Tokyo")
     assert len(sent_ns) > 12_000
     assert not np.isnan(received_ns[:-100]).any()
     arrived = ~np.isnan(received_ns)
@@ -136,7 +114,7 @@ def test_packets_from_the_dish_arrive_when_hold_and_path_say(away):
 def test_packets_to_the_dish_wait_behind_the_satellites(tmp_path):
     run = made(tmp_path, "Tokyo", "Madrid")
     sent_ns, received_ns = of(run.echoes())
-    at_station_ns = over_satellites_ns(timeline_of(run), sent_ns, "Tokyo", "host:Madrid")
+    at_station_ns = arrivals_ns(timeline_of(run), sent_ns, "Tokyo", "host:Madrid").astype(np.int64)
     # A shorter path lets later ones be there first: the access link sends in the order in which they come.
     order = np.argsort(at_station_ns, kind="stable")
     expected_ns = np.empty_like(at_station_ns)
@@ -148,7 +126,7 @@ def test_packets_to_the_dish_wait_behind_the_satellites(tmp_path):
 
 def test_the_order_changes_where_a_path_gets_shorter_and_nowhere_else(away):
     sent_ns, received_ns = of(away.echoes())
-    expected_ns = over_satellites_ns(timeline_of(away), through_dish_ns(sent_ns), "Madrid", "host:Tokyo")
+    expected_ns = arrivals_ns(timeline_of(away), through_dish_ns(sent_ns), "Madrid", "host:Tokyo")
     arrived = ~np.isnan(received_ns)
     late = [np.maximum.accumulate(times[arrived]) > times[arrived] for times in (received_ns, expected_ns)]
     assert (late[0] == late[1]).all()

@@ -71,8 +71,8 @@ class Replay:
         elif kind == "path":
             self.path_id[ends] = event["path_id"]
         else:
-            # A queue has its event at 0, before its link may be there
-            if kind != "queue" and ends not in self.links and ends[::-1] not in self.links:
+            # Queues and tables are known from 0 on, before their link may be there.
+            if kind not in ("queue", "capacity", "channel") and ends not in self.links and ends[::-1] not in self.links:
                 raise TraceError(f"replaying a timeline: {kind} at {event['t_ns']} ns on {ends}, which is no link")
             if kind == "queue":
                 self.queue[ends] = {name: event[name] for name in _QUEUE} | {
