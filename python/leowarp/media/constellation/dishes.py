@@ -23,11 +23,6 @@ from leowarp.scenario.schema import Access, Plan
 from leowarp.timeline.events import Events
 
 
-def dish_node(station: str) -> str:
-    """The router between a dish's host and its station: ``dish:Madrid``."""
-    return f"dish:{station}"
-
-
 def dishes_of(plan: Plan, ephemeris: Ephemeris) -> tuple[Dish, ...]:
     """The dishes of a plan, in the order of its stations.
 

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 from leowarp.base.errors import ScenarioError
+from leowarp.base.nodes import dish_node
 from leowarp.ephemeris import ephemeris_of
-from leowarp.media.constellation.dishes import dish_node, dishes_of
+from leowarp.media.constellation.dishes import dishes_of
 from leowarp.media.registry import routes_of, timeline_of
 from leowarp.routes import Routes
 from leowarp.scenario import load, resolve

@@ -30,9 +30,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from leowarp.base.nodes import host_node
+from leowarp.base.nodes import dish_node, host_node
 from leowarp.ephemeris import Ephemeris
-from leowarp.media.constellation.dishes import dish_node, dishes_of, link_dish
+from leowarp.media.constellation.dishes import dishes_of, link_dish
 from leowarp.media.constellation.interruptions import Interruptions
 from leowarp.media.constellation.switching import Switching
 from leowarp.routes import Leaving, Routes
