@@ -21,12 +21,8 @@ from leowarp.timeline import Replay
 def arrivals_ns(timeline: pa.Table, start_ns: Sequence[int], begin: str, host: str) -> NDArray[np.float64]:
     """When packets that are at the node `begin` from `start_ns` on reach the last node before a host, ns; nan: lost.
 
-    Parameters
-    ----------
-    timeline : pyarrow.Table
-        Forwarding by destination alone.
-    start_ns : sequence of int
-        In the order in which the packets are sent.
+    timeline: Forwarding by destination alone.
+    start_ns: In the order in which the packets are sent.
     """
     events, at, state = timeline.to_pylist(), 0, Replay()
     capacity: dict[tuple[str, str], list[tuple[int, int | None]]] = {}

@@ -41,17 +41,9 @@ _DEVICES = "/dev/"
 def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
     """What in a directory is neither a file nor a directory, as the end of a sentence; None if there is nothing.
 
-    Parameters
-    ----------
-    path : Path
-        A directory, or a file. What is not there is plain.
-    itself : bool
-        Whether `path` itself may be no link either. One that the user typed may: it is a name of the user's own.
-
-    Returns
-    -------
-    why : str or None
-        Such as "30-trace/packets.parquet in it is a symbolic link".
+    path: A directory, or a file. What is not there is plain.
+    itself: Whether `path` itself may be no link either. One that the user typed may: it is a name of the user's own.
+    Returns: Such as "30-trace/packets.parquet in it is a symbolic link".
     """
     try:
         top = path.lstat() if itself else path.stat()
@@ -117,15 +109,8 @@ def refuse_link(path: Path) -> None:
 def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
     """The content of a plain file.
 
-    Parameters
-    ----------
-    links : bool
-        Whether it may be reached through a symbolic link: a name that the user typed may.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read, is no plain file, or has more than `most_bytes`; `strerror` says so.
+    links: Whether it may be reached through a symbolic link: a name that the user typed may.
+    Raises OSError if it cannot be read, is no plain file, or has more than `most_bytes`; `strerror` says so.
     """
     # Opening a pipe for reading waits for a writer, unless asked not to.
     follow = 0 if links else os.O_NOFOLLOW
@@ -153,12 +138,9 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
 def write(path: Path, content: bytes) -> None:
     """Writes a file that appears whole, in the place of one that is there; never through a link.
 
-    Raises
-    ------
-    OSError
-        If it cannot be written; nothing of it is left then.
-
     Not forced onto the disk (no fsync).
+
+    Raises OSError if it cannot be written; nothing of it is left then.
     """
     partial = path.with_name(path.name + PARTIAL)
     # What a killed writer left; O_EXCL below would trip over it.

@@ -15,12 +15,8 @@ from leowarp.routes.links import Pairs
 class Acquisition:
     """A link that a path uses before it is there.
 
-    Attributes
-    ----------
-    a, b : int
-        Its nodes, a < b.
-    begin_ns, end_ns : int
-        From when a path uses it, and when it is there.
+    a, b: Its nodes, a < b.
+    begin_ns, end_ns: From when a path uses it, and when it is there.
     """
 
     a: int
@@ -32,12 +28,8 @@ class Acquisition:
 class Acquired:
     """When the links of a rule are there, from one route update to the next; those of the first always are.
 
-    Parameters
-    ----------
-    takes_ns : int
-        How long a new link takes.
-    satellites : int
-        How many there are.
+    takes_ns: How long a new link takes.
+    satellites: How many there are.
     """
 
     def __init__(self, takes_ns: int, satellites: int) -> None:
@@ -49,10 +41,7 @@ class Acquired:
     def ready_ns(self, t_ns: int, links: Pairs) -> NDArray[np.int64]:
         """When each link is there, shape (m,); must be called once for each route update, in order.
 
-        Parameters
-        ----------
-        links : int array of shape (m, 2)
-            All that the rule gives, sorted.
+        links: int array of shape (m, 2). All that the rule gives, sorted.
         """
         codes = links[:, 0].astype(np.int64) * self._satellites + links[:, 1]
         if self._codes is None:
@@ -67,10 +56,8 @@ class Acquired:
     def late(self, t_ns: int, used: Pairs) -> list[Acquisition]:
         """Those of the links in use from now on that are not there yet, each once.
 
-        Parameters
-        ----------
-        used : int array of shape (m, 2)
-            As `observed.links_of` gives them. A path that stays may use a link that the rule gives no more.
+        used: int array of shape (m, 2). As `observed.links_of` gives them. A path that stays may use a link that the
+            rule gives no more.
         """
         assert self._codes is not None
         ready_ns = dict(zip(self._codes.tolist(), self._ready_ns.tolist(), strict=True))

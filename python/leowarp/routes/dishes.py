@@ -13,16 +13,10 @@ from numpy.typing import NDArray
 class Dish:
     """A station's satellites over a run.
 
-    Attributes
-    ----------
-    station : int
-        Its place among the stations.
-    begin_ns : int64 array of shape (k,)
-        Its reconfigurations on the run's clock, ascending; the first is not after 0.
-    satellites : int array of shape (k,)
-        The satellite from each of them on.
-    fixed_ns : int
-        One-way delay of its ground link on top of propagation.
+    station: Its place among the stations.
+    begin_ns: int64 array of shape (k,). Its reconfigurations on the run's clock, ascending; the first is not after 0.
+    satellites: int array of shape (k,). The satellite from each of them on.
+    fixed_ns: One-way delay of its ground link on top of propagation.
     """
 
     station: int

@@ -36,27 +36,13 @@ def constellation_routes(
 ) -> Routes:
     """Which way packets go at each route update.
 
-    Parameters
-    ----------
-    plan : Plan
-    ephemeris : Ephemeris
-        Of the same plan.
-    last_hop : LastHop, optional
-        What the medium puts in place of the ground link to station `TERMINAL`.
-    dishes : sequence of Dish
-        Stations that reach one satellite at a time. At a reconfiguration between two route updates, the paths of its
-        dish alone are found anew.
-
-    Returns
-    -------
-    routes : Routes
-        A row for each route update and ordered pair that talks; `isl` if every link is to be instantiated.
-
-    Raises
-    ------
-    ScenarioError
-        If a station that talks sees no satellite in the whole run, or two that talk never have a path; if there is a
-        margin, and two pairs whose packets nodes could not tell apart.
+    ephemeris: Of the same plan.
+    last_hop: What the medium puts in place of the ground link to station `TERMINAL`.
+    dishes: Stations that reach one satellite at a time. At a reconfiguration between two route updates, the paths of
+        its dish alone are found anew.
+    Returns: A row for each route update and ordered pair that talks; `isl` if every link is to be instantiated.
+    Raises ScenarioError if a station that talks sees no satellite in the whole run, or two that talk never have a path;
+        if there is a margin, and two pairs whose packets nodes could not tell apart.
     """
     rule = isl_rule(plan, ephemeris)
     network = _Network(
@@ -102,10 +88,7 @@ def _check_margin(plan: Plan, network: _Network) -> None:
     """Nodes forward by destination alone, and paths that are not the shortest could lead each other's packets in
     circles.
 
-    Raises
-    ------
-    ScenarioError
-        If a margin is given, and two pairs share a destination.
+    Raises ScenarioError if a margin is given, and two pairs share a destination.
     """
     if plan.routing.margin_ratio == 0.0 or plan.routing.in_flight == "source":
         return
@@ -139,17 +122,10 @@ def _talking(plan: Plan) -> list[tuple[int, int]]:
 class _Network:
     """A plan's rules over its ephemeris.
 
-    Attributes
-    ----------
-    plan, ephemeris
-        Of each other.
-    rule : IslRule
-        The plan's, for links between satellites.
-    forward : list of (int, int)
-        Pairs of stations that talk, each once, by their places.
-    last_hop : LastHop or None
-        In place of the ground link to station `TERMINAL`.
-    dishes : sequence of Dish
+    plan, ephemeris: Of each other.
+    rule: The plan's, for links between satellites.
+    forward: list of (int, int). Pairs of stations that talk, each once, by their places.
+    last_hop: In place of the ground link to station `TERMINAL`.
     """
 
     plan: Plan
@@ -197,16 +173,9 @@ class _Network:
         The rule `range` makes up to 65,000 links of 1584 satellites. A path in force that still exists bounds the
         length of the shortest: satellites outside the ellipsoid around the two stations are on none.
 
-        Parameters
-        ----------
-        satellites_m : float64 array of shape (n, 3), m
-        before : list of (Path or None), or None
-            Paths in force, two a pair of stations.
-
-        Returns
-        -------
-        links : int array of shape (m, 2)
-            As of `IslRule.pairs`.
+        satellites_m: float64 array of shape (n, 3), m
+        before: list of (Path or None), or None. Paths in force, two a pair of stations.
+        Returns: int array of shape (m, 2). As of `IslRule.pairs`.
         """
         plan = self.plan
         # The path in force may end with another last satellite than one may now.
@@ -245,12 +214,9 @@ class _Network:
     def graph(self, satellites_m: EcefMetres, links: NDArray[np.intp], in_sight: dict[int, NDArray[np.bool_]]) -> Graph:
         """The network at an instant, with costs by the plan's metric.
 
-        Parameters
-        ----------
-        satellites_m : float64 array of shape (n, 3), m
-        links : int array of shape (m, 2)
-        in_sight : dict of int to bool array of shape (n,)
-            For each station that talks, which satellites it sees.
+        satellites_m: float64 array of shape (n, 3), m
+        links: int array of shape (m, 2)
+        in_sight: dict of int to bool array of shape (n,). For each station that talks, which satellites it sees.
         """
         routing, stations = self.plan.routing, self.ephemeris.stations
         ground: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = [
@@ -290,10 +256,7 @@ class _Network:
     ) -> list[Path | None]:
         """The path of each ordered pair; `before` is what was in force, and stays for the pairs `kept`.
 
-        Returns
-        -------
-        paths : list of (Path or None)
-            In the order of `ordered_pairs`; a mirrored way back is the way there reversed.
+        Returns: list of (Path or None). In the order of `ordered_pairs`; a mirrored way back is the way there reversed.
         """
         n, mirrored = self.satellites, self.plan.routing.reverse == "mirror"
         pairs = self.ordered_pairs()
@@ -352,10 +315,7 @@ def _described(
 ) -> Routes:
     """Routes of paths that were found: with values, numbers, summary, warnings.
 
-    Raises
-    ------
-    ScenarioError
-        If two that talk never have a path.
+    Raises ScenarioError if two that talk never have a path.
     """
     plan, ephemeris = network.plan, network.ephemeris
     nodes = [*ephemeris.names, *ephemeris.stations.names]
@@ -442,10 +402,7 @@ def _outages(
 ) -> Iterator[str]:
     """Warnings of pairs that have no path after some updates.
 
-    Raises
-    ------
-    ScenarioError
-        If a pair has none at all.
+    Raises ScenarioError if a pair has none at all.
     """
     plan, nodes, satellites = (
         network.plan,

@@ -22,15 +22,9 @@ _AT_ONCE = 32
 class Sightings:
     """Satellites that stations have seen, and how near the others came.
 
-    Parameters
-    ----------
-    plan : Plan
-    ephemeris : Ephemeris
-        Of the same plan.
-    stations : sequence of int
-        Places of the stations that talk.
-    dishes : sequence of Dish
-        Of these each sees its satellite, whatever the rule of ``[ground]``.
+    ephemeris: Of the same plan.
+    stations: Places of the stations that talk.
+    dishes: Of these each sees its satellite, whatever the rule of ``[ground]``.
     """
 
     def __init__(self, plan: Plan, ephemeris: Ephemeris, stations: Sequence[int], dishes: Sequence[Dish] = ()) -> None:
@@ -118,11 +112,8 @@ class Sightings:
     def _inclination_deg(self, station: int) -> tuple[float, int]:
         """A station's geocentric latitude, and the least inclination with which satellites would come into its view.
 
-        Returns
-        -------
-        latitude_deg : float
-        least_deg : int
-            0: some orbit reaches it as it is, when a satellite is at the right place of it.
+        Returns: float
+        Returns: 0: some orbit reaches it as it is, when a satellite is at the right place of it.
         """
         # Two positions of a satellite span the plane of its orbit; a minute apart they are on one line for none.
         first_m, second_m = self._ephemeris.positions_eci_m(np.array([0, 60_000_000_000]))

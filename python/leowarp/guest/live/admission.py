@@ -37,12 +37,8 @@ _NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 def check_room(doors: int) -> None:
     """Whether a session with so many doors can serve clients.
 
-    Raises
-    ------
-    ScenarioError
-        If there are too many doors.
-    HostError
-        If this process may have too few descriptors.
+    Raises ScenarioError if there are too many doors.
+    Raises HostError if this process may have too few descriptors.
     """
     if doors > MOST_DOORS:
         raise ScenarioError(
@@ -60,12 +56,8 @@ def check_room(doors: int) -> None:
 class Tally:
     """Clients that met a limit.
 
-    Attributes
-    ----------
-    late : int
-        Cut off, because they had not said where to go within `REQUEST_NS`.
-    waited : int
-        Accepted late, because there was no free descriptor.
+    late: Cut off, because they had not said where to go within `REQUEST_NS`.
+    waited: Accepted late, because there was no free descriptor.
     """
 
     late: int = 0
@@ -132,21 +124,11 @@ class Slot:
 class Admission:
     """The limits of a session; it lives in one event loop.
 
-    Parameters
-    ----------
-    doors : int
-        How many there are; each has an equal share of `MOST_IN_ALL`, and at most `MOST_CONNECTIONS`.
-    tally : Tally
-        Counts clients that met a limit.
-    say : callable
-        Gets a line when a limit is met for the first time.
-    free : callable
-        `free_descriptors`.
-
-    Attributes
-    ----------
-    owed : int
-        Sockets that clients which were accepted will still need.
+    doors: How many there are; each has an equal share of `MOST_IN_ALL`, and at most `MOST_CONNECTIONS`.
+    tally: Counts clients that met a limit.
+    say: Gets a line when a limit is met for the first time.
+    free: `free_descriptors`.
+    owed: Sockets that clients which were accepted will still need.
     """
 
     def __init__(
@@ -202,10 +184,7 @@ class Admission:
     async def in_time(self) -> AsyncIterator[None]:
         """Within it a client asks.
 
-        Raises
-        ------
-        Late
-            If that takes longer than `REQUEST_NS`.
+        Raises Late if that takes longer than `REQUEST_NS`.
         """
         try:
             async with asyncio.timeout(None) as limit:

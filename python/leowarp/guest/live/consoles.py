@@ -27,21 +27,13 @@ is more than the pipe holds."""
 class LiveConsoles(Consoles):
     """Connections over console 1, virtual time over console 2.
 
-    Parameters
-    ----------
-    pieces : Path
-        The guest's `in/live/`.
-    pace : Pace
-    doors : sequence of (socket, Forward or None)
-        Listening sockets; None: a SOCKS5 proxy. They are closed with this context.
-    say : callable
-        Gets a line for each thing that happens to a connection; in the thread of this class.
-    on_time : callable
-        Called whenever the guest waits; likewise.
-    tally : Tally
-        Counts clients that met a limit.
-    to_network : bool
-        Whether destinations may be other machines.
+    pieces: The guest's `in/live/`.
+    doors: sequence of (socket, Forward or None). Listening sockets; None: a SOCKS5 proxy. They are closed with this
+        context.
+    say: Gets a line for each thing that happens to a connection; in the thread of this class.
+    on_time: Called whenever the guest waits; likewise.
+    tally: Counts clients that met a limit.
+    to_network: Whether destinations may be other machines.
     """
 
     def __init__(

@@ -67,18 +67,11 @@ class Connection:
 class Relay:
     """All connections; it lives in one event loop.
 
-    Parameters
-    ----------
-    pieces : Path
-        The guest's `in/live/`, in which a file of bytes is put for each frame `DATA`.
-    tell : callable
-        Sends a frame to the guest; and whether the guest is to have it before its next step.
-    say : callable
-        Gets a line for each thing that happens to a connection.
-    admission : Admission
-        Lets clients in.
-    to_network : bool
-        Whether destinations may be other machines.
+    pieces: The guest's `in/live/`, in which a file of bytes is put for each frame `DATA`.
+    tell: Sends a frame to the guest; and whether the guest is to have it before its next step.
+    say: Gets a line for each thing that happens to a connection.
+    admission: Lets clients in.
+    to_network: Whether destinations may be other machines.
     """
 
     def __init__(
@@ -179,19 +172,10 @@ class Relay:
         The destination is asked first: whether it takes the connection decides whether the guest's handshake is
         answered or refused at the far end, a round trip later, as it would be on the path itself.
 
-        Parameters
-        ----------
-        slot : Slot
-            The client's.
-        before : callable, optional
-            Awaited once the connection stands, before any byte of it goes to the client.
-
-        Raises
-        ------
-        NotAllowed, Unanswered
-            As `dial`; not if the destination refuses: the guest says so.
-        Failed
-            If TCP in the guest does not get a connection.
+        slot: The client's.
+        before: Awaited once the connection stands, before any byte of it goes to the client.
+        Raises NotAllowed, Unanswered as `dial`; not if the destination refuses: the guest says so.
+        Raises Failed if TCP in the guest does not get a connection.
         """
         far: socket.socket | None = None
         try:

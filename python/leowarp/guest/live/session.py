@@ -33,18 +33,11 @@ PIECES = "live"
 class Live:
     """Between which hosts connections run, and how one gets to them.
 
-    Parameters
-    ----------
-    origin, destination : str
-        Stations: where connections of this machine's programs begin, and where they leave the guest.
-    congestion_control : str, optional
-        Of both ends; the kernel's default if not given.
-    doors : sequence of (socket, Forward or None)
-        Listening sockets; None: a SOCKS5 proxy.
-    to_network : bool
-        Whether destinations may be other machines.
-    tally : Tally
-        Counts clients that met a limit, while the session goes on.
+    origin, destination: Stations: where connections of this machine's programs begin, and where they leave the guest.
+    congestion_control: Of both ends; the kernel's default if not given.
+    doors: sequence of (socket, Forward or None). Listening sockets; None: a SOCKS5 proxy.
+    to_network: Whether destinations may be other machines.
+    tally: Counts clients that met a limit, while the session goes on.
     """
 
     origin: str
@@ -71,24 +64,13 @@ def run_live(
 ) -> None:  # fmt: skip
     """Returns with the end of the run.
 
-    Parameters
-    ----------
-    plan : Plan
-        Its flows run beside.
-    run_dir : Path
-        Where the guest works.
-    pace : Pace
-        Looked at from `on_time`, which is called whenever the guest waits for the clock on the wall.
-    say : callable
-        Gets a line for each thing that happens to a connection. Both are called in a thread of their own; at the end
+    plan: Its flows run beside.
+    run_dir: Where the guest works.
+    pace: Looked at from `on_time`, which is called whenever the guest waits for the clock on the wall.
+    say: Gets a line for each thing that happens to a connection. Both are called in a thread of their own; at the end
         `say` also gets what the guest's kernel complained of.
-
-    Raises
-    ------
-    LeowarpError
-        As `drive`.
-    KeyboardInterrupt
-        If the user ends it.
+    Raises LeowarpError as `drive`.
+    Raises KeyboardInterrupt if the user ends it.
     """
     directory = run_dir / GUEST
     put_input(image, plan, timeline, directory / "in", lambda numbers: {"live": live.described(numbers)})

@@ -26,10 +26,7 @@ from leowarp.timeline.events import Events
 def dishes_of(plan: Plan, ephemeris: Ephemeris) -> tuple[Dish, ...]:
     """The dishes of a plan, in the order of its stations.
 
-    Raises
-    ------
-    ScenarioError
-        If one sees no satellite through a whole slot.
+    Raises ScenarioError if one sees no satellite through a whole slot.
     """
     names = [station.name for station in plan.stations]
     return tuple(_dish(plan, ephemeris, names.index(name), access) for name, access in plan.dishes.items())
@@ -57,12 +54,8 @@ def _dish(plan: Plan, ephemeris: Ephemeris, station: int, access: Access) -> Dis
 def link_dish(plan: Plan, events: Events, dish: Dish, ends: tuple[int, int]) -> None:
     """The access link of a dish, between its router and its station.
 
-    Parameters
-    ----------
-    events : Events
-        Gets the link, its queues and its tables.
-    ends : (int, int)
-        Nodes: router, station.
+    events: Gets the link, its queues and its tables.
+    ends: (int, int). Nodes: router, station.
     """
     access = plan.dishes[plan.stations[dish.station].name]
     # The base is the ground link's: its delay is that of the slot's satellite.

@@ -28,11 +28,7 @@ from leowarp.timeline.events import Events, LinkKind
 class Interruption:
     """A link that is not there for a while.
 
-    Attributes
-    ----------
-    a, b : int
-        Its nodes, a < b.
-    begin_ns, end_ns : int
+    a, b: Its nodes, a < b.
     """
 
     a: int
@@ -44,15 +40,9 @@ class Interruption:
 class Interruptions:
     """All of a run, by what they do to packets.
 
-    Parameters
-    ----------
-    plan : Plan
-    routes : Routes
-        Of the same plan.
-    satellites : int
-        How many there are; stations are numbered from here on.
-    dishes : sequence of int
-        Nodes of stations whose access links have handovers of their own.
+    routes: Of the same plan.
+    satellites: How many there are; stations are numbered from here on.
+    dishes: Nodes of stations whose access links have handovers of their own.
     """
 
     def __init__(self, plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> None:
@@ -72,15 +62,8 @@ class Interruptions:
     def delayed_ns(self, t_ns: int, path: Sequence[int], until_ns: int) -> int:
         """How long after an update a path has its entries, because packets take the old one until then.
 
-        Parameters
-        ----------
-        until_ns : int
-            The next update.
-
-        Raises
-        ------
-        ScenarioError
-            If that comes first.
+        until_ns: The next update.
+        Raises ScenarioError if that comes first.
         """
         delayed_ns = max(self._old.get((path[1], path[0], t_ns), 0), self._old.get((path[-2], path[-1], t_ns), 0))
         if delayed_ns and t_ns + delayed_ns >= until_ns:
@@ -94,10 +77,7 @@ class Interruptions:
     def tell(self, events: Events, loss_ratios: tuple[float, float], satellites: int) -> None:
         """Events of losses; once links and their own losses are told.
 
-        Parameters
-        ----------
-        loss_ratios : (float, float)
-            Of links between satellites, and of ground links: what holds afterwards.
+        loss_ratios: (float, float). Of links between satellites, and of ground links: what holds afterwards.
         """
         for one in itertools.chain(*self._lost.values()):
             for a, b in ((one.a, one.b), (one.b, one.a)):

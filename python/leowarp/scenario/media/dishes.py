@@ -28,12 +28,8 @@ DISH_IDLE_KEYS = (*_PLACES, "base_rtt_min", "base_rtt_max", "base_step_min")
 def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) -> None:
     """Fill in what each dish's preset gives, and check what it asks of the rest of the scenario.
 
-    Parameters
-    ----------
-    is_constellation : bool
-        Whether the medium is a constellation.
-    problems : Problems
-        Gets each rule that is broken.
+    is_constellation: Whether the medium is a constellation.
+    problems: Gets each rule that is broken.
     """
     for section in draft.dishes.values():
         if not is_constellation:

@@ -14,14 +14,10 @@ from leowarp.scenario.text.problems import Problems
 def check_interruptions(tables: Mapping[str, Section], is_any_cure: bool, problems: Problems) -> None:
     """Gaps and acquisitions, by themselves and beside the routes.
 
-    Parameters
-    ----------
-    tables : dict of str to Section
-        All sections, decoded and completed.
-    is_any_cure : bool
-        Whether ``[cures]`` has any.
-    problems : Problems
-        Gets keys without effect, interruptions that outlast a route update, and routing keys by which links go down.
+    tables: All sections, decoded and completed.
+    is_any_cure: Whether ``[cures]`` has any.
+    problems: Gets keys without effect, interruptions that outlast a route update, and routing keys by which links go
+        down.
     """
     for name, keys, schema, mode, others in (
         ("isl", ACQUISITION_KEYS, Isl, "acquiring", ("lost", "buffered")),
