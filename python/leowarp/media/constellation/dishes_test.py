@@ -13,7 +13,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.nodes import dish_node
 from leowarp.ephemeris import ephemeris_of
 from leowarp.media.constellation.dishes import dishes_of
-from leowarp.media.registry import routes_of, timeline_of
+from leowarp.media.registry import planned, routes_of, timeline_of
 from leowarp.routes import Routes
 from leowarp.scenario import load, resolve
 from leowarp.scenario.schema import Access, Isl, Plan, Routing
@@ -191,3 +191,14 @@ def test_a_dish_without_a_constellation_is_refused(tmp_path):
     text = TEXT.replace("[constellation]\npreset", "[chain]\nhops").replace('"oneweb-study"', "2")
     with pytest.raises(ScenarioError, match=r"stations.0.access: has no effect: only stations of a \[constellation\]"):
         loaded(tmp_path, text=text)
+
+
+def test_another_preset_takes_what_the_one_before_gave(tmp_path):
+    (tmp_path / "plan.toml").write_text(loaded(tmp_path, 'preset = "off-peak"').to_toml())
+    again = resolve(load(tmp_path / "plan.toml", ['stations.0.access.preset="peak"']))
+    assert again.dishes["Madrid"].residual_loss_ratio == 1e-4
+
+
+def test_what_a_run_carries_is_foreseen_from_its_narrowest_link(tmp_path):
+    assert planned(loaded(tmp_path)).likely_rate_bps() == 100e6
+    assert planned(loaded(tmp_path, 'capacity = "20 Mbit/s"')).likely_rate_bps() == 20e6

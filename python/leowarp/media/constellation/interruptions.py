@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,16 +74,16 @@ class Interruptions:
             )
         return delayed_ns
 
-    def tell(self, events: Events, loss_ratios: tuple[float, float], satellites: int) -> None:
+    def tell(self, events: Events, kind_of: Callable[[int], LinkKind]) -> None:
         """Events of losses; once links and their own losses are told.
 
-        loss_ratios: (float, float). Of links between satellites, and of ground links: what holds afterwards.
+        kind_of: The kind of a link by its larger node; its own loss holds afterwards.
         """
         for one in itertools.chain(*self._lost.values()):
             for a, b in ((one.a, one.b), (one.b, one.a)):
                 events.loss(one.begin_ns, a, b, 1.0)
                 if one.end_ns < self._duration_ns:
-                    events.loss(one.end_ns, a, b, loss_ratios[one.b >= satellites])
+                    events.loss(one.end_ns, a, b, kind_of(one.b).loss_ratio)
 
     def tables(self, events: Events, a: int, b: int, link: LinkKind) -> None:
         """Both directions' capacity: the link's rate, and 0 while it is not there."""

@@ -76,6 +76,15 @@ def test_a_handover_leaves_a_gap_on_the_new_ground_link_both_ways(plain):
     assert without(rows, "loss") == without(plain[1], "loss")
 
 
+def test_the_loss_of_a_link_holds_again_after_its_gap():
+    _, rows = made(plan_of(**GAP, **{"ground.loss": "1 %", "stations.1.shaped": False}))
+    ends = {
+        (row["loss_ratio"], "Tokyo" in (row["a"], row["b"]))
+        for row in rows if row["event"] == "loss" and row["t_ns"] % S == 40 * MS
+    }  # fmt: skip
+    assert ends == {(0.01, False), (0.0, True)}
+
+
 def test_packets_that_are_buffered_find_a_capacity_of_nothing_and_then_the_rate(plain):
     routes, rows = made(plan_of(**GAP, **{"ground.in_gap": "buffered"}))
     nothing = intervals(rows, "capacity", "rate_bps", 0)

@@ -28,6 +28,15 @@ class PlannedConstellation(PlannedMedium[Constellation]):
         """`[isl]` and `[ground]`."""
         return self.plan.isl, self.plan.ground
 
+    def likely_rate_bps(self) -> float | None:
+        """The narrowest of its links and of the capacities down of its dishes."""
+        dishes_bps = [
+            dish.schedule_median_bps if dish.capacity_bps is None else dish.capacity_bps
+            for dish in self.plan.dishes.values()
+        ]  # fmt: skip
+        links_bps = super().likely_rate_bps()
+        return min([*dishes_bps, *([] if links_bps is None else [links_bps])], default=None)
+
     def likely_hops(self) -> int:
         # examples/madrid-tokyo.toml has 6 or 7; one more, for a cost that is guessed too low is the worse guess.
         return 8

@@ -130,7 +130,7 @@ class _Builder:
             self._between_updates(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns, end_ns, live)
         # A teardown that is due before the end belongs to the run; one due later never happens.
         self._tear_down(plan.run.duration_ns, np.empty(0, dtype=np.int64))
-        self._interruptions.tell(self._events, (plan.isl.loss_ratio, plan.ground.loss_ratio), self._satellites)
+        self._interruptions.tell(self._events, self._kind)
         self._make_room_for_flying()
         return self._events.table(TimelineMetadata(warnings=[]))
 
