@@ -56,7 +56,7 @@ class Made:
         (folder / "gaps.toml").write_text(SCENARIO.format(ground=ground, isl=isl, queue=queue))
         self.run = lw.run(folder / "gaps.toml", out=folder / "run", report=False, progress=False)
         sent = self.run.echoes().sort_values("sent_ns", kind="stable")
-        # What was under way at the end may not have come.
+        # Packets that were in flight at the end may not have come.
         sent = sent[sent["sent_ns"] < 39 * S]
         self.sent_ns = sent["sent_ns"].to_numpy()
         self.received_ns = sent["received_ns"].to_numpy(float, na_value=np.nan)

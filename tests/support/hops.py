@@ -48,7 +48,7 @@ def arrivals_ns(timeline: pa.Table, start_ns: Sequence[int], begin: str, host: s
         row = bisect_right([begun for begun, _ in rows], t_ns) - 1
         pushed += 1
         if rows[row][1] == 0:
-            # Whoever came first is the first to go on.
+            # The first to come is the first to go on.
             heapq.heappush(waiting, (rows[row + 1][0], pushed, number, node))
         elif state.loss_ratio.get(link, 0.0) != 1.0:
             last_ns[link] = max(t_ns + state.delay_ns[link], last_ns.get(link, 0))

@@ -195,12 +195,12 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _acquisition(isl: dict[str, Any]) -> str:
-    """How long new links take, if they are not there at once."""
+    """Time that new links take, if they are not there at once."""
     return f", new ones after {isl['acquisition']} ({isl.get('acquiring')})" if "acquisition" in isl else ""
 
 
 def _gap(ground: dict[str, Any]) -> str:
-    """How long a handover takes, if it takes any time."""
+    """Time that a handover takes, if it takes any."""
     if "handover_gap" not in ground:
         return ""
     spread = str(ground.get("handover_gap_spread", "0 s"))

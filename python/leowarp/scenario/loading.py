@@ -170,7 +170,7 @@ def _list(document: Node, name: str, section: type, problems: Problems) -> list[
 
 
 def _tables_of(document: Node, name: str) -> list[Node]:
-    """The tables of a list; what is wrong with it is told where the list is decoded."""
+    """The tables of a list; mistakes in it are found where the list is decoded."""
     node = document.get(name)
     children = node.value if node is not None and isinstance(node.value, list) else []
     return [child for child in children if isinstance(child.value, dict)]

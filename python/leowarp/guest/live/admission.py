@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which clients of `leowarp live` are let in, and how long they may take to say where they want to go.
+"""Limits for clients of `leowarp live`: how many are let in, and how long a request may take.
 
 Limits apply before a client is accepted: those beyond wait in the listening socket's queue, which the kernel bounds.
 """
@@ -35,7 +35,7 @@ _NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def check_room(doors: int) -> None:
-    """Whether a session with so many doors can serve clients.
+    """Refuse a session whose doors cannot serve clients.
 
     Raises ScenarioError if there are too many doors.
     Raises HostError if this process may have too few descriptors.
@@ -72,7 +72,7 @@ class Tally:
 
 
 def free_descriptors() -> int:
-    """How many more descriptors this process can have that select(2) can name."""
+    """Number of further descriptors that this process can have and select(2) can name."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _SELECT_MOST if soft == resource.RLIM_INFINITY else min(soft, _SELECT_MOST)
     try:
@@ -89,7 +89,7 @@ class Late(Exception):
 class Slot:
     """A client's place at a door, from before it is accepted until all that belongs to it is closed.
 
-    Whatever belongs to it (a task, a connection, a stream) holds it, and lets go of it.
+    Each task, connection and stream that belongs to it holds it, and lets go of it.
     """
 
     def __init__(self, door: asyncio.Semaphore, admission: Admission) -> None:

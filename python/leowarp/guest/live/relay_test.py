@@ -19,7 +19,7 @@ PLENTY = 1000
 
 
 class Agent:
-    """What the guest does with frames: every connection stands at once, and bytes cross in no time."""
+    """The guest's part: every connection is made at once, and bytes cross in no time."""
 
     def __init__(self, pieces):
         self.pieces, self.read = pieces, 0
@@ -139,7 +139,7 @@ class Session:
 
     @property
     def asking(self):
-        """How many clients have a time limit now."""
+        """Number of clients that have a time limit now."""
         return len(self.admission._asking)
 
     @property
@@ -149,7 +149,7 @@ class Session:
 
 @pytest.fixture
 def session(tmp_path):
-    """Runs a test's coroutine with a session, or with one that has so many descriptors left."""
+    """Runs a test's coroutine with a session, and with `free` descriptors left."""
 
     def run(work, **settings):
         async def whole():
@@ -180,7 +180,7 @@ def test_clients_that_say_nothing_fill_their_door_alone_and_only_for_so_long(ses
         await asyncio.sleep(0)
         assert made.tally.late == 0
         made.admission.look(REQUEST_NS)
-        # Whoever waited comes in now, and has its own time.
+        # Those that waited come in now, and have their own time.
         await honest
         assert made.tally.late == limit
         made.admission.look(2 * REQUEST_NS)

@@ -66,7 +66,7 @@ def run_live(
 
     plan: Its flows run beside.
     run_dir: Where the guest works.
-    pace: Looked at from `on_time`, which is called whenever the guest waits for the clock on the wall.
+    pace: Looked at from `on_time`, which is called whenever the guest waits for real time.
     say: Gets a line for each thing that happens to a connection. Both are called in a thread of their own; at the end
         `say` also gets what the guest's kernel complained of.
     Raises LeowarpError as `drive`.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stations of a constellation with an access link (`[stations.access]`): which satellite they use, and when.
 
-A dish is two nodes of the timeline. Its router stands beside the host; the station's own node, which has the ground
-links, stands behind it. Between the two lies the access link of the profile, whose tables hold capacity, jitter, loss
+A dish is two nodes of the timeline. Its router is next to the host; the station's own node, which has the ground
+links, is behind it. Between the two lies the access link of the profile, whose tables hold capacity, jitter, loss
 and the hold of each reconfiguration. The ground link has neither rate nor queue: it adds the propagation to the slot's
 satellite, and the access network's own delay. So a reconfiguration moves the ground link, and leaves the packets that
 wait for the radio where they are.

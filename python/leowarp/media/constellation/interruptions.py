@@ -60,7 +60,7 @@ class Interruptions:
         return (a, b) in self._buffered
 
     def delayed_ns(self, t_ns: int, path: Sequence[int], until_ns: int) -> int:
-        """How long after an update a path has its entries, because packets take the old one until then.
+        """Time from an update to the entries of a path, during which packets take the old one.
 
         until_ns: The next update.
         Raises ScenarioError if that comes first.
@@ -75,7 +75,7 @@ class Interruptions:
         return delayed_ns
 
     def tell(self, events: Events, kind_of: Callable[[int], LinkKind]) -> None:
-        """Events of losses; once links and their own losses are told.
+        """Add the events of losses, after those of links and of their own losses.
 
         kind_of: The kind of a link by its larger node; its own loss holds afterwards.
         """
@@ -113,7 +113,7 @@ def _by_link(interruptions: Sequence[Interruption]) -> dict[tuple[int, int], lis
 
 
 def _gaps(plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> list[Interruption]:
-    """Ground links that no path used before an update and some path uses after it, but for those of dishes."""
+    """Ground links that no path used before an update and some path uses after it, except those of dishes."""
     gap_ns, spread_ns = plan.ground.handover_gap_ns, plan.ground.handover_gap_spread_ns
     if not gap_ns:
         return []

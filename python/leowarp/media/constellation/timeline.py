@@ -92,7 +92,7 @@ class _Builder:
         ideal = LinkKind.ideal(plan, "gsl", on_down, plan.ground.overhead_bytes)
         shaped = LinkKind.shaped(plan, "gsl", plan.ground, on_down)
         between_satellites = plan.network.endpoints == "satellites"
-        # What a dish can send is in the tables of its access link.
+        # The tables of its access link have the capacity of a dish.
         self._gsl = [
             ideal if between_satellites or not station.shaped or station.name in plan.dishes else shaped
             for station in plan.stations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gaps of ground links and the acquisition of lasers ask of the rest of a scenario."""
+"""Rules that join gaps of ground links and the acquisition of lasers with the rest of a scenario."""
 
 from __future__ import annotations
 
