@@ -131,8 +131,8 @@ def _decode(document: Node, problems: Problems) -> Draft:
         flows=_list(document, "flows", schema.Flow, problems),
         modules=decode_modules(document.get("modules"), problems),
         dishes={
-            i: decode_section(f"stations.{i}.{DISH}", schema.Access, child.value[DISH], problems)
-            for i, child in enumerate(_tables_of(document, "stations")) if DISH in child.value
+            i: decode_section(f"stations.{i}.{DISH}", schema.Access, node, problems)
+            for i, node in _dishes_of(document).items()
         },
     )  # fmt: skip
     _decode_hosts(draft, document, problems)
@@ -169,20 +169,24 @@ def _list(document: Node, name: str, section: type, problems: Problems) -> list[
     return [decode_section(f"{name}.{i}", section, child, problems) for i, child in enumerate(node.value)]
 
 
-def _tables_of(document: Node, name: str) -> list[Node]:
-    """The tables of a list; mistakes in it are found where the list is decoded."""
-    node = document.get(name)
+def _dishes_of(document: Node) -> dict[int, Node]:
+    """Access links of stations by their places; mistakes in the list are found where it is decoded."""
+    node = document.get("stations")
     children = node.value if node is not None and isinstance(node.value, list) else []
-    return [child for child in children if isinstance(child.value, dict)]
+    tables = {i: child.value for i, child in enumerate(children) if isinstance(child.value, dict)}
+    return {i: table[DISH] for i, table in tables.items() if DISH in table}
 
 
 def _without_dishes(document: Node) -> Node:
     """The document with stations that have their own keys alone: an access link is a section by itself."""
-    stations = _tables_of(document, "stations")
-    if not any(DISH in child.value for child in stations):
+    if not (dishes := _dishes_of(document)):
         return document
-    own = [Node({key: node for key, node in child.value.items() if key != DISH}, child.origin) for child in stations]
-    return Node({**document.value, "stations": Node(own, document.value["stations"].origin)}, document.origin)
+    stations = document.value["stations"]
+    own = [
+        Node({key: node for key, node in child.value.items() if key != DISH}, child.origin) if i in dishes else child
+        for i, child in enumerate(stations.value)
+    ]
+    return Node({**document.value, "stations": Node(own, stations.origin)}, document.origin)
 
 
 def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:

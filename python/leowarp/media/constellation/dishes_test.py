@@ -187,6 +187,23 @@ def test_what_a_dish_cannot_be_is_refused(tmp_path, access, rest, told):
         loaded(tmp_path, access, rest)
 
 
+@pytest.mark.parametrize(
+    ("stations", "told"),
+    [
+        ('[3, {name = "Madrid", access = {}}, {name = "Tokyo"}]', "stations.0: 3 is not a table"),
+        ('[{name = "Madrid", access = [{preset = "peak"}]}, {name = "Tokyo"}]', "access: a list is not a table"),
+        ('[{name = "Madrid", access = 3}, {name = "Tokyo"}]', "stations.0.access: 3 is not a table"),
+        ('{name = "Madrid", access = {}}', "stations: is not a list of tables"),
+    ],
+)
+def test_lists_of_stations_that_are_none_are_refused(tmp_path, stations, told):
+    flow = '[[flows]]\nsource = "Madrid"\ndestination = "Tokyo"\n'
+    text = f'name = "dish"\nstations = {stations}\n[constellation]\npreset = "oneweb-study"\n{flow}'
+    (tmp_path / "dish.toml").write_text(text)
+    with pytest.raises(ScenarioError, match=told):
+        load(tmp_path / "dish.toml")
+
+
 def test_a_dish_without_a_constellation_is_refused(tmp_path):
     text = TEXT.replace("[constellation]\npreset", "[chain]\nhops").replace('"oneweb-study"', "2")
     with pytest.raises(ScenarioError, match=r"stations.0.access: has no effect: only stations of a \[constellation\]"):
