@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`leowarp live`: programs of this machine through the guest. Times are virtual; bounds are bytes and round trips."""
 
+import contextlib
 import hashlib
 import os
 import re
@@ -43,12 +44,12 @@ TRIP_MS = 2 * HOPS * (DELAY_MS + SYN_BYTES * 8 / RATE_BPS * 1e3)
 class Session:
     """`leowarp live`, and what it says."""
 
-    def __init__(self, spawn, directory, *words, flows=""):
+    def __init__(self, spawn, directory, *words, flows="", before=()):
         scenario = directory / "live.toml"
         scenario.write_text(SCENARIO + flows)
         self.directory = directory / "scratch"
         self.directory.mkdir()
-        command = [sys.executable, "-m", "leowarp", "live", scenario, "--socks", "0", *words]
+        command = [*before, sys.executable, "-m", "leowarp", "live", scenario, "--socks", "0", *words]
         self.process = spawn(
             list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
             env=os.environ | {"TMPDIR": str(self.directory)},
@@ -235,6 +236,23 @@ def test_ctrl_c_ends_it_and_leaves_nothing(spawn, tmp_path, door):
     assert list(session.directory.iterdir()) == []
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", session.port))
+
+
+def test_idle_clients_do_not_end_it_and_others_get_in_when_their_time_is_over(spawn, tmp_path, door):
+    few = ("sh", "-c", 'ulimit -n 256; exec "$@"', "sh")
+    session = Session(spawn, tmp_path, before=few)
+    with contextlib.ExitStack() as idle:
+        # More than there are descriptors for; those that wait fit into the kernel's queue.
+        for _ in range(200):
+            idle.enter_context(socket.create_connection(("127.0.0.1", session.port)))
+        session.until("file descriptors have run out")
+        # It waits for the first of them to be cut off, after 10 virtual seconds.
+        session.connected(door.getsockname()[1]).close()
+        session.process.send_signal(signal.SIGINT)
+        told = session.until(r"^over: .*; (\d+) clients cut off without a request.*; (\d+) clients? accepted late")
+        assert 0 < int(told[1]) <= 200
+        assert int(told[2]) >= 1
+        assert session.process.wait() == 0
 
 
 SEEKER = """

@@ -14,6 +14,7 @@ from generated import write_or_check
 from leowarp.base.units import QUANTITIES
 from leowarp.scenario import schema
 from leowarp.scenario.loading import TABLES
+from leowarp.scenario.media.dishes import DISH, DISH_IDLE_KEYS
 from leowarp.scenario.names.cities import CITIES
 from leowarp.scenario.names.gazetteer import PLACES
 from leowarp.scenario.names.presets import PRESETS
@@ -54,6 +55,10 @@ def _lines() -> Iterator[str]:
         yield "|---|---|---|---|"
         for key, (_, declared) in keys(section).items():
             yield f"| `{key}` | {_value(declared)} | {_default(key, declared)} | {_cell(declared.doc)} |"
+        if section is schema.Station:
+            yield ""
+            yield f"A station of a `[constellation]` may have an access link, `[stations.{DISH}]` below it, with"
+            yield f"the keys of `[access]` but for {', '.join(f'`{key}`' for key in DISH_IDLE_KEYS)}."
     yield from _queue_parameters()
     yield from _presets()
     yield from _places()

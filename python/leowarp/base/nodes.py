@@ -12,6 +12,11 @@ def host_node(station: str) -> str:
     return _HOST_PREFIX + station
 
 
+def dish_node(station: str) -> str:
+    """The router between a station with an access link and its host: ``dish:Madrid``; a colon, as in `host_node`."""
+    return f"dish:{station}"
+
+
 def station_of(host: str) -> str:
     """The station whose host a node is; a node that is no host as it is.
 

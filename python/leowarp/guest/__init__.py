@@ -25,7 +25,7 @@ from leowarp.guest.user.shell import Shell, check_shell, run_shell
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from leowarp.guest.live import Forward, Live, Pace, check_allowed, forward_of, listening, run_live
+    from leowarp.guest.live import Forward, Live, Pace, check_allowed, check_room, forward_of, listening, run_live
     from leowarp.scenario import Plan
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "check_allowed",
     "check_fits",
     "check_programs",
+    "check_room",
     "check_shell",
     "compile_modules",
     "declared_parameters",
@@ -59,7 +60,7 @@ __all__ = [
     "write_input",
 ]
 
-_LIVE = ("Forward", "Live", "Pace", "check_allowed", "forward_of", "listening", "run_live")
+_LIVE = ("Forward", "Live", "Pace", "check_allowed", "check_room", "forward_of", "listening", "run_live")
 
 
 def __getattr__(name: str) -> Any:

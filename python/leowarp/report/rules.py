@@ -176,16 +176,36 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
     unshaped = [str(station.get("name")) for station in document.get("stations", []) if not station.get("shaped", True)]
     if unshaped and network.get("endpoints", "stations") == "stations":
         links += f", unshaped at {', '.join(unshaped)}"
+    dishes = [
+        (f"{name} of {station.get('name')}", text)
+        for station in document.get("stations", []) if "access" in station
+        for name, text in _access_rules(station["access"])
+    ]  # fmt: skip
     return [
         ("constellation", place),
-        ("ISL", isl_rule),
-        ("ground", ground_rule),
+        ("ISL", isl_rule + _acquisition(isl)),
+        ("ground", ground_rule + _gap(ground)),
         ("routes", f"by {routing.get('metric')}, every {routing.get('interval')}{_margin(routing)}"),
         ("delays", f"every {routing.get('link_interval')}"),
         ("in flight", f"{routing.get('in_flight')}, leaving links {routing.get('leaving_links')}{_switching(routing)}"),
         *_cures_rules(document.get("cures", {})),
         ("links", links),
+        *dishes,
     ]
+
+
+def _acquisition(isl: dict[str, Any]) -> str:
+    """Time that new links take, if they are not there at once."""
+    return f", new ones after {isl['acquisition']} ({isl.get('acquiring')})" if "acquisition" in isl else ""
+
+
+def _gap(ground: dict[str, Any]) -> str:
+    """Time that a handover takes, if it takes any."""
+    if "handover_gap" not in ground:
+        return ""
+    spread = str(ground.get("handover_gap_spread", "0 s"))
+    around = "" if spread.split()[0] == "0" else f" +- {spread}"
+    return f", handover gap {ground['handover_gap']}{around} ({ground.get('in_gap')})"
 
 
 def _margin(routing: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.ephemeris import EcefMetres, Ephemeris
+from leowarp.routes.dishes import Dish
 from leowarp.routes.last_hop import LastHop
 from leowarp.routes.links import IslRule, Pairs, delays_ns, in_view, lengths_m
 from leowarp.routes.paths import Path
@@ -24,11 +25,15 @@ class PathDelays:
     """Lengths and delays of paths at any instant, and their extremes over a run.
 
     last_hop: Whose delay stands in place of that link's own.
+    dishes: Whose ground links have a fixed delay on top.
     """
 
-    def __init__(self, plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | None = None) -> None:
+    def __init__(
+        self, plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | None = None, dishes: Sequence[Dish] = ()
+    ) -> None:
         self._plan, self._ephemeris, self._last_hop = plan, ephemeris, last_hop
         self._satellites = len(ephemeris.names)
+        self._fixed_ns = {self._satellites + dish.station: dish.fixed_ns for dish in dishes}
 
     def at(self, t_ns: int, paths: Sequence[Path | None]) -> list[tuple[float, int] | tuple[None, None]]:
         """Length (m) and one-way delay (ns) of each path at an instant; None of no path."""
@@ -110,12 +115,17 @@ class PathDelays:
                 for row, path in enumerate(mine.values()):
                     # Its length stays in the sum of lengths: what a last hop of its own replaces is the delay alone.
                     link, delay_ns[..., row, link] = self._last_hop.link_of(self._satellites, path)
+            if self._fixed_ns:
+                for row, path in enumerate(mine.values()):
+                    delay_ns[..., row, 0] += self._fixed_ns.get(path[0], 0)
+                    delay_ns[..., row, -1] += self._fixed_ns.get(path[-1], 0)
             yield list(mine), length_m.sum(axis=-1), delay_ns.sum(axis=-1)
 
 
 def leavings(
-    plan: Plan, ephemeris: Ephemeris, rule: IslRule, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]
-) -> list[Leaving]:
+    plan: Plan, ephemeris: Ephemeris, rule: IslRule, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]],
+    dishes: Sequence[Dish] = (),
+) -> list[Leaving]:  # fmt: skip
     """Links in use that leave their rule's range before the next route update, seen at the L2 instants.
 
     A link counts once for each route interval in which that happens.
@@ -123,9 +133,11 @@ def leavings(
     rule: Of the same plan.
     t_ns: int64 array of shape (k,). Route updates.
     paths: k sequences of (Path or None)
+    dishes: Their links hold through each slot, and leave no range.
     Returns: By time. With `routing.leaving_links = "keep"` they are counted and nothing else.
     """
     satellites = len(ephemeris.names)
+    scheduled = [satellites + dish.station for dish in dishes]
     clock_ns = l2_instants_ns(plan)
     # At a route update itself the paths have just been chosen from links that their rules give.
     clock_ns = clock_ns[~np.isin(clock_ns, t_ns)]
@@ -142,7 +154,7 @@ def leavings(
                 update, left = now, set()
                 links = links_of(paths[now])
                 between = links[links[:, 1] < satellites]
-                ground = links[links[:, 1] >= satellites]
+                ground = links[(links[:, 1] >= satellites) & ~np.isin(links[:, 1], scheduled)]
             gone = between[~rule.holds(EcefMetres(here_m), between)].tolist() if len(between) else []
             for satellite, station in ground.tolist():
                 seen = in_view(plan.ground, ephemeris.stations, station - satellites, EcefMetres(here_m[satellite]))

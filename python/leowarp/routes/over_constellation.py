@@ -7,6 +7,7 @@ satellites where they are at its own instant, whether or not the links' delays (
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,9 +16,11 @@ from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import EcefMetres, Ephemeris
+from leowarp.routes.acquisition import Acquired, Acquisition
+from leowarp.routes.dishes import Dish
 from leowarp.routes.last_hop import TERMINAL, LastHop, LastSatellite
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S, IslRule, RangeRule, delays_ns, in_view, isl_rule, lengths_m
-from leowarp.routes.observed import PathDelays, leavings
+from leowarp.routes.observed import PathDelays, leavings, links_of
 from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Graph, Path, as_forwarded
 from leowarp.routes.sightings import Sightings
@@ -28,41 +31,57 @@ _INSTANTS_AT_ONCE = 32
 """Positions are computed for so many instants at a time: 32 x 1584 satellites are 1.2 MB, within the L2 cache."""
 
 
-def constellation_routes(plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | None = None) -> Routes:
+def constellation_routes(
+    plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | None = None, dishes: Sequence[Dish] = ()
+) -> Routes:
     """Which way packets go at each route update.
 
     ephemeris: Of the same plan.
     last_hop: What the medium puts in place of the ground link to station `TERMINAL`.
+    dishes: Stations that reach one satellite at a time. At a reconfiguration between two route updates, the paths of
+        its dish alone are found anew.
     Returns: A row for each route update and ordered pair that talks; `isl` if every link is to be instantiated.
     Raises ScenarioError if a station that talks sees no satellite in the whole run, or two that talk never have a path;
         if there is a margin, and two pairs whose packets nodes could not tell apart.
     """
     rule = isl_rule(plan, ephemeris)
-    network = _Network(plan=plan, ephemeris=ephemeris, rule=rule, forward=_talking(plan), last_hop=last_hop)
+    network = _Network(
+        plan=plan, ephemeris=ephemeris, rule=rule, forward=_talking(plan), last_hop=last_hop, dishes=dishes
+    )
     _check_margin(plan, network)
     # Route updates (L3) have a clock of their own: the study's was 30 s, that of the delays (L2) 15 s.
-    t_ns = np.arange(0, plan.run.duration_ns, plan.routing.interval_ns, dtype=np.int64)
+    t_ns = network.updates_ns()
     pairs = network.ordered_pairs()
     paths: list[list[Path | None]] = []
     isl: list[NDArray[np.intp]] | None = [] if plan.network.instantiate == "all" else None
-    watch = Sightings(plan, ephemeris, network.talking_stations())
+    watch = Sightings(plan, ephemeris, network.talking_stations(), dishes)
+    acquired = Acquired(plan.isl.acquisition_ns, network.satellites) if plan.isl.acquisition_ns else None
+    late: list[Acquisition] = []
     last = None if last_hop is None else LastSatellite(last_hop.rule, ephemeris.stations)
     # Update by update within: the tie rule and the last satellite go by what was in force before.
     for begin in range(0, len(t_ns), _INSTANTS_AT_ONCE):
-        satellites_m = ephemeris.positions_ecef_m(t_ns[begin : begin + _INSTANTS_AT_ONCE])
-        in_sight = watch.views(satellites_m)
+        instants = t_ns[begin : begin + _INSTANTS_AT_ONCE]
+        satellites_m = ephemeris.positions_ecef_m(instants)
+        in_sight = watch.views(satellites_m, instants)
         for at, here_m in enumerate(satellites_m):
             links = network.links(EcefMetres(here_m), paths[-1] if paths else None)
             if isl is not None:
                 isl.append(links)
+            t_now_ns = int(instants[at])
+            if acquired is not None:
+                ready_ns = acquired.ready_ns(t_now_ns, links)
+                if plan.isl.acquiring == "wait":
+                    links = links[ready_ns <= t_now_ns]
             seen = {s: views[at] for s, views in in_sight.items()}
             if last is not None:
                 seen[TERMINAL] = last.of(seen[TERMINAL], EcefMetres(here_m))
             graph = network.graph(EcefMetres(here_m), links, seen)
-            paths.append(network.paths(graph, paths[-1] if paths else None))
+            paths.append(network.paths(graph, paths[-1] if paths else None, network.kept(t_now_ns)))
+            if acquired is not None and plan.isl.acquiring != "wait":
+                late += acquired.late(t_now_ns, links_of(paths[-1]))
     # Before routes are described: a station that sees nothing is why there is no path, and says more.
     watch.raise_if_blind()
-    return _described(network, t_ns, pairs, paths, isl, watch)
+    return dataclasses.replace(_described(network, t_ns, pairs, paths, isl, watch), acquisitions=tuple(late))
 
 
 def _check_margin(plan: Plan, network: _Network) -> None:
@@ -114,6 +133,25 @@ class _Network:
     rule: IslRule
     forward: list[tuple[int, int]]
     last_hop: LastHop | None
+    dishes: Sequence[Dish]
+
+    def updates_ns(self) -> NDArray[np.int64]:
+        """When paths are found: at route updates, and at reconfigurations of dishes that talk."""
+        run, interval_ns = self.plan.run, self.plan.routing.interval_ns
+        t_ns = np.arange(0, run.duration_ns, interval_ns, dtype=np.int64)
+        talking = self.talking_stations()
+        for dish in self.dishes:
+            if dish.station in talking:
+                inside = (dish.begin_ns > 0) & (dish.begin_ns < run.duration_ns)
+                t_ns = np.union1d(t_ns, dish.begin_ns[inside])
+        return t_ns
+
+    def kept(self, t_ns: int) -> frozenset[int]:
+        """Pairs, by their places, whose paths stay at an instant, since it is a reconfiguration of others' dishes."""
+        if t_ns % self.plan.routing.interval_ns == 0:
+            return frozenset()
+        moved = {self.satellites + dish.station for dish in self.dishes if dish.is_reconfigured(t_ns)}
+        return frozenset(i for i, pair in enumerate(self.ordered_pairs()) if moved.isdisjoint(pair))
 
     @property
     def satellites(self) -> int:
@@ -142,7 +180,14 @@ class _Network:
         plan = self.plan
         # The path in force may end with another last satellite than one may now.
         bounded = isinstance(self.rule, RangeRule) and plan.routing.metric == "distance" and self.last_hop is None
-        if not bounded or plan.routing.ground_cost != "slant-range" or plan.network.instantiate == "all":
+        # Nor is it known of a part of the links which of them are new.
+        if (
+            not bounded
+            or self.dishes
+            or plan.isl.acquisition_ns
+            or plan.routing.ground_cost != "slant-range"
+            or plan.network.instantiate == "all"
+        ):
             return self.rule.pairs(satellites_m)
         inside = np.zeros(self.satellites, dtype=bool)
         for (a, b), path in zip(self.forward, (before or [None] * 2 * len(self.forward))[::2], strict=True):
@@ -206,15 +251,17 @@ class _Network:
             return length_m / SPEED_OF_LIGHT_M_PER_S * 1e9
         return delays_ns(self.plan, length_m, True).astype(np.float64)
 
-    def paths(self, graph: Graph, before: list[Path | None] | None) -> list[Path | None]:
-        """The path of each ordered pair; `before` is what was in force.
+    def paths(
+        self, graph: Graph, before: list[Path | None] | None, kept: frozenset[int] = frozenset()
+    ) -> list[Path | None]:
+        """The path of each ordered pair; `before` is what was in force, and stays for the pairs `kept`.
 
         Returns: list of (Path or None). In the order of `ordered_pairs`; a mirrored way back is the way there reversed.
         """
         n, mirrored = self.satellites, self.plan.routing.reverse == "mirror"
         pairs = self.ordered_pairs()
         # Mirrored ways back are not searched: they are the way there, turned round.
-        wanted = [i for i in range(len(pairs)) if not mirrored or i % 2 == 0]
+        wanted = [i for i in range(len(pairs)) if (not mirrored or i % 2 == 0) and i not in kept]
         current = before if before is not None else [None] * len(pairs)
         tolerance = _TOLERANCES[self.plan.routing.metric]
         # A path in force bounds the least cost from above, and with it how far the search must go.
@@ -227,18 +274,23 @@ class _Network:
             limits[end] = max(limits.get(end, 0.0), cost + tolerance)
         ends = list(limits)
         costs = graph.costs_to(ends, list(limits.values()))
-        paths: list[Path | None] = []
+        paths = list(current)
         for i in wanted:
             source, destination = pairs[i][0] - n, pairs[i][1] - n
             to_destination = costs[ends.index(destination)]
             path = graph.shortest(
                 source, destination, to_destination, tolerance, current[i], self.plan.routing.margin_ratio
             )
-            paths.append(path)
+            paths[i] = path
             if mirrored:
-                paths.append(None if path is None else path[::-1])
+                paths[i + 1] = None if path is None else path[::-1]
         # `source`: packets carry their path, so that two paths through a node do not meet in its table.
-        return paths if self.plan.routing.in_flight == "source" or len(paths) == 2 else as_forwarded(paths)
+        if self.plan.routing.in_flight == "source" or len(paths) == 2:
+            return paths
+        # Those that stay come first: the others are led along them where they meet.
+        order = sorted(range(len(paths)), key=lambda i: i not in kept)
+        forwarded = dict(zip(order, as_forwarded([paths[i] for i in order]), strict=True))
+        return [forwarded[i] for i in range(len(paths))]
 
 
 def _isl_of(path: Path) -> NDArray[np.intp]:
@@ -267,8 +319,8 @@ def _described(
     """
     plan, ephemeris = network.plan, network.ephemeris
     nodes = [*ephemeris.names, *ephemeris.stations.names]
-    left = leavings(plan, ephemeris, network.rule, t_ns, paths)
-    delays = PathDelays(plan, ephemeris, network.last_hop)
+    left = leavings(plan, ephemeris, network.rule, t_ns, paths, network.dishes)
+    delays = PathDelays(plan, ephemeris, network.last_hop, network.dishes)
     numbers = PathNumbers.of_paths(paths)
     values: list[list[PathValues]] = []
     changes, shorter = 0, 0
@@ -286,7 +338,7 @@ def _described(
                 changes += 1
                 shorter += delay_ns < old_delay_ns
         values.append(row)
-    warnings = list(ephemeris.warnings) + list(_outages(network, watch, pairs, paths))
+    warnings = list(ephemeris.warnings) + list(_outages(network, watch, t_ns, pairs, paths))
     summary: dict[str, int | float] = {
         "route_updates": len(t_ns),
         "route_changes": changes,
@@ -342,7 +394,11 @@ def _without_path_ns(plan: Plan, t_ns: NDArray[np.int64], paths: Sequence[Sequen
 
 
 def _outages(
-    network: _Network, watch: Sightings, pairs: list[tuple[int, int]], paths: Sequence[Sequence[Path | None]]
+    network: _Network,
+    watch: Sightings,
+    t_ns: NDArray[np.int64],
+    pairs: list[tuple[int, int]],
+    paths: Sequence[Sequence[Path | None]],
 ) -> Iterator[str]:
     """Warnings of pairs that have no path after some updates.
 
@@ -372,7 +428,7 @@ def _outages(
                 _no_path_hint(plan),
             )
         if without:
-            first_s = without[0] * plan.routing.interval_ns / 1e9
+            first_s = int(t_ns[without[0]]) / 1e9
             yield (
                 f"no path from {nodes[source]} to {nodes[destination]} after {len(without)} of {len(paths)} route "
                 f"updates (one every {plan.routing.interval_ns / 1e9:g} s), the first at {first_s:g} s"

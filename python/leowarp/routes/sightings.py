@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from leowarp.base import units
 from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import EcefMetres, Ephemeris
+from leowarp.routes.dishes import Dish
 from leowarp.routes.links import in_view
 from leowarp.scenario.schema import Plan
 
@@ -23,21 +24,26 @@ class Sightings:
 
     ephemeris: Of the same plan.
     stations: Places of the stations that talk.
+    dishes: Of these each sees its satellite, whatever the rule of ``[ground]``.
     """
 
-    def __init__(self, plan: Plan, ephemeris: Ephemeris, stations: Sequence[int]) -> None:
+    def __init__(self, plan: Plan, ephemeris: Ephemeris, stations: Sequence[int], dishes: Sequence[Dish] = ()) -> None:
         self._plan, self._ephemeris = plan, ephemeris
         self._seen: dict[int, list[NDArray[np.bool_]]] = {station: [] for station in stations}
+        self._dishes = {dish.station: dish for dish in dishes}
         self._blind = set(stations)
         self._highest_deg = dict.fromkeys(stations, -90.0)
         self._nearest_m = dict.fromkeys(stations, np.inf)
 
-    def views(self, satellites_m: EcefMetres) -> dict[int, NDArray[np.bool_]]:
-        """For each station that talks, which satellites it sees at each of the next instants, (k, n)."""
+    def views(self, satellites_m: EcefMetres, t_ns: NDArray[np.int64]) -> dict[int, NDArray[np.bool_]]:
+        """For each station that talks, which satellites it sees at each of the next instants `t_ns`, (k, n)."""
         stations = self._ephemeris.stations
         seen = {}
         for station, before in self._seen.items():
-            seen[station] = in_view(self._plan.ground, stations, station, satellites_m)
+            if station in self._dishes:
+                seen[station] = self._dishes[station].seen(t_ns, satellites_m.shape[-2])
+            else:
+                seen[station] = in_view(self._plan.ground, stations, station, satellites_m)
             before.append(np.asarray(seen[station].any(axis=-1)))
             if before[-1].any():
                 self._blind.discard(station)
@@ -106,11 +112,8 @@ class Sightings:
     def _inclination_deg(self, station: int) -> tuple[float, int]:
         """A station's geocentric latitude, and the least inclination with which satellites would come into its view.
 
-        Returns
-        -------
-        latitude_deg : float
-        least_deg : int
-            0: some orbit reaches it as it is, when a satellite is at the right place of it.
+        Returns: float
+        Returns: 0: some orbit reaches it as it is, when a satellite is at the right place of it.
         """
         # Two positions of a satellite span the plane of its orbit; a minute apart they are on one line for none.
         first_m, second_m = self._ephemeris.positions_eci_m(np.array([0, 60_000_000_000]))

@@ -25,7 +25,8 @@ def hint_of(resolved: Plan) -> str | None:
     sky = ephemeris_of(resolved)
     assert sky is not None
     watch = Sightings(resolved, sky, [0])
-    watch.views(sky.positions_ecef_m(np.arange(0, resolved.run.duration_ns, resolved.routing.interval_ns)))
+    t_ns = np.arange(0, resolved.run.duration_ns, resolved.routing.interval_ns)
+    watch.views(sky.positions_ecef_m(t_ns), t_ns)
     try:
         watch.raise_if_blind()
     except ScenarioError as error:

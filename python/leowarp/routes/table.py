@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from leowarp.routes.acquisition import Acquisition
 from leowarp.routes.path_numbers import PathNumbers
 from leowarp.routes.paths import Path
 from leowarp.routes.schema import ROUTES, ROUTES_DOC, table_schema
@@ -41,6 +42,7 @@ class Routes:
     isl: list of k int arrays of shape (m, 2), or None. All links between satellites that the rule gives at each update;
         only with ``network.instantiate = "all"``.
     leavings: Sorted by time.
+    acquisitions: Links between satellites that paths use before they are there.
     summary: Scalars with their unit in the name.
     """
 
@@ -52,6 +54,7 @@ class Routes:
     numbers: PathNumbers
     isl: list[NDArray[np.intp]] | None = None
     leavings: tuple[Leaving, ...] = ()
+    acquisitions: tuple[Acquisition, ...] = ()
     summary: dict[str, int | float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 

@@ -78,6 +78,7 @@ def live(
     forwards = [guest.forward_of(text) for text in ways.forwards]
     for forward in forwards:
         guest.check_allowed(forward, ways.to_network)
+    guest.check_room(len(forwards) + (ways.socks_port is not None))
     plan = unobserved(plan if flows else dataclasses.replace(plan, flows=()))
     guest.demand_trust(plan)
     media.check(plan)
@@ -99,7 +100,7 @@ def live(
         with tempfile.TemporaryDirectory(prefix="leowarp-live-") as scratch, _interruptible():
             with suppress(KeyboardInterrupt):
                 guest.run_live(image, plan, given.timeline, Path(scratch), session, pace, say, account.look)
-            say(account.summary())
+            say("; ".join(filter(None, [account.summary(), str(session.tally)])))
     finally:
         for door, _ in doors:
             door.close()

@@ -10,11 +10,13 @@ from leowarp.base.spelling import nearest, one_of
 from leowarp.scenario import sections
 from leowarp.scenario.media.chain import Chain
 from leowarp.scenario.media.constellation import Constellation, FollowsConstellation
+from leowarp.scenario.media.dishes import complete_dishes
 from leowarp.scenario.media.medium import MEDIA, medium_of
 from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.names.gazetteer import PLACES
 from leowarp.scenario.network.background import RateKeys, check_background
-from leowarp.scenario.network.cures import check_cures, check_waits
+from leowarp.scenario.network.cures import check_cures, check_waits, is_any_on
+from leowarp.scenario.network.interruptions import check_interruptions
 from leowarp.scenario.network.links import UPDATE_KEYS
 from leowarp.scenario.network.profiles import PROFILE_SYSCTLS, is_per_host
 from leowarp.scenario.network.queues import QueueKeys, complete_queue
@@ -52,6 +54,7 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
             rule = f"goes between cities, and what carries the packets is [{medium.NAME}], which has two stations"
             problems.add(traffic.origin, "traffic", rule, "take it out, or write [constellation] in its place")
         _imply_stations(draft, medium, problems)
+    complete_dishes(draft, medium is Constellation, problems)
     for each in given:
         if each is not Constellation:
             each.complete(draft.sections[each.NAME], problems)
@@ -65,6 +68,7 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
     _check_update(draft.sections["routing"], problems)
     _check_observe(draft, problems)
     check_cures(draft.sections, value_of(draft.sections["guest"], sections.Guest, "memory_bytes"), problems)
+    check_interruptions(draft.sections, is_any_on(draft.sections["cures"]), problems)
     check_waits(
         draft.sections["cures"], (draft.sections["tcp"], *draft.hosts.values(), *draft.pinned.values()), problems
     )

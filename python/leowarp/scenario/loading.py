@@ -12,6 +12,7 @@ from typing import Any
 from leowarp.scenario import schema
 from leowarp.scenario.completion import complete
 from leowarp.scenario.document import Overrides, read_document
+from leowarp.scenario.media.dishes import DISH
 from leowarp.scenario.media.medium import MEDIA
 from leowarp.scenario.names.examples import found
 from leowarp.scenario.text.decoding import Section, decode_section
@@ -47,6 +48,8 @@ class Scenario:
         Station name -> the ``[hosts.NAME.sysctl]`` that a plan spells out; "" -> ``[sysctl]``, of the whole guest.
     modules : dict
         Kernel module -> its parameters; their values as a plan has them.
+    dishes : dict
+        Place of a station -> its ``[stations.access]``.
     """
 
     path: Path
@@ -57,6 +60,7 @@ class Scenario:
     hosts: Mapping[str, Section] = field(repr=False)
     pinned: Mapping[str, Section] = field(repr=False)
     modules: Mapping[str, Section] = field(repr=False)
+    dishes: Mapping[int, Section] = field(repr=False)
 
 
 def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
@@ -101,6 +105,7 @@ def load(path: str | Path, overrides: Overrides = ()) -> Scenario:
         hosts=draft.hosts,
         pinned=draft.pinned,
         modules=draft.modules,
+        dishes=draft.dishes,
     )
 
 
@@ -122,10 +127,14 @@ def _decode(document: Node, problems: Problems) -> Draft:
     draft = Draft(
         name=_name(document, problems),
         sections=sections,
-        stations=_list(document, "stations", schema.Station, problems),
+        stations=_list(_without_dishes(document), "stations", schema.Station, problems),
         flows=_list(document, "flows", schema.Flow, problems),
         modules=decode_modules(document.get("modules"), problems),
-    )
+        dishes={
+            i: decode_section(f"stations.{i}.{DISH}", schema.Access, node, problems)
+            for i, node in _dishes_of(document).items()
+        },
+    )  # fmt: skip
     _decode_hosts(draft, document, problems)
     return draft
 
@@ -158,6 +167,26 @@ def _list(document: Node, name: str, section: type, problems: Problems) -> list[
         problems.add(node.origin, name, "is not a list of tables", f"write [[{name}]] above each")
         return []
     return [decode_section(f"{name}.{i}", section, child, problems) for i, child in enumerate(node.value)]
+
+
+def _dishes_of(document: Node) -> dict[int, Node]:
+    """Access links of stations by their places; mistakes in the list are found where it is decoded."""
+    node = document.get("stations")
+    children = node.value if node is not None and isinstance(node.value, list) else []
+    tables = {i: child.value for i, child in enumerate(children) if isinstance(child.value, dict)}
+    return {i: table[DISH] for i, table in tables.items() if DISH in table}
+
+
+def _without_dishes(document: Node) -> Node:
+    """The document with stations that have their own keys alone: an access link is a section by itself."""
+    if not (dishes := _dishes_of(document)):
+        return document
+    stations = document.value["stations"]
+    own = [
+        Node({key: node for key, node in child.value.items() if key != DISH}, child.origin) if i in dishes else child
+        for i, child in enumerate(stations.value)
+    ]
+    return Node({**document.value, "stations": Node(own, stations.origin)}, document.origin)
 
 
 def _decode_hosts(draft: Draft, document: Node, problems: Problems) -> None:

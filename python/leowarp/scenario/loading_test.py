@@ -231,7 +231,7 @@ def test_files_that_cannot_be_read_say_so(tmp_path):
         ("stations.Madird.height=1 m", "did you mean stations.Madrid?"),
         ("flows.-1.source=Madrid", "is not a place in the list flows"),
         ("flows.0.congestion_control=cubik", 'did you mean "cubic"'),
-        ("flows.0=none", "--set flows.0=none: flows.0: 'none' is not a table"),
+        ("flows.0=none", '--set flows.0=none: flows.0: "none" is not a table'),
         ("flows=none", "--set flows=none: flows: is not a list of tables"),
         ("stations.0.name=Berlni", 'did you mean the place "Berlin"'),
         ("constellation.preset=none\nrun.seed = 9", "control characters"),

@@ -68,6 +68,7 @@ def resolve(scenario: Scenario) -> Plan:
     tcp, guest = built["tcp"], built["guest"]
     medium = _medium({name: built.pop(name) for name in MEDIA if name in built})
     stations = tuple(_built(schema.Station, section) for section in scenario.stations)
+    dishes = {stations[place].name: _built(schema.Access, section) for place, section in scenario.dishes.items()}
     flows = tuple(_flow(section) for section in scenario.flows)
     if traffic is not None:
         flows += arrivals(traffic, stations, built["run"], built["ground"], built["network"])
@@ -84,6 +85,7 @@ def resolve(scenario: Scenario) -> Plan:
         stations=stations,
         flows=flows,
         hosts=hosts,
+        dishes=dishes,
         modules={name: dict(sorted(section.values.items())) for name, section in sorted(scenario.modules.items())},
         sysctl=dict(sorted(whole_guest.items())),
         **built,

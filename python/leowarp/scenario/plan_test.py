@@ -239,6 +239,7 @@ def free(sections: dict[str, type]) -> dict[str, Key]:
         "tcp.recovery", "tcp.reordering", "tcp.max_reordering", "tcp.loss_detection",
         "isl.across_shells", "isl.background", "ground.background",
         "routing.update", "routing.update_order", "routing.update_delay", "routing.update_spread",
+        "isl.acquisition", "isl.acquiring", "ground.handover_gap", "ground.handover_gap_spread", "ground.in_gap",
     )  # fmt: skip
     return {
         f"{name}.{key}": declared
@@ -303,6 +304,8 @@ def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
     cured = GOOD + '[cures]\nhold = true\nresequence = "flow"\n'
     told = GOOD + "[cures]\nend_marker = true\nnotify = true\n"
     staggered = GOOD + '[routing]\nupdate = "staggered"\n'
+    late = resolve(load(write(tmp_path, GOOD), {"isl.acquisition": "5 s", "ground.handover_gap": "30 ms"}))
+    written += late.to_toml()
     for text in (GOOD, cured, told, staggered, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, MOBILE, SHELLS):
         written += resolve(load(write(tmp_path, text))).to_toml()
     # Of [traffic] a plan has the flows.

@@ -173,6 +173,7 @@ class PlanSections:
     medium: Constellation, Measured, Chain, Jittered, Access or Mobile. With its own `constellation` where it follows
         one.
     stations, flows, hosts: In the order of the text; hosts in that of the stations, one for each.
+    dishes: Stations of a constellation with an access link of their own, ``[stations.access]``, in their order.
     modules: Module, parameter, value as the kernel reads it.
     sysctl: Of the guest as a whole, sorted by name.
     """
@@ -190,6 +191,7 @@ class PlanSections:
     flows: tuple[Flow, ...]
     tcp: Tcp = dataclasses.field(default_factory=Tcp)
     hosts: tuple[Host, ...] = ()
+    dishes: Mapping[str, Access] = dataclasses.field(default_factory=dict)
     modules: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
     sysctl: Mapping[str, str] = dataclasses.field(default_factory=dict)
     observe: Observe = dataclasses.field(default_factory=Observe)

@@ -11,8 +11,9 @@ from typing import Any
 from leowarp.base.units import BYTES, PACKETS
 from leowarp.scenario import sections
 from leowarp.scenario.media.constellation import ELEMENT_KEYS, SHAPE_KEYS, WALKER_KEYS, Constellation
+from leowarp.scenario.media.dishes import DISH, DISH_IDLE_KEYS
 from leowarp.scenario.network.hosts import DELACK_MODULE, LOSS_DETECTION_MODULE
-from leowarp.scenario.network.links import UPDATE_KEYS
+from leowarp.scenario.network.links import ACQUISITION_KEYS, GAP_KEYS, UPDATE_KEYS
 from leowarp.scenario.network.queues import parameters_as_written
 from leowarp.scenario.text.key import InputFile, Key, keys
 from leowarp.scenario.workload.flows import FLOW_KEYS, PACE_KEYS
@@ -54,6 +55,8 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
     if medium.STATIONS is None:
         for station in plan.stations:
             yield from _table("stations", station, double=True)
+            if station.name in plan.dishes:
+                yield from _table(f"stations.{DISH}", plan.dishes[station.name], DISH_IDLE_KEYS)
     idle = medium.idle(follows=sky is not None)
     for name in ("isl", "ground", "routing", "cures", "network"):
         without = idle.get(name, ())
@@ -63,6 +66,10 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
             without = (*without, *UPDATE_KEYS)
         if name == "isl" and without is not None and not (sky is not None and sky.shells):
             without = (*without, "across_shells")  # of one shell it says nothing
+        if name == "isl" and without is not None and not plan.isl.acquisition_ns:
+            without = (*without, *ACQUISITION_KEYS)
+        if name == "ground" and without is not None and not plan.ground.handover_gap_ns:
+            without = (*without, *GAP_KEYS)
         if without is not None:
             yield from _table(name, getattr(plan, name), without)
     for flow in plan.flows:

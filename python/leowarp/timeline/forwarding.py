@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from leowarp.routes.paths import Path
@@ -28,14 +28,23 @@ class Forwarding:
         self._by_link: dict[tuple[int, int], set[_Entry]] = {}
         self._path_ids: dict[tuple[int, int], int | None] = {}
 
-    def attach_hosts(self, pairs: list[tuple[int, int]]) -> None:
-        """The entries that never change: a host's first hop, and the last node's next to the host it is for."""
+    def attach_hosts(self, pairs: list[tuple[int, int]], between: Mapping[int, int] | None = None) -> None:
+        """The entries that never change: a host's first hop, and the last node's next to the host it is for.
+
+        between: For a node at an end of a path, the node between it and its host.
+        """
+        between = between or {}
         for source, destination in pairs:
             host = self._host_of[destination]
-            self._events.route(0, self._host_of[source], host, source, None)
+            self._events.route(0, self._host_of[source], host, between.get(source, source), None)
+            if source in between:
+                self._events.route(0, between[source], host, source, None)
         # Each destination once, whatever the number of flows to it; `dict.fromkeys` keeps their order.
         for destination in dict.fromkeys(destination for _, destination in pairs):
-            self._events.route(0, destination, self._host_of[destination], self._host_of[destination], None)
+            host = self._host_of[destination]
+            self._events.route(0, destination, host, between.get(destination, host), None)
+            if destination in between:
+                self._events.route(0, between[destination], host, host, None)
 
     def follow(
         self,

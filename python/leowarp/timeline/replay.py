@@ -61,8 +61,8 @@ class Replay:
         elif kind == "path":
             self.path_id[ends] = event["path_id"]
         else:
-            # A queue has its event at 0, before its link may be there
-            if kind != "queue" and ends not in self.links and ends[::-1] not in self.links:
+            # Queues and tables are known from 0 on, before their link may be there.
+            if kind not in ("queue", "capacity", "channel") and ends not in self.links and ends[::-1] not in self.links:
                 raise TraceError(f"replaying a timeline: {kind} at {event['t_ns']} ns on {ends}, which is no link")
             if kind == "queue":
                 self.queue[ends] = {name: event[name] for name in _QUEUE} | {
@@ -112,6 +112,8 @@ def replayed(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay
     by_path: Whether nodes forward by path (``in_flight = "source"``), or by destination alone.
     """
     state = Replay(by_path=by_path)
+    links = table.filter(pc.field("event") == "link").select(["a", "b"]).to_pylist()
+    joined = {frozenset(link.values()) for link in links}
     # Sorted by time and rank already, so that events are applied in the order in which the guest plays them.
     table = table.filter(pc.field("t_ns") <= until_ns)
     in_table = pc.field("event").isin(["capacity", "channel"])
@@ -122,6 +124,12 @@ def replayed(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay
     rows = rows.append_column("number", pa.array(np.arange(len(rows))))
     last = rows.group_by(["event", "a", "b"]).aggregate([("number", "max")])["number_max"]
     for event in rows.take(last.sort()).to_pylist():
+        ends = event["a"], event["b"]
+        # A table is known from 0 on, and its link may come up later.
+        if frozenset(ends) not in joined:
+            raise TraceError(
+                f"replaying a timeline: {event['event']} at {event['t_ns']} ns on {ends}, which is no link"
+            )
         state.apply(event)
     return state
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Live mode: programs of this machine talk through the guest, whose virtual time keeps to the clock on the wall."""
 
+from leowarp.guest.live.admission import check_room
 from leowarp.guest.live.doors import Forward, check_allowed, forward_of, listening
 from leowarp.guest.live.pace import Pace
 from leowarp.guest.live.session import Live, run_live
 
-__all__ = ["Forward", "Live", "Pace", "check_allowed", "forward_of", "listening", "run_live"]
+__all__ = ["Forward", "Live", "Pace", "check_allowed", "check_room", "forward_of", "listening", "run_live"]

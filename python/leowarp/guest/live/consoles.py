@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from leowarp.guest.boot.consoles import FIRST, GATE_BYTES, MESSAGE_BYTES, Consoles
+from leowarp.guest.live.admission import Admission, Tally
 from leowarp.guest.live.doors import Forward
 from leowarp.guest.live.frames import FRAME, Frames, Tell
 from leowarp.guest.live.pace import Pace
@@ -26,28 +27,22 @@ is more than the pipe holds."""
 class LiveConsoles(Consoles):
     """Connections over console 1, virtual time over console 2.
 
-    Parameters
-    ----------
-    pieces : Path
-        The guest's `in/live/`.
-    pace : Pace
-    doors : sequence of (socket, Forward or None)
-        Listening sockets; None: a SOCKS5 proxy. They are closed with this context.
-    say : callable
-        Gets a line for each thing that happens to a connection; in the thread of this class.
-    on_time : callable
-        Called whenever the guest waits; likewise.
-    to_network : bool
-        Whether destinations may be other machines.
+    pieces: The guest's `in/live/`.
+    doors: sequence of (socket, Forward or None). Listening sockets; None: a SOCKS5 proxy. They are closed with this
+        context.
+    say: Gets a line for each thing that happens to a connection; in the thread of this class.
+    on_time: Called whenever the guest waits; likewise.
+    tally: Counts clients that met a limit.
+    to_network: Whether destinations may be other machines.
     """
 
     def __init__(
         self, pieces: Path, pace: Pace, doors: Sequence[tuple[socket.socket, Forward | None]],
-        say: Callable[[str], None], on_time: Callable[[], None], *, to_network: bool,
+        say: Callable[[str], None], on_time: Callable[[], None], tally: Tally, *, to_network: bool,
     ) -> None:  # fmt: skip
         super().__init__()
         self._pieces, self._pace, self._doors = pieces, pace, doors
-        self._say, self._on_time, self._to_network = say, on_time, to_network
+        self._say, self._on_time, self._tally, self._to_network = say, on_time, tally, to_network
         to_guest, self._to_guest = os.pipe()
         self._from_guest, from_guest = os.pipe()
         self._gate, gate = os.pipe()
@@ -79,7 +74,8 @@ class LiveConsoles(Consoles):
         self._loop = asyncio.get_running_loop()
         self._over: asyncio.Future[None] = self._loop.create_future()
         self._frames = Frames()
-        self._relay = Relay(self._pieces, self._tell, self._say, to_network=self._to_network)
+        self._admission = Admission(len(self._doors), self._tally, self._say)
+        self._relay = Relay(self._pieces, self._tell, self._say, self._admission, to_network=self._to_network)
         self._loop.add_reader(self._from_guest, self._guarded(self._hear))
         self._loop.add_reader(self._gate, self._guarded(self._arrive))
         try:
@@ -140,7 +136,9 @@ class LiveConsoles(Consoles):
         if not told:
             return
         is_first = self._pace.virtual_ns is None
-        self._pace.arrive(int(told.split(b"\n")[0]))
+        virtual_ns = int(told.split(b"\n")[0])
+        self._pace.arrive(virtual_ns)
+        self._admission.look(virtual_ns)
         self._left = MESSAGE_BYTES - len(told)
         if is_first:
             for door, forward in self._doors:

@@ -20,13 +20,8 @@ _BUFFER_BYTES = 64 << 10
 class Forward:
     """A port of this machine that leads through the guest to a destination.
 
-    Parameters
-    ----------
-    port : int
-        On loopback; 0: any that is free.
-    host : str
-        A name or an address.
-    host_port : int
+    port: On loopback; 0: any that is free.
+    host: A name or an address.
     """
 
     port: int
@@ -37,10 +32,7 @@ class Forward:
 def forward_of(text: str) -> Forward:
     """What `--forward PORT:HOST:PORT` says; an IPv6 address stands in brackets.
 
-    Raises
-    ------
-    ScenarioError
-        If it says something else.
+    Raises ScenarioError if it says something else.
 
     >>> forward_of("8080:localhost:8000")
     Forward(port=8080, host='localhost', host_port=8000)
@@ -60,10 +52,7 @@ def forward_of(text: str) -> Forward:
 def check_allowed(forward: Forward, to_network: bool) -> None:
     """Whether connections may leave to a forward's destination.
 
-    Raises
-    ------
-    ScenarioError
-        If it is another machine, and `to_network` does not allow that.
+    Raises ScenarioError if it is another machine, and `to_network` does not allow that.
     """
     if not to_network and not is_this_machine(forward.host):
         raise ScenarioError(
@@ -75,15 +64,8 @@ def check_allowed(forward: Forward, to_network: bool) -> None:
 def listening(port: int, flag: str) -> socket.socket:
     """A socket that listens on loopback alone.
 
-    Parameters
-    ----------
-    flag : str
-        What the user may type to have another port; for the message.
-
-    Raises
-    ------
-    HostError
-        If the port is taken or not allowed.
+    flag: What the user may type to have another port; for the message.
+    Raises HostError if the port is taken or not allowed.
     """
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -136,17 +118,9 @@ def _plain(host: str) -> str:
 async def dial(host: str, port: int, to_network: bool) -> socket.socket:
     """A socket of this machine that is connected to a destination.
 
-    Parameters
-    ----------
-    to_network : bool
-        Whether it may be another machine.
-
-    Raises
-    ------
-    NotAllowed
-        If it would have to be.
-    Unanswered
-        If there is no connection to be had.
+    to_network: Whether it may be another machine.
+    Raises NotAllowed if it would have to be.
+    Raises Unanswered if there is no connection to be had.
     """
     loop = asyncio.get_running_loop()
     if not to_network and not is_this_machine(host):
@@ -157,7 +131,11 @@ async def dial(host: str, port: int, to_network: bool) -> socket.socket:
         raise Unanswered(f"{host} has no address: {error}", is_refused=False) from error
     problems: list[OSError] = []
     for family, kind, protocol, _, address in found:
-        made = socket.socket(family, kind, protocol)
+        try:
+            made = socket.socket(family, kind, protocol)
+        except OSError as error:
+            problems.append(error)
+            continue
         try:
             made.setblocking(False)
             made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER_BYTES)

@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from leowarp.base.errors import HostError
 from leowarp.guest.live import socks
+from leowarp.guest.live.admission import Admission, Late, Slot
 from leowarp.guest.live.doors import Forward, NotAllowed, Unanswered, dial
 from leowarp.guest.live.frames import FRAME, WINDOW_BYTES, Frame, Tell, Told
 
-MOST_CONNECTIONS = 200
-"""At a time: two sockets each, all of which select(2) must be able to name (FD_SETSIZE, 1024)."""
 _PIECE_BYTES = 64 << 10
 _UNACCEPTED_S = 60.0
 """How long the far end of a connection that was reset while it was made is kept, by the clock on the wall."""
@@ -43,6 +43,7 @@ class Stream:
 
     number: int
     socket: socket.socket
+    slot: Slot
     credit_bytes: int = WINDOW_BYTES
     granted: asyncio.Event = field(default_factory=asyncio.Event)
     pieces: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
@@ -60,28 +61,25 @@ class Connection:
     near: socket.socket
     far: socket.socket | None
     made: asyncio.Future[int]
-    began_virtual_ns: int = 0
+    slot: Slot
 
 
 class Relay:
     """All connections; it lives in one event loop.
 
-    Parameters
-    ----------
-    pieces : Path
-        The guest's `in/live/`, in which a file of bytes is put for each frame `DATA`.
-    tell : callable
-        Sends a frame to the guest; and whether the guest is to have it before its next step.
-    say : callable
-        Gets a line for each thing that happens to a connection.
-    to_network : bool
-        Whether destinations may be other machines.
+    pieces: The guest's `in/live/`, in which a file of bytes is put for each frame `DATA`.
+    tell: Sends a frame to the guest; and whether the guest is to have it before its next step.
+    say: Gets a line for each thing that happens to a connection.
+    admission: Lets clients in.
+    to_network: Whether destinations may be other machines.
     """
 
     def __init__(
-        self, pieces: Path, tell: Callable[[bytes, bool], None], say: Callable[[str], None], *, to_network: bool
-    ) -> None:
+        self, pieces: Path, tell: Callable[[bytes, bool], None], say: Callable[[str], None], admission: Admission, *,
+        to_network: bool,
+    ) -> None:  # fmt: skip
         self._pieces, self._tell, self._say, self._to_network = pieces, tell, say, to_network
+        self._admission = admission
         self._numbers = 0
         self._written = 0
         self._connections: dict[int, Connection] = {}
@@ -101,28 +99,27 @@ class Relay:
         self._start(self._serve(door, forward))
 
     async def _serve(self, door: socket.socket, forward: Forward | None) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            client, _ = await loop.sock_accept(door)
-            client.setblocking(False)
-            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if len(self._tasks) > 2 * MOST_CONNECTIONS or len(self._connections) >= MOST_CONNECTIONS:
-                self._say(f"refused a connection: there are {MOST_CONNECTIONS} at a time at most")
-                abort(client)
-            else:
-                self._start(self._forwarded(client, forward) if forward else self._asked(client))
+        async for client, slot in self._admission.clients(door):
+            self._start(self._let_in(client, forward, slot))
 
-    async def _forwarded(self, client: socket.socket, forward: Forward) -> None:
+    async def _let_in(self, client: socket.socket, forward: Forward | None, slot: Slot) -> None:
         try:
-            await self.connect(client, forward.host, forward.host_port)
-        except (NotAllowed, Unanswered, Failed) as error:
-            self._say(f"no connection to {forward.host}:{forward.host_port}: {error}")
-            abort(client)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await (self._forwarded(client, forward, slot) if forward else self._asked(client, slot))
         except BaseException:
             abort(client)
             raise
+        finally:
+            slot.let_go()
 
-    async def _asked(self, client: socket.socket) -> None:
+    async def _forwarded(self, client: socket.socket, forward: Forward, slot: Slot) -> None:
+        try:
+            await self.connect(client, forward.host, forward.host_port, slot)
+        except (NotAllowed, Unanswered, Failed) as error:
+            self._say(f"no connection to {forward.host}:{forward.host_port}: {error}")
+            abort(client)
+
+    async def _asked(self, client: socket.socket, slot: Slot) -> None:
         loop = asyncio.get_running_loop()
 
         async def exactly(count: int) -> bytes:
@@ -140,9 +137,13 @@ class Relay:
         reply: socks.Reply | None = None
         destination = "a destination that was not said"
         try:
-            host, port = await socks.requested(exactly, write)
+            async with self._admission.in_time():
+                host, port = await socks.requested(exactly, write)
             destination = f"{host}:{port}"
-            await self.connect(client, host, port, before=lambda: write(socks.answer(socks.Reply.SUCCEEDED)))
+            await self.connect(client, host, port, slot, lambda: write(socks.answer(socks.Reply.SUCCEEDED)))
+            return
+        except Late:
+            abort(client)
             return
         except socks.SocksError as error:
             reply, why = error.reply, str(error)
@@ -154,9 +155,6 @@ class Relay:
             reply, why = socks.reply_of(error.number), str(error)
         except OSError as error:
             why = str(error)
-        except BaseException:
-            abort(client)
-            raise
         self._say(f"no connection to {destination}: {why}")
         with suppress(OSError):
             if reply is not None:
@@ -166,7 +164,7 @@ class Relay:
     # ---- connections
 
     async def connect(
-        self, client: socket.socket, host: str, port: int,
+        self, client: socket.socket, host: str, port: int, slot: Slot,
         before: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> None:  # fmt: skip
         """Makes a connection of the guest for a client, which belongs to it from then on.
@@ -174,17 +172,10 @@ class Relay:
         The destination is asked first: whether it takes the connection decides whether the guest's handshake is
         answered or refused at the far end, a round trip later, as it would be on the path itself.
 
-        Parameters
-        ----------
-        before : callable, optional
-            Awaited once the connection stands, before any byte of it goes to the client.
-
-        Raises
-        ------
-        NotAllowed, Unanswered
-            As `dial`; not if the destination refuses: the guest says so.
-        Failed
-            If TCP in the guest does not get a connection.
+        slot: The client's.
+        before: Awaited once the connection stands, before any byte of it goes to the client.
+        Raises NotAllowed, Unanswered as `dial`; not if the destination refuses: the guest says so.
+        Raises Failed if TCP in the guest does not get a connection.
         """
         far: socket.socket | None = None
         try:
@@ -192,9 +183,11 @@ class Relay:
         except Unanswered as error:
             if not error.is_refused:
                 raise
+        finally:
+            slot.dialled()
         number, self._numbers = self._numbers, self._numbers + 1
         made = asyncio.get_running_loop().create_future()
-        connection = Connection(number, f"{host}:{port}", client, far, made)
+        connection = Connection(number, f"{host}:{port}", client, far, made, slot.hold())
         self._connections[number] = connection
         try:
             self._send(Tell.OPEN, number, int(far is not None))
@@ -206,7 +199,7 @@ class Relay:
             self._send(Tell.RESET, 2 * number)
             self._drop(connection)
             raise
-        self._begin(2 * number, client)
+        self._begin(2 * number, client, slot)
 
     def hear(self, frame: Frame) -> None:
         """What the agent says. Of a stream that has ended here meanwhile it may still speak."""
@@ -236,15 +229,15 @@ class Relay:
                 self._send(Tell.RESET, 2 * frame.number + 1)
                 return
             far, connection.far = connection.far, None
-            self._begin(2 * frame.number + 1, far)
+            self._begin(2 * frame.number + 1, far, connection.slot)
         elif connection is not None and not connection.made.done():
             if frame.kind is Told.CONNECTED:
                 connection.made.set_result(frame.value)
             else:
                 connection.made.set_exception(Failed(frame.value))
 
-    def _begin(self, number: int, end: socket.socket) -> None:
-        stream = Stream(number, end)
+    def _begin(self, number: int, end: socket.socket, slot: Slot) -> None:
+        stream = Stream(number, end, slot.hold())
         self._streams[number] = stream
         stream.task = self._start(self._carry(stream))
 
@@ -271,6 +264,7 @@ class Relay:
                 stream.socket.close()
             else:
                 abort(stream.socket)
+            stream.slot.let_go()
             self._ended(stream)
 
     async def _inwards(self, stream: Stream) -> None:
@@ -286,9 +280,16 @@ class Relay:
                 return
             stream.credit_bytes -= len(piece)
             stream.from_program_bytes += len(piece)
-            (self._pieces / str(self._written)).write_bytes(piece)
-            self._written += 1
+            self._put(piece)
             self._send(Tell.DATA, stream.number, len(piece))
+
+    def _put(self, piece: bytes) -> None:
+        path = self._pieces / str(self._written)
+        try:
+            path.write_bytes(piece)
+        except OSError as error:
+            raise HostError(f"writing {path}: {error.strerror}", "TMPDIR names a place with more room") from error
+        self._written += 1
 
     async def _outwards(self, stream: Stream) -> None:
         """From the guest to the program."""
@@ -315,9 +316,12 @@ class Relay:
             asyncio.get_running_loop().call_later(_UNACCEPTED_S, self._drop, connection)
 
     def _drop(self, connection: Connection) -> None:
-        if self._connections.pop(connection.number, None) is not None and connection.far is not None:
+        if self._connections.pop(connection.number, None) is None:
+            return
+        if connection.far is not None:
             abort(connection.far)
             connection.far = None
+        connection.slot.let_go()
 
     # ---- what everything here needs
 

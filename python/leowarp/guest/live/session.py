@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leowarp.base.layout import CONSOLE, GUEST
 from leowarp.base.nodes import host_node
 from leowarp.guest.boot.drive import drive
+from leowarp.guest.live.admission import Tally
 from leowarp.guest.live.consoles import LiveConsoles
 from leowarp.guest.live.doors import Forward
 from leowarp.guest.live.frames import WINDOW_BYTES
@@ -32,16 +33,11 @@ PIECES = "live"
 class Live:
     """Between which hosts connections run, and how one gets to them.
 
-    Parameters
-    ----------
-    origin, destination : str
-        Stations: where connections of this machine's programs begin, and where they leave the guest.
-    congestion_control : str, optional
-        Of both ends; the kernel's default if not given.
-    doors : sequence of (socket, Forward or None)
-        Listening sockets; None: a SOCKS5 proxy.
-    to_network : bool
-        Whether destinations may be other machines.
+    origin, destination: Stations: where connections of this machine's programs begin, and where they leave the guest.
+    congestion_control: Of both ends; the kernel's default if not given.
+    doors: sequence of (socket, Forward or None). Listening sockets; None: a SOCKS5 proxy.
+    to_network: Whether destinations may be other machines.
+    tally: Counts clients that met a limit, while the session goes on.
     """
 
     origin: str
@@ -49,6 +45,7 @@ class Live:
     congestion_control: str | None = None
     doors: Sequence[tuple[socket.socket, Forward | None]] = ()
     to_network: bool = False
+    tally: Tally = field(default_factory=Tally)
 
     def described(self, host_numbers: Mapping[str, int]) -> dict[str, Any]:
         """`live` of `setup.json` (design/interfaces.md, section 4)."""
@@ -67,24 +64,13 @@ def run_live(
 ) -> None:  # fmt: skip
     """Returns with the end of the run.
 
-    Parameters
-    ----------
-    plan : Plan
-        Its flows run beside.
-    run_dir : Path
-        Where the guest works.
-    pace : Pace
-        Looked at from `on_time`, which is called whenever the guest waits for the clock on the wall.
-    say : callable
-        Gets a line for each thing that happens to a connection. Both are called in a thread of their own; at the end
+    plan: Its flows run beside.
+    run_dir: Where the guest works.
+    pace: Looked at from `on_time`, which is called whenever the guest waits for real time.
+    say: Gets a line for each thing that happens to a connection. Both are called in a thread of their own; at the end
         `say` also gets what the guest's kernel complained of.
-
-    Raises
-    ------
-    LeowarpError
-        As `drive`.
-    KeyboardInterrupt
-        If the user ends it.
+    Raises LeowarpError as `drive`.
+    Raises KeyboardInterrupt if the user ends it.
     """
     directory = run_dir / GUEST
     put_input(image, plan, timeline, directory / "in", lambda numbers: {"live": live.described(numbers)})
@@ -93,6 +79,6 @@ def run_live(
     drive(
         image, directory, run_dir / CONSOLE, duration_ns=plan.run.duration_ns, seed=plan.run.seed,
         memory_bytes=plan.guest.memory_bytes,
-        consoles=LiveConsoles(pieces, pace, live.doors, say, on_time, to_network=live.to_network),
+        consoles=LiveConsoles(pieces, pace, live.doors, say, on_time, live.tally, to_network=live.to_network),
         on_warning=lambda text: say(f"warning: {text}"),
     )  # fmt: skip

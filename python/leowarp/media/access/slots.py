@@ -66,14 +66,7 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
     ephemeris: Of the same plan, if it has a constellation: stations terminal, gateway, point of presence.
     Raises ScenarioError if terminal and gateway see no satellite in common during a slot.
     """
-    # From one period before the run's first reconfiguration on, for the slot that the run begins in.
-    begin_ns = first_reconfiguration_ns(access) + access.period_ns * np.arange(
-        -1, plan.run.duration_ns // access.period_ns + 1, dtype=np.int64
-    )
-    begin_ns = begin_ns[begin_ns < plan.run.duration_ns]
-    # A reconfiguration at 0 itself begins the first slot: the period before it is not of the run.
-    if len(begin_ns) > 1 and begin_ns[1] == 0:
-        begin_ns = begin_ns[1:]
+    begin_ns = reconfigurations_ns(access, plan.run.duration_ns)
     if access.geometry == "constellation":
         if ephemeris is None:
             raise ValueError("a plan with a constellation needs its ephemeris")
@@ -83,6 +76,17 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
     # Without geometry no satellite is meant: a name per slot distinguishes a path from the one before.
     names = tuple(f"s-{slot}" for slot in range(len(begin_ns)))
     return Slots(begin_ns=begin_ns, names=names, base_t_ns=begin_ns, base_ns=base_ns)
+
+
+def reconfigurations_ns(access: Access, duration_ns: int) -> NDArray[np.int64]:
+    """Those of a run, ascending, and the last one at or before its 0."""
+    # From one period before the run's first reconfiguration on, for the slot that the run begins in.
+    begin_ns = first_reconfiguration_ns(access) + access.period_ns * np.arange(
+        -1, duration_ns // access.period_ns + 1, dtype=np.int64
+    )
+    begin_ns = begin_ns[begin_ns < duration_ns]
+    # A reconfiguration at 0 itself begins the first slot: the period before it is not of the run.
+    return begin_ns[1:] if len(begin_ns) > 1 and begin_ns[1] == 0 else begin_ns
 
 
 def first_reconfiguration_ns(access: Access) -> int:
@@ -148,7 +152,7 @@ def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int6
         visible = np.flatnonzero((np.minimum(seen_deg, gateway_deg) >= access.min_elevation_deg).all(axis=0))
         if not len(visible):
             raise _blind(access, t_ns, np.minimum(seen_deg, gateway_deg).min(axis=0))
-        satellite = _scheduled(access, visible, seen_deg[0, visible], draw)
+        satellite = scheduled(access, visible, seen_deg[0, visible], draw)
         path_m = EcefMetres(here_m[:, satellite])
         ranges_m = stations.slant_ranges_m(TERMINAL, path_m) + stations.slant_ranges_m(GATEWAY, path_m)
         names.append(ephemeris.names[satellite])
@@ -168,7 +172,7 @@ def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int6
     )
 
 
-def _scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.float64], draw: float) -> int:
+def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.float64], draw: float) -> int:
     """The scheduler's choice of the visible; of equal ones the first.
 
     visible: int array of shape (v,). Numbers of the candidates.

@@ -49,11 +49,8 @@ def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Tabl
     # A router stands between host and queue: on a host's own interface TCP's small queues would hold packets back in
     # the socket instead (docs/concepts/links.md).
     events.link_up(0, _DISH, _TERMINAL, LinkKind.ideal(plan, "wire"))
-    events.link_up(0, _TERMINAL, _GATEWAY, _link(plan, access))
+    access_link(plan, events, access, profile, (_TERMINAL, _GATEWAY))
     events.link_up(0, _SERVER, _GATEWAY, LinkKind.ideal(plan, "wire"))
-    _queues(events, access)
-    _tables(plan, events, _TERMINAL, _GATEWAY, profile.up)
-    _tables(plan, events, _GATEWAY, _TERMINAL, profile.down)
     _forward(events)
     for pair, ends in enumerate(((_DISH, _SERVER), (_SERVER, _DISH))):
         events.paths(routes, pair, *ends)
@@ -61,6 +58,19 @@ def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Tabl
     # drawn.
     drawn = {"slots": profile.slot_table().to_pylist(), "outages": profile.outage_table().to_pylist()}
     return events.table(TimelineMetadata(warnings=[], **drawn))
+
+
+def access_link(plan: Plan, events: Events, access: Access, profile: Profile, ends: tuple[int, int]) -> None:
+    """A profile's link between two nodes: terminal and gateway, or what stands for them.
+
+    events: Gets the link, its queues and its tables.
+    ends: (int, int). Nodes: the end of the terminal, and the other one.
+    """
+    terminal, gateway = ends
+    events.link_up(0, terminal, gateway, _link(plan, access))
+    _queues(events, access, terminal, gateway)
+    _tables(plan, events, terminal, gateway, profile.up)
+    _tables(plan, events, gateway, terminal, profile.down)
 
 
 def slots_of_timeline(table: pa.Table) -> list[dict[str, Any]]:
@@ -84,15 +94,15 @@ def _link(plan: Plan, access: Access) -> LinkKind:
     )
 
 
-def _queues(events: Events, access: Access) -> None:
+def _queues(events: Events, access: Access, terminal: int, gateway: int) -> None:
     """Place of the queue: a plain queue down has the link's own limit and needs no event."""
     plain = access.queue_discipline == "fifo"
     limits = (
         # Deep by default, as the study sees and LeoReplayer's authors advise. Down, 5000 packets are 0.24 s at 250
         # Mbit/s, more than twice the queue of a handover of 50 ms at the fastest. Up, 500 are 0.4 s at 15 Mbit/s
         # (docs/guides/access-links.md).
-        (_TERMINAL, _GATEWAY, access.queue_up_pkts, None),
-        (_GATEWAY, _TERMINAL, access.queue_pkts, access.queue_bytes),
+        (terminal, gateway, access.queue_up_pkts, None),
+        (gateway, terminal, access.queue_pkts, access.queue_bytes),
     )
     for a, b, limit_pkts, limit_bytes in limits:
         if plain and (limit_pkts, limit_bytes) == (access.queue_pkts, access.queue_bytes):

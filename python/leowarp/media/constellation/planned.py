@@ -6,6 +6,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from leowarp.ephemeris import Ephemeris
+from leowarp.media.constellation.dishes import dishes_of
 from leowarp.media.constellation.timeline import constellation_timeline
 from leowarp.media.protocol import PlannedMedium, SteadyLinks
 from leowarp.routes import Routes, constellation_routes
@@ -17,7 +18,7 @@ class PlannedConstellation(PlannedMedium[Constellation]):
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
         """Shortest paths at each route update; see `constellation_routes`."""
-        return constellation_routes(self.plan, _given(ephemeris))
+        return constellation_routes(self.plan, _given(ephemeris), dishes=dishes_of(self.plan, _given(ephemeris)))
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
         """Links and routes as they change; see `constellation_timeline`."""
@@ -26,6 +27,15 @@ class PlannedConstellation(PlannedMedium[Constellation]):
     def steady_links(self) -> tuple[SteadyLinks, ...]:
         """`[isl]` and `[ground]`."""
         return self.plan.isl, self.plan.ground
+
+    def likely_rate_bps(self) -> float | None:
+        """The narrowest of its links and of the capacities down of its dishes."""
+        dishes_bps = [
+            dish.schedule_median_bps if dish.capacity_bps is None else dish.capacity_bps
+            for dish in self.plan.dishes.values()
+        ]  # fmt: skip
+        links_bps = super().likely_rate_bps()
+        return min([*dishes_bps, *([] if links_bps is None else [links_bps])], default=None)
 
     def likely_hops(self) -> int:
         # examples/madrid-tokyo.toml has 6 or 7; one more, for a cost that is guessed too low is the worse guess.

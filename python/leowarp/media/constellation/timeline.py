@@ -23,14 +23,17 @@ the same is no event. A rule `range` with ``instantiate = "all"`` is costly: 648
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from leowarp.base.nodes import host_node
+from leowarp.base.nodes import dish_node, host_node
 from leowarp.ephemeris import Ephemeris
+from leowarp.media.constellation.dishes import dishes_of, link_dish
+from leowarp.media.constellation.interruptions import Interruptions
 from leowarp.media.constellation.switching import Switching
 from leowarp.routes import Leaving, Routes
 from leowarp.routes.links import delays_ns, lengths_m
@@ -68,10 +71,18 @@ class _Builder:
         self._plan, self._ephemeris, self._routes = plan, ephemeris, routes
         self._satellites, self._nodes = len(ephemeris.names), len(routes.nodes)
         hosts = [host_node(name) for name in ephemeris.stations.names]
-        self._events = Events([*routes.nodes, *hosts])
+        self._dishes = {self._satellites + dish.station: dish for dish in dishes_of(plan, ephemeris)}
+        self._fixed_ns = np.zeros(self._nodes, dtype=np.int64)
+        for station, dish in self._dishes.items():
+            self._fixed_ns[station] = dish.fixed_ns
+        routers = [dish_node(routes.nodes[station]) for station in self._dishes]
+        self._events = Events([*routes.nodes, *hosts, *routers])
+        first = self._nodes + len(hosts)
+        self._router_of = {station: first + i for i, station in enumerate(self._dishes)}
         stations = range(self._satellites, self._nodes)
         self._host_of = {station: self._nodes + i for i, station in enumerate(stations)}
         self._switching = Switching(plan)
+        self._interruptions = Interruptions(plan, routes, self._satellites, list(self._dishes))
         self._forwarding = Forwarding(self._events, self._host_of, by_path=plan.routing.in_flight == "source")
         # With `drop` a link is down at the update itself, and nothing is left to tear down 5 s later.
         self._torn_down_later = plan.network.neighbours == "arp" and plan.routing.in_flight != "drop"
@@ -81,7 +92,11 @@ class _Builder:
         ideal = LinkKind.ideal(plan, "gsl", on_down, plan.ground.overhead_bytes)
         shaped = LinkKind.shaped(plan, "gsl", plan.ground, on_down)
         between_satellites = plan.network.endpoints == "satellites"
-        self._gsl = [ideal if between_satellites or not station.shaped else shaped for station in plan.stations]
+        # The tables of its access link have the capacity of a dish.
+        self._gsl = [
+            ideal if between_satellites or not station.shaped or station.name in plan.dishes else shaped
+            for station in plan.stations
+        ]
         self._up: set[int] = set()
         self._teardown_ns: dict[int, int] = {}
         self._delays = _Delays()
@@ -115,6 +130,7 @@ class _Builder:
             self._between_updates(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns, end_ns, live)
         # A teardown that is due before the end belongs to the run; one due later never happens.
         self._tear_down(plan.run.duration_ns, np.empty(0, dtype=np.int64))
+        self._interruptions.tell(self._events, self._kind)
         self._make_room_for_flying()
         return self._events.table(TimelineMetadata(warnings=[]))
 
@@ -135,8 +151,14 @@ class _Builder:
         for station, host in self._host_of.items():
             self._events.node(station, "ground")
             self._events.node(host, "host")
-            self._events.link_up(0, host, station, LinkKind.ideal(plan, "wire"))
-        self._forwarding.attach_hosts(routes.pairs)
+            if station in self._dishes:
+                router = self._router_of[station]
+                self._events.node(router, "router")
+                self._events.link_up(0, host, router, LinkKind.ideal(plan, "wire"))
+                link_dish(plan, self._events, self._dishes[station], (router, station))
+            else:
+                self._events.link_up(0, host, station, LinkKind.ideal(plan, "wire"))
+        self._forwarding.attach_hosts(routes.pairs, self._router_of)
         for i, (source, destination) in enumerate(routes.pairs):
             self._events.paths(routes, i, self._host_of[source], self._host_of[destination])
 
@@ -153,6 +175,8 @@ class _Builder:
             if path is not None and routes.numbers.change_ids[k][i] is not None:
                 after_ns = self._switching.after_ns(k, i, path, is_way_back=i % 2 == 1)
                 self._switching.check(t_ns, after_ns, until_ns)
+                delayed_ns = self._interruptions.delayed_ns(t_ns, path, until_ns)
+                after_ns = [at_ns + delayed_ns for at_ns in after_ns]
             self._forwarding.follow(t_ns, pair, path, routes.numbers.path_ids[k][i], after_ns)
 
     def _needed(self, k: int) -> Codes:
@@ -212,7 +236,12 @@ class _Builder:
         self._up.add(code)
         # The guest makes a link that comes up anew without a delay, so that also an unchanged one must be said.
         self._delays.forget(code)
-        self._events.link_up(t_ns, a, b, self._kind(b))
+        link = self._kind(b)
+        if self._interruptions.is_buffered(a, b):
+            self._events.link_up(t_ns, a, b, dataclasses.replace(link, has_own_rate=False))
+            self._interruptions.tables(self._events, a, b, link)
+        else:
+            self._events.link_up(t_ns, a, b, link)
 
     def _take_down(self, t_ns: int, code: int) -> None:
         """The link goes down now; what it holds goes by its kind (`on_down`)."""
@@ -230,7 +259,7 @@ class _Builder:
             return
         a, b = np.divmod(links, self._nodes)
         length_m = lengths_m(node_positions_m(self._ephemeris, t_ns), np.column_stack([a, b]))
-        delay_ns = delays_ns(self._plan, length_m, b >= self._satellites)
+        delay_ns = delays_ns(self._plan, length_m, b >= self._satellites) + self._fixed_ns[b]
         changed = self._delays.changed(links, delay_ns)
         # `live` may hold links that `drop` has just taken down; they get a delay when they come up again.
         if len(self._up) < len(links) or not self._up.issuperset(links.tolist()):

@@ -206,10 +206,13 @@ def route_changes(
             until_ns = min(next_ns, t_ns + attribution_ns)
             row = {"t_ns": t_ns, "source": pair[0], "destination": pair[1], "until_ns": until_ns}
             # Paths over one and the same link (that of a mobile channel) share its delay, which is the new one by now.
-            held_ns = t_ns - (tables.links_of(before) == tables.links_of(after))
+            old, new = tables.links_of(before), tables.links_of(after)
+            held_ns = t_ns - (old == new)
+            # An access link that other paths go over as well stays as it is: its delay is no part of the change.
+            stay = {} if old == new else dict.fromkeys(set(old) & set(new), (instants[index], next_ns))
             row |= _what_changed(
-                before, after, _base_delay_ns(tables, links, before, (held_ns, instants[index], t_ns)),
-                _base_delay_ns(tables, links, after, (t_ns, t_ns, next_ns)),
+                before, after, _base_delay_ns(tables, links, before, (held_ns, instants[index], t_ns), stay),
+                _base_delay_ns(tables, links, after, (t_ns, t_ns, next_ns), stay),
             )  # fmt: skip
             row |= _left_behind(tables, links, before, after, t_ns)
             rows.append(row | consequences.within(t_ns, until_ns))
@@ -218,15 +221,17 @@ def route_changes(
 
 
 def _base_delay_ns(
-    tables: Tables, links: LinkValues, path: tuple[str, ...] | None, span_ns: tuple[int, int, int]
-) -> int | None:
+    tables: Tables, links: LinkValues, path: tuple[str, ...] | None, span_ns: tuple[int, int, int],
+    stay: Mapping[Pair, tuple[int, int]],
+) -> int | None:  # fmt: skip
     """Propagation along a path, ns: of each link the delay at the first of the instants; of a channel, which moves
-    within a slot, its smallest from the second instant to the third. None of no path."""
+    within a slot, its smallest from the second instant to the third, or as `stay` has it. None of no path."""
     if path is None:
         return None
     at_ns, from_ns, until_ns = span_ns
     return int(sum(
-        links.base_delay_ns(a, b, from_ns, until_ns) if links.has_channel(a, b) else float(links.delay_ns(a, b, at_ns))
+        links.base_delay_ns(a, b, *stay.get((a, b), (from_ns, until_ns))) if links.has_channel(a, b)
+        else float(links.delay_ns(a, b, at_ns))
         for a, b in tables.links_of(path)
     ))  # fmt: skip
 

@@ -23,7 +23,7 @@ import pyarrow as pa
 from leowarp.base import layout, parquetfiles, plainfiles, recorded, tomltext
 from leowarp.base.errors import TraceError
 from leowarp.base.metadata import decode_metadata
-from leowarp.base.nodes import host_node
+from leowarp.base.nodes import dish_node, host_node
 from leowarp.metrics.inputs.channels import Channels, split_timeline
 from leowarp.routes.path_numbers import with_change_ids
 from leowarp.routes.schema import ROUTES
@@ -167,12 +167,14 @@ class Tables:
     def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:
         """Directed links of a path between two stations, source first.
 
+        Access links of stations at its ends are among them: a path does not name the routers behind those.
         A path of an access link names its satellite, which is no node of the network: then they are those that the
         routing tables lead over, from the source's router to the destination's.
         """
         if path is None:
             return []
-        named = list(itertools.pairwise(path))
+        dishes = [[dish_node(end)] if (end, dish_node(end)) in self._numbers else [] for end in (path[0], path[-1])]
+        named = list(itertools.pairwise([*dishes[0], *path, *dishes[1]]))
         if not self._next_hops or all(link in self._numbers for link in named):
             return named
         node, target = host_node(path[0]), host_node(path[-1])

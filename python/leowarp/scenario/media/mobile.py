@@ -13,7 +13,14 @@ from typing import ClassVar
 from leowarp.base import units
 from leowarp.scenario.media.constellation import FollowsConstellation
 from leowarp.scenario.media.medium_section import Idle
-from leowarp.scenario.network.links import LARGEST_MTU_BYTES, SMALLEST_MTU_BYTES, UPDATE_KEYS, Station
+from leowarp.scenario.network.links import (
+    ACQUISITION_KEYS,
+    GAP_KEYS,
+    LARGEST_MTU_BYTES,
+    SMALLEST_MTU_BYTES,
+    UPDATE_KEYS,
+    Station,
+)
 from leowarp.scenario.network.queues import QueueKeys
 from leowarp.scenario.text.decoding import Section, value_of
 from leowarp.scenario.text.key import InputFile, count, file, flag, keys, quantity, queue, text, word
@@ -213,8 +220,8 @@ class Mobile(QueueKeys, FollowsConstellation):
         # Routes over a constellation give it its delays; their links are not built. Its own link is always leolink's:
         # only that knows tables of delays and capacities.
         routed: Idle = {
-            "isl": ("rate", "overhead", "loss", *keys(QueueKeys)),
-            "ground": ("rate", "overhead", "loss", *keys(QueueKeys)),
+            "isl": ("rate", "overhead", "loss", *ACQUISITION_KEYS, *keys(QueueKeys)),
+            "ground": ("rate", "overhead", "loss", *GAP_KEYS, *keys(QueueKeys)),
             "routing": ("in_flight", "leaving_links", "reverse", "update", *UPDATE_KEYS),
         }
         only = ("instantiate", "endpoints", "link_model", "delay_rounding", "queue_counts")

@@ -147,6 +147,11 @@ _APART = (
 )
 
 
+def is_any_on(section: Section) -> bool:
+    """Whether ``[cures]`` switches any cure on."""
+    return any(_switched_on(section).values())
+
+
 def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Problems) -> None:
     """What the cures ask of the rest of a scenario.
 

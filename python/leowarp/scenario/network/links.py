@@ -13,6 +13,9 @@ SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
 """What `network.mtu` may be."""
 UPDATE_KEYS = ("update_order", "update_delay", "update_spread")
 """Keys of `[routing]` that only `update = "staggered"` obeys."""
+ACQUISITION_KEYS = ("acquisition", "acquiring")
+GAP_KEYS = ("handover_gap", "handover_gap_spread", "in_gap")
+"""Keys of `[isl]` and of `[ground]` for links that are not there at once; a plan has them if the first is not 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +46,7 @@ class Station:
 class Isl(RateKeys):
     """Links between satellites.
 
-    A rule sets them at each instant; no time to point a laser is in them (docs/limitations.md, links).
+    A rule sets them at each instant; `acquisition` is the time that it takes to point a laser.
 
     rule: ``range``, ``plus-grid`` or ``none``.
     max_range_m, grazing_height_m: Of the rule ``range``; None: nothing but the range limits a
@@ -51,6 +54,8 @@ class Isl(RateKeys):
     terminals: Links a satellite, nearest first; None: no limit.
     seam, polar_cutoff_deg: Of ``plus-grid``: links between the first and the last plane of a star;
         latitude above which planes are not linked.
+    acquisition_ns, acquiring: How long after the route update that first gives it a link is not there, and what becomes
+        of packets (``wait``, ``lost``, ``buffered``).
     across_shells: Of the rule ``range`` over several shells: whether satellites of two shells are linked.
     overhead_bytes: On top of the IP length.
     loss_ratio: 0 to 1, independent per packet.
@@ -82,6 +87,16 @@ class Isl(RateKeys):
         "shell to another.",
         False,
     )
+    acquisition_ns: int = quantity(
+        units.TIME, "How long it takes to point the lasers of a link that the rule gives anew.", "0 s", low="0 s",
+        high="1 h",
+    )  # fmt: skip
+    acquiring: str = word(
+        "acquisition: routes use a link when it is there (wait); or they use it at once, and packets are lost (lost) "
+        "or wait in the link's queue (buffered) until it is.",
+        ("wait", "lost", "buffered"),
+        "wait",
+    )
     overhead_bytes: int = quantity(
         units.BYTES, "Bytes on the link per packet on top of its IP length; 14 is what the kernel's qdiscs count.",
         "14 B", low="0 B", high="1000 B",
@@ -99,6 +114,8 @@ class Ground(RateKeys):
     max_ground_range_m, min_elevation_deg: On a sphere, from the station to the sub-satellite point; above the station's
         horizon.
     delay: ``slant-range`` over c = 299,792,458 m/s, or ``zero``.
+    handover_gap_ns, handover_gap_spread_ns, in_gap: How long a station's link to another satellite is not there, by how
+        much that differs, and what becomes of packets (``lost``, ``buffered``, ``old``).
     overhead_bytes, loss_ratio: As of `Isl`.
     """
 
@@ -115,6 +132,20 @@ class Ground(RateKeys):
         units.ANGLE, "Lowest elevation of the rule `min-elevation`.", "25 deg", low="0 deg", high="90 deg"
     )
     delay: str = word("A ground link's delay: its slant range over c, or none.", ("slant-range", "zero"), "slant-range")
+    handover_gap_ns: int = quantity(
+        units.TIME, "How long a station's link to another satellite than before is not there.", "0 s", low="0 s",
+        high="1 h",
+    )  # fmt: skip
+    handover_gap_spread_ns: int = quantity(
+        units.TIME, "handover_gap: each is drawn evenly from this much less to this much more.", "0 s", low="0 s",
+        high="1 h",
+    )  # fmt: skip
+    in_gap: str = word(
+        "handover_gap: packets for the link are lost (lost), wait in its queue (buffered), or take the path of before "
+        "until it is there (old: make before break).",
+        ("lost", "buffered", "old"),
+        "lost",
+    )
     overhead_bytes: int = quantity(
         units.BYTES, "Bytes on the link per packet on top of its IP length.", "14 B", low="0 B", high="1000 B"
     )

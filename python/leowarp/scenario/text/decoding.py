@@ -81,7 +81,7 @@ def decode_section(
     # without being declared.
     hashes = {f"{key}_sha256": declared for key, (_, declared) in known.items() if declared.kind in ("file", "files")}
     if not isinstance(node.value, dict):
-        problems.add(node.origin, name, f"{node.value!r} is not a table", f"write [{name}] and its keys below")
+        problems.add(node.origin, name, f"{_shown(node.value)} is not a table", f"write [{name}] and its keys below")
         return section
     for key, child in node.value.items():
         if key in known:

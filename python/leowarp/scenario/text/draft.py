@@ -19,6 +19,7 @@ class Draft:
     stations, flows: In the order of the file. `completion` replaces the stations by those that a medium implies.
     modules: Kernel module to its parameters, as texts.
     hosts, pinned: Station name to what ``[hosts.NAME]`` says.
+    dishes: Place of a station to its ``[stations.access]``.
     """
 
     # Mutable, unlike `Scenario`: completion fills it in place, and a Scenario is made from it only once nothing is
@@ -30,3 +31,4 @@ class Draft:
     modules: dict[str, Section]
     hosts: dict[str, Section] = field(default_factory=dict)
     pinned: dict[str, Section] = field(default_factory=dict)
+    dishes: dict[int, Section] = field(default_factory=dict)

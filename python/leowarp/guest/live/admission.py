@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits for clients of `leowarp live`: how many are let in, and how long a request may take.
+
+Limits apply before a client is accepted: those beyond wait in the listening socket's queue, which the kernel bounds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import resource
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from leowarp.base.errors import HostError, ScenarioError
+
+MOST_CONNECTIONS = 200
+"""At a time, per door."""
+MOST_IN_ALL = 400
+"""At a time, over all doors: two sockets each, all of which select(2) must be able to name."""
+MOST_DOORS = 100
+REQUEST_NS = 10_000_000_000
+"""Virtual time in which a client of the proxy must say where it wants to go. Virtual time never runs faster than real
+time, and waits while a machine is busy: no client is cut off because the machine is."""
+LEAST_DESCRIPTORS = 128
+"""With fewer (`ulimit -n`) a session has no use: what it needs itself, the reserve, and a few connections."""
+_SELECT_MOST = 1024  # FD_SETSIZE
+RESERVE = 64
+"""Descriptors that clients do not get: files for the guest, name lookups, and the watch over the guest's processes."""
+_PAUSE_S = 0.05
+_NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+def check_room(doors: int) -> None:
+    """Refuse a session whose doors cannot serve clients.
+
+    Raises ScenarioError if there are too many doors.
+    Raises HostError if this process may have too few descriptors.
+    """
+    if doors > MOST_DOORS:
+        raise ScenarioError(
+            f"listening on {doors} ports: {MOST_DOORS} is the most", "leave out some of --forward, or use the proxy"
+        )
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < LEAST_DESCRIPTORS:
+        raise HostError(
+            f"running live with {soft} file descriptors (ulimit -n): clients need more, at least {LEAST_DESCRIPTORS}",
+            "ulimit -n 1024",
+        )
+
+
+@dataclass
+class Tally:
+    """Clients that met a limit.
+
+    late: Cut off, because they had not said where to go within `REQUEST_NS`.
+    waited: Accepted late, because there was no free descriptor.
+    """
+
+    late: int = 0
+    waited: int = 0
+
+    def __str__(self) -> str:
+        texts = [
+            (self.late, f"cut off without a request in {REQUEST_NS / 1e9:g} virtual s"),
+            (self.waited, "accepted late for want of file descriptors"),
+        ]
+        return "; ".join(f"{count} {'client' if count == 1 else 'clients'} {text}" for count, text in texts if count)
+
+
+def free_descriptors() -> int:
+    """Number of further descriptors that this process can have and select(2) can name."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _SELECT_MOST if soft == resource.RLIM_INFINITY else min(soft, _SELECT_MOST)
+    try:
+        return most - len(os.listdir("/proc/self/fd"))
+    except OSError:
+        # Reading the directory takes one itself.
+        return 0
+
+
+class Late(Exception):
+    """A client has not said where to go in time."""
+
+
+class Slot:
+    """A client's place at a door, from before it is accepted until all that belongs to it is closed.
+
+    Each task, connection and stream that belongs to it holds it, and lets go of it.
+    """
+
+    def __init__(self, door: asyncio.Semaphore, admission: Admission) -> None:
+        self._door, self._admission = door, admission
+        self._holders = 1
+        self._owes = False
+
+    def accepted(self) -> None:
+        """Its client is in, and will need a second socket."""
+        self._owes = True
+        self._admission.owed += 1
+
+    def dialled(self) -> None:
+        """It has its second socket, or needs none."""
+        if self._owes:
+            self._owes = False
+            self._admission.owed -= 1
+
+    def hold(self) -> Slot:
+        """One more belongs to it."""
+        self._holders += 1
+        return self
+
+    def let_go(self) -> None:
+        """One less; the last one gives the place to the next client."""
+        self._holders -= 1
+        if not self._holders:
+            self.dialled()
+            self._door.release()
+
+
+class Admission:
+    """The limits of a session; it lives in one event loop.
+
+    doors: How many there are; each has an equal share of `MOST_IN_ALL`, and at most `MOST_CONNECTIONS`.
+    tally: Counts clients that met a limit.
+    say: Gets a line when a limit is met for the first time.
+    free: `free_descriptors`.
+    owed: Sockets that clients which were accepted will still need.
+    """
+
+    def __init__(
+        self, doors: int, tally: Tally, say: Callable[[str], None], free: Callable[[], int] = free_descriptors
+    ) -> None:
+        self.per_door = min(MOST_CONNECTIONS, MOST_IN_ALL // max(doors, 1))
+        self.owed = 0
+        self._tally, self._say, self._free = tally, say, free
+        self._asking: dict[asyncio.Timeout, int] = {}
+        self._now_ns = 0
+
+    async def clients(self, door: socket.socket) -> AsyncIterator[tuple[socket.socket, Slot]]:
+        """Clients of a listening socket, one by one, each with its slot; never ends."""
+        places = asyncio.Semaphore(self.per_door)
+        host, port = door.getsockname()
+        is_told = False
+        while True:
+            if places.locked() and not is_told:
+                is_told = True
+                self._say(f"{host}:{port} has {self.per_door} connections, the most: others wait until one is over")
+            await places.acquire()
+            slot = Slot(places, self)
+            client = await self._accepted(door)
+            slot.accepted()
+            yield client, slot
+
+    async def _accepted(self, door: socket.socket) -> socket.socket:
+        """The next client, as soon as there are descriptors for it."""
+        is_late = False
+        while True:
+            await _knock(door)
+            try:
+                # Its own, the one that it will need, and those that others will need.
+                if self._free() >= RESERVE + self.owed + 2:
+                    client, _ = door.accept()
+                    client.setblocking(False)
+                    return client
+            except OSError as error:
+                if error.errno not in _NO_ROOM:
+                    # It left while it waited (accept(2)).
+                    continue
+            if not is_late:
+                is_late = True
+                self._tally.waited += 1
+                if self._tally.waited == 1:
+                    self._say(
+                        "file descriptors have run out (ulimit -n): clients wait until connections end; "
+                        "how many did is told at the end"
+                    )
+            await asyncio.sleep(_PAUSE_S)
+
+    @asynccontextmanager
+    async def in_time(self) -> AsyncIterator[None]:
+        """Within it a client asks.
+
+        Raises Late if that takes longer than `REQUEST_NS`.
+        """
+        try:
+            async with asyncio.timeout(None) as limit:
+                self._asking[limit] = self._now_ns + REQUEST_NS
+                try:
+                    yield
+                finally:
+                    self._asking.pop(limit, None)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            self._tally.late += 1
+            if self._tally.late == 1:
+                self._say(
+                    f"cut off a client that had not said where to go in {REQUEST_NS / 1e9:g} virtual s; "
+                    "how many there were is told at the end"
+                )
+            raise Late from error
+
+    def look(self, virtual_ns: int) -> None:
+        """Virtual time is here: ends requests that have taken too long."""
+        self._now_ns = virtual_ns
+        late = [limit for limit, due_ns in self._asking.items() if due_ns <= virtual_ns]
+        for limit in late:
+            del self._asking[limit]
+            limit.reschedule(asyncio.get_running_loop().time())
+
+
+async def _knock(door: socket.socket) -> None:
+    """Returns when a client waits at a listening socket."""
+    loop = asyncio.get_running_loop()
+    heard: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(door, heard.cancel)
+    try:
+        await asyncio.wait([heard])
+    finally:
+        loop.remove_reader(door)

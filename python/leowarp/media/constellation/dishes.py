@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stations of a constellation with an access link (`[stations.access]`): which satellite they use, and when.
+
+A dish is two nodes of the timeline. Its router is next to the host; the station's own node, which has the ground
+links, is behind it. Between the two lies the access link of the profile, whose tables hold capacity, jitter, loss
+and the hold of each reconfiguration. The ground link has neither rate nor queue: it adds the propagation to the slot's
+satellite, and the access network's own delay. So a reconfiguration moves the ground link, and leaves the packets that
+wait for the radio where they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leowarp.base.errors import ScenarioError
+from leowarp.base.streams import stream
+from leowarp.ephemeris import EcefMetres, Ephemeris
+from leowarp.media.access.slots import Slots, reconfigurations_ns, scheduled
+from leowarp.media.access.starlink import starlink_profile
+from leowarp.media.access.timeline import access_link
+from leowarp.routes.dishes import Dish
+from leowarp.scenario.schema import Access, Plan
+from leowarp.timeline.events import Events
+
+
+def dishes_of(plan: Plan, ephemeris: Ephemeris) -> tuple[Dish, ...]:
+    """The dishes of a plan, in the order of its stations.
+
+    Raises ScenarioError if one sees no satellite through a whole slot.
+    """
+    names = [station.name for station in plan.stations]
+    return tuple(_dish(plan, ephemeris, names.index(name), access) for name, access in plan.dishes.items())
+
+
+def _dish(plan: Plan, ephemeris: Ephemeris, station: int, access: Access) -> Dish:
+    begin_ns = reconfigurations_ns(access, plan.run.duration_ns)
+    draws = stream(_seed(plan, station), "access.scheduler").random(len(begin_ns)).tolist()
+    satellites = []
+    for t_ns, draw in zip(begin_ns.tolist(), draws, strict=True):
+        # Within a pass a satellite rises once and sets once: above the mask at both ends is above it throughout.
+        ends_m = ephemeris.positions_ecef_m(np.array([t_ns, t_ns + access.period_ns - 1]))
+        seen_deg = ephemeris.stations.elevations_deg(station, EcefMetres(ends_m))
+        least_deg = seen_deg.min(axis=0)
+        visible = np.flatnonzero(least_deg >= access.min_elevation_deg)
+        if not len(visible):
+            raise _blind(plan.stations[station].name, access, t_ns, float(least_deg.max()))
+        satellites.append(scheduled(access, visible, seen_deg[0, visible], draw))
+    return Dish(
+        station=station, begin_ns=begin_ns, satellites=np.array(satellites, dtype=np.intp),
+        fixed_ns=access.processing_delay_ns + access.server_delay_ns,
+    )  # fmt: skip
+
+
+def link_dish(plan: Plan, events: Events, dish: Dish, ends: tuple[int, int]) -> None:
+    """The access link of a dish, between its router and its station.
+
+    events: Gets the link, its queues and its tables.
+    ends: (int, int). Nodes: router, station.
+    """
+    access = plan.dishes[plan.stations[dish.station].name]
+    # The base is the ground link's: its delay is that of the slot's satellite.
+    slots = Slots(
+        begin_ns=dish.begin_ns, names=tuple(f"s-{slot}" for slot in range(len(dish.begin_ns))),
+        base_t_ns=dish.begin_ns[:1], base_ns=np.zeros(1, dtype=np.int64),
+    )  # fmt: skip
+    profile = starlink_profile(access, slots, seed=_seed(plan, dish.station), duration_ns=plan.run.duration_ns)
+    access_link(plan, events, access, profile, ends)
+
+
+def _seed(plan: Plan, station: int) -> int:
+    """A seed for each dish: the profile's streams have one name each, and two dishes must not draw alike."""
+    return int(stream(plan.run.seed, "stations.access", station).integers(2**63 - 1))
+
+
+def _blind(name: str, access: Access, t_ns: int, best_deg: float) -> ScenarioError:
+    lower = f'set min_elevation = "{max(np.floor(best_deg), 0):.0f} deg", or ' if best_deg > 0 else ""
+    return ScenarioError(
+        f"the dish of {name} sees no satellite through the slot that begins at {t_ns / 1e9:g} s: "
+        f"min_elevation asks for {access.min_elevation_deg:g} deg, and the best stays above {best_deg:.1f} deg",
+        f"{lower}take a constellation with more satellites",
+    )

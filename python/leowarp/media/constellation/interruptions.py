@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Links that a path uses before they are there: ground links after a handover, lasers that are being pointed.
+
+Each is an interval of one link, both ways. `lost` is a loss ratio of 1 for packets that begin to be sent within it.
+`buffered` is a capacity of 0, so that packets wait in the link's queue, whose limit holds. `old` (ground links alone)
+delays the entries of the new path until both its ground links are there, and packets take the old path meanwhile.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from leowarp.base.errors import ScenarioError
+from leowarp.base.streams import stream
+from leowarp.base.units import TIME
+from leowarp.routes import Routes
+from leowarp.routes.observed import links_of
+from leowarp.scenario.schema import Plan
+from leowarp.timeline.events import Events, LinkKind
+
+
+@dataclass(frozen=True)
+class Interruption:
+    """A link that is not there for a while.
+
+    a, b: Its nodes, a < b.
+    """
+
+    a: int
+    b: int
+    begin_ns: int
+    end_ns: int
+
+
+class Interruptions:
+    """All of a run, by what they do to packets.
+
+    routes: Of the same plan.
+    satellites: How many there are; stations are numbered from here on.
+    dishes: Nodes of stations whose access links have handovers of their own.
+    """
+
+    def __init__(self, plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> None:
+        gaps = _gaps(plan, routes, satellites, dishes)
+        acquisitions = [Interruption(one.a, one.b, one.begin_ns, one.end_ns) for one in routes.acquisitions]
+        told: dict[str, list[Interruption]] = {"lost": [], "buffered": [], "old": [], "wait": []}
+        told[plan.ground.in_gap] += gaps
+        told[plan.isl.acquiring] += acquisitions
+        self._lost, self._buffered = _by_link(told["lost"]), _by_link(told["buffered"])
+        self._old = {(one.a, one.b, one.begin_ns): one.end_ns - one.begin_ns for one in told["old"]}
+        self._duration_ns = plan.run.duration_ns
+
+    def is_buffered(self, a: int, b: int) -> bool:
+        """Whether a link's rate comes from a table, since nothing is sent at times."""
+        return (a, b) in self._buffered
+
+    def delayed_ns(self, t_ns: int, path: Sequence[int], until_ns: int) -> int:
+        """Time from an update to the entries of a path, during which packets take the old one.
+
+        until_ns: The next update.
+        Raises ScenarioError if that comes first.
+        """
+        delayed_ns = max(self._old.get((path[1], path[0], t_ns), 0), self._old.get((path[-2], path[-1], t_ns), 0))
+        if delayed_ns and t_ns + delayed_ns >= until_ns:
+            raise ScenarioError(
+                f"the handover at {TIME.format(t_ns)} leaves a gap of {TIME.format(delayed_ns)}, and paths are found "
+                f"anew {TIME.format(until_ns - t_ns)} after it, at a route update or a dish's reconfiguration",
+                "write a shorter ground.handover_gap",
+            )
+        return delayed_ns
+
+    def tell(self, events: Events, kind_of: Callable[[int], LinkKind]) -> None:
+        """Add the events of losses, after those of links and of their own losses.
+
+        kind_of: The kind of a link by its larger node; its own loss holds afterwards.
+        """
+        for one in itertools.chain(*self._lost.values()):
+            for a, b in ((one.a, one.b), (one.b, one.a)):
+                events.loss(one.begin_ns, a, b, 1.0)
+                if one.end_ns < self._duration_ns:
+                    events.loss(one.end_ns, a, b, kind_of(one.b).loss_ratio)
+
+    def tables(self, events: Events, a: int, b: int, link: LinkKind) -> None:
+        """Both directions' capacity: the link's rate, and 0 while it is not there."""
+        t_ns, rate_bps = [0], [link.rate_bps]
+        for one in self._buffered[a, b]:
+            t_ns += [one.begin_ns, one.end_ns]
+            rate_bps += [0, link.rate_bps]
+        inside = [i for i, at_ns in enumerate(t_ns) if at_ns < self._duration_ns]
+        masked = np.ma.array(
+            [rate_bps[i] or 0 for i in inside], mask=[rate_bps[i] is None for i in inside], dtype=np.int64
+        )
+        for ends in ((a, b), (b, a)):
+            events.capacity(*ends, np.array([t_ns[i] for i in inside], dtype=np.int64), masked)
+
+
+def _by_link(interruptions: Sequence[Interruption]) -> dict[tuple[int, int], list[Interruption]]:
+    """Interruptions of each link in order of time, those that touch as one."""
+    found: dict[tuple[int, int], list[Interruption]] = {}
+    for one in sorted(interruptions, key=lambda one: (one.a, one.b, one.begin_ns, one.end_ns)):
+        mine = found.setdefault((one.a, one.b), [])
+        if mine and one.begin_ns <= mine[-1].end_ns:
+            last = mine.pop()
+            mine.append(dataclasses.replace(last, end_ns=max(last.end_ns, one.end_ns)))
+        else:
+            mine.append(one)
+    return found
+
+
+def _gaps(plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> list[Interruption]:
+    """Ground links that no path used before an update and some path uses after it, except those of dishes."""
+    gap_ns, spread_ns = plan.ground.handover_gap_ns, plan.ground.handover_gap_spread_ns
+    if not gap_ns:
+        return []
+    found: list[Interruption] = []
+    for k in range(1, len(routes.t_ns)):
+        t_ns = int(routes.t_ns[k])
+        before = set(map(tuple, links_of(routes.paths[k - 1]).tolist()))
+        for a, b in links_of(routes.paths[k]).tolist():
+            if b < satellites or b in dishes or (a, b) in before:
+                continue
+            # A stream for each link and update: whatever else changes leaves the draw alone.
+            drawn_ns = stream(plan.run.seed, "ground.handover_gap", k, a, b).integers(-spread_ns, spread_ns + 1)
+            found.append(Interruption(a, b, t_ns, t_ns + gap_ns + int(drawn_ns)))
+    return [one for one in found if one.end_ns > one.begin_ns]

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stations that reach one satellite at a time, by a schedule of their own: dishes of an access network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dish:
+    """A station's satellites over a run.
+
+    station: Its place among the stations.
+    begin_ns: int64 array of shape (k,). Its reconfigurations on the run's clock, ascending; the first is not after 0.
+    satellites: int array of shape (k,). The satellite from each of them on.
+    fixed_ns: One-way delay of its ground link on top of propagation.
+    """
+
+    station: int
+    begin_ns: NDArray[np.int64]
+    satellites: NDArray[np.intp]
+    fixed_ns: int
+
+    def seen(self, t_ns: NDArray[np.int64], satellites: int) -> NDArray[np.bool_]:
+        """The satellite in use at instants, as a mask of shape (len(t_ns), satellites)."""
+        now = self.satellites[np.searchsorted(self.begin_ns, t_ns, side="right") - 1]
+        return np.asarray(now[:, None] == np.arange(satellites))
+
+    def is_reconfigured(self, t_ns: int) -> bool:
+        """Whether it begins another slot at this instant."""
+        return bool((self.begin_ns == t_ns).any())

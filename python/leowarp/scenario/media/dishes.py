@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[stations.access]`: a station of a constellation that reaches it by the access link of a dish.
+
+Its keys are those of `[access]`. The satellites are the constellation's, so keys that place a terminal, a gateway or a
+point of presence, and those of base round trips, mean nothing here.
+"""
+
+from __future__ import annotations
+
+from leowarp.scenario.media.access import Access
+from leowarp.scenario.network.cures import is_any_on
+from leowarp.scenario.network.links import Network, Routing
+from leowarp.scenario.network.queues import QueueKeys, complete_queue
+from leowarp.scenario.text.decoding import value_of
+from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.problems import Problems
+
+DISH = "access"
+"""The key of a station that holds its access link."""
+_PLACES = (
+    "geometry", "terminal_latitude", "terminal_longitude", "gateway_latitude", "gateway_longitude", "pop_latitude",
+    "pop_longitude",
+)  # fmt: skip
+DISH_IDLE_KEYS = (*_PLACES, "base_rtt_min", "base_rtt_max", "base_step_min")
+"""Keys of `[access]` that mean nothing for a station of a constellation."""
+
+
+def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) -> None:
+    """Fill in what each dish's preset gives, and check what it asks of the rest of the scenario.
+
+    is_constellation: Whether the medium is a constellation.
+    problems: Gets each rule that is broken.
+    """
+    for section in draft.dishes.values():
+        if not is_constellation:
+            rule = "has no effect: only stations of a [constellation] that is the medium have access links"
+            problems.add(section.origin, section.name, rule, "take it out")
+            continue
+        for key in filter(section.gave, _PLACES):
+            rule = "has no effect: the dish stands where the station is, and its satellites are the constellation's"
+            problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
+        section.values["geometry"] = "constellation"
+        complete_queue(section, QueueKeys, False, problems)
+        Access.complete(section, problems)
+    if draft.dishes and is_constellation:
+        _check_rest(draft, problems)
+
+
+def _check_rest(draft: Draft, problems: Problems) -> None:
+    """Tables of capacity and delay are `leolink`'s, and updates between those of the routes are atomic."""
+    for name, schema, attribute, only in (
+        ("network", Network, "link_model", "leolink"),
+        ("network", Network, "endpoints", "stations"),
+        ("network", Network, "delay_rounding", "none"),
+        ("routing", Routing, "update", "atomic"),
+    ):
+        section = draft.sections[name]
+        value = value_of(section, schema, attribute)
+        if value != only:
+            rule = f'cannot be "{value}" with [stations.access]'
+            problems.add(section.where(attribute), f"{name}.{attribute}", rule, f'write {attribute} = "{only}"')
+    cures = draft.sections["cures"]
+    if is_any_on(cures):
+        rule = "cannot be with [stations.access]: cures reckon with route changes alone, not with reconfigurations"
+        problems.add(cures.origin, "cures", rule, "take one of them out")

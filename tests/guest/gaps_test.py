@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Links that are not there at once, in the guest: each probe is lost, held or late as the gap and the path say."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import leowarp as lw
+from support.hops import arrivals_ns
+
+pytestmark = pytest.mark.guest
+
+S, MS = 1_000_000_000, 1_000_000
+UPDATE_NS, GAP_NS, STEP_NS = 30 * S, 40 * MS, 5 * MS
+STAMP_NS = 2_000
+"""The clock that stamps packets ticks in 256 ns; probes that meet at one instant are stamped one after the other."""
+# The update at 30 s gives Madrid another satellite, and a link between satellites that was out of range before.
+SCENARIO = """
+name = "gaps"
+[run]
+start = "90 s"
+duration = "40 s"
+[constellation]
+preset = "oneweb-study"
+node_offset = "180 deg"
+greenwich = "46.98 deg"
+[[stations]]
+name = "Madrid"
+[[stations]]
+name = "Tokyo"
+[isl]
+max_range = "3000 km"
+rate = "unshaped"
+queue = "unlimited"
+{isl}
+[ground]
+max_ground_range = "1500 km"
+rate = "unshaped"
+queue = "{queue}"
+{ground}
+[[flows]]
+kind = "ping"
+source = "Madrid"
+destination = "Tokyo"
+# Never at the instant of an event.
+start = "2500 us"
+interval = "5 ms"
+flood = true
+"""
+
+
+class Made:
+    """A run, and of each probe when it was sent, received (nan: not), and should have been."""
+
+    def __init__(self, folder, *, ground="", isl="", queue="unlimited"):
+        (folder / "gaps.toml").write_text(SCENARIO.format(ground=ground, isl=isl, queue=queue))
+        self.run = lw.run(folder / "gaps.toml", out=folder / "run", report=False, progress=False)
+        sent = self.run.echoes().sort_values("sent_ns", kind="stable")
+        # Packets that were in flight at the end may not have come.
+        sent = sent[sent["sent_ns"] < 39 * S]
+        self.sent_ns = sent["sent_ns"].to_numpy()
+        self.received_ns = sent["received_ns"].to_numpy(float, na_value=np.nan)
+        self.unanswered = sent["reply_ns"].isna().to_numpy()
+        timeline = pq.read_table(self.run.path / "20-timeline.parquet")
+        self.expected_ns = arrivals_ns(timeline, self.sent_ns, "Madrid", "host:Tokyo")
+
+    @property
+    def lost(self):
+        return np.isnan(self.received_ns)
+
+    @property
+    def drops_pkts(self):
+        return self.run.summary["drops_by_cause_pkts"]
+
+    def sent_in(self, begin_ns, end_ns):
+        return (self.sent_ns >= begin_ns) & (self.sent_ns < end_ns)
+
+    def is_as_expected(self):
+        arrived = ~self.lost
+        same = (self.lost == np.isnan(self.expected_ns)).all()
+        return bool(same and np.abs(self.received_ns - self.expected_ns)[arrived].max() < STAMP_NS)
+
+
+def test_packets_of_a_gap_are_lost_and_counted_and_no_others(tmp_path):
+    made = Made(tmp_path, ground='handover_gap = "40 ms"')
+    assert made.is_as_expected()
+    assert (made.lost == made.sent_in(UPDATE_NS, UPDATE_NS + GAP_NS)).all()
+    assert made.lost.sum() == GAP_NS // STEP_NS
+    # Replies are lost, too, if they come to the new satellite of Madrid in the gap.
+    assert made.unanswered.sum() > made.lost.sum()
+    assert made.drops_pkts["loss"] == made.unanswered.sum()
+
+
+def test_packets_that_are_held_leave_together_in_their_order(tmp_path):
+    made = Made(tmp_path, ground='handover_gap = "40 ms"\nin_gap = "buffered"')
+    assert made.is_as_expected()
+    assert not made.lost.any()
+    held = made.received_ns[made.sent_in(UPDATE_NS, UPDATE_NS + GAP_NS)]
+    after = made.received_ns[made.sent_in(UPDATE_NS + GAP_NS, UPDATE_NS + GAP_NS + STEP_NS)]
+    assert held.max() - held.min() < STAMP_NS
+    assert (np.diff(held) >= 0).all()
+    # The first one after the gap left 2.5 ms after its end.
+    assert after[0] - held[-1] == pytest.approx(2.5 * MS, abs=STAMP_NS)
+
+
+def test_what_the_queue_does_not_hold_is_lost_and_counted(tmp_path):
+    made = Made(tmp_path, ground='handover_gap = "40 ms"\nin_gap = "buffered"', queue="3 pkts")
+    of_gap = made.lost[made.sent_in(UPDATE_NS, UPDATE_NS + GAP_NS)]
+    assert of_gap.tolist() == [False] * 3 + [True] * 5
+    assert made.lost.sum() == 5
+    assert made.drops_pkts["queue"] == made.unanswered.sum()
+
+
+def test_make_before_break_loses_nothing_and_changes_40_ms_later(tmp_path):
+    made = Made(tmp_path, ground='handover_gap = "40 ms"\nin_gap = "old"')
+    assert made.is_as_expected()
+    assert not made.lost.any()
+    trip_ns = made.received_ns - made.sent_ns
+    before, new = trip_ns[made.sent_in(UPDATE_NS - STEP_NS, UPDATE_NS)], trip_ns[made.sent_in(31 * S, 31 * S + STEP_NS)]
+    old = trip_ns[made.sent_in(UPDATE_NS, UPDATE_NS + GAP_NS)]
+    # The delays of the old path follow its satellites at the update.
+    assert np.ptp(old) < STAMP_NS
+    assert abs(old[0] - before[0]) < 1 * MS < abs(new[0] - before[0])
+
+
+def test_lasers_that_are_being_pointed_lose_or_hold(tmp_path):
+    for mode in ("lost", "buffered"):
+        (tmp_path / mode).mkdir()
+        made = Made(tmp_path / mode, isl=f'acquisition = "2 s"\nacquiring = "{mode}"')
+        assert made.is_as_expected()
+        assert made.lost.any() == (mode == "lost")
+        if mode == "lost":
+            # Packets for the link reach it after some hops, so that the first to be lost were sent before the update.
+            assert 2 * S // STEP_NS - 20 <= made.lost.sum() <= 2 * S // STEP_NS
+            assert made.drops_pkts["loss"] >= made.lost.sum()

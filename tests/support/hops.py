@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packets over a timeline without a guest, hop by hop: where each is, by the entry and the link in force there.
+
+Packets take no time to be sent. A link loses what begins to be sent while its loss ratio is 1, holds what waits while
+its capacity is 0, and lets no packet arrive before the one ahead of it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_right
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from leowarp.timeline import Replay
+
+
+def arrivals_ns(timeline: pa.Table, start_ns: Sequence[int], begin: str, host: str) -> NDArray[np.float64]:
+    """When packets that are at the node `begin` from `start_ns` on reach the last node before a host, ns; nan: lost.
+
+    timeline: Forwarding by destination alone.
+    start_ns: In the order in which the packets are sent.
+    """
+    events, at, state = timeline.to_pylist(), 0, Replay()
+    capacity: dict[tuple[str, str], list[tuple[int, int | None]]] = {}
+    for event in events:
+        if event["event"] == "capacity":
+            capacity.setdefault((event["a"], event["b"]), []).append((event["t_ns"], event["rate_bps"]))
+    arrived_ns = np.full(len(start_ns), np.nan)
+    last_ns: dict[tuple[str, str], int] = {}
+    waiting = [(int(t_ns), number, number, begin) for number, t_ns in enumerate(start_ns)]
+    heapq.heapify(waiting)
+    pushed = len(waiting)
+    while waiting:
+        t_ns, _, number, node = heapq.heappop(waiting)
+        while at < len(events) and events[at]["t_ns"] <= t_ns:
+            state.apply(events[at])
+            at += 1
+        after = state.next_hop[node, host, None]
+        if after == host or after.startswith("dish:"):
+            arrived_ns[number] = t_ns
+            continue
+        link = node, after
+        rows = capacity.get(link, [(0, None)])
+        row = bisect_right([begun for begun, _ in rows], t_ns) - 1
+        pushed += 1
+        if rows[row][1] == 0:
+            # The first to come is the first to go on.
+            heapq.heappush(waiting, (rows[row + 1][0], pushed, number, node))
+        elif state.loss_ratio.get(link, 0.0) != 1.0:
+            last_ns[link] = max(t_ns + state.delay_ns[link], last_ns.get(link, 0))
+            heapq.heappush(waiting, (last_ns[link], pushed, number, after))
+    return arrived_ns
