@@ -19,7 +19,7 @@ from leowarp.conformance.attempt import Laboratory, attempt, check_host, init_pr
 from leowarp.conformance.ladder import Outcome, climb
 from leowarp.conformance.scripts import PLACES, ScriptSet, googles, selftests, unpacked_selftests
 from leowarp.guest.building.kernel import kernel
-from leowarp.guest.machine.cgroups import usable_cores
+from leowarp.base.machine.cgroups import usable_cores
 
 
 def say(text: str) -> None:

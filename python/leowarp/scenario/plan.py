@@ -20,11 +20,12 @@ from leowarp.scenario.media.constellation import FollowsConstellation
 from leowarp.scenario.media.medium import MEDIA, Medium, medium_of
 from leowarp.scenario.network.profiles import guest_sysctls, host_sysctls
 from leowarp.scenario.schema import Plan
+from leowarp.scenario.text.counts import MOST_FLOWS
 from leowarp.scenario.text.decoding import Section
 from leowarp.scenario.text.key import InputFile, keys
 from leowarp.scenario.text.problems import Problems
 from leowarp.scenario.workload.arrivals import arrivals
-from leowarp.scenario.workload.traffic import MOST_FLOWS, Traffic
+from leowarp.scenario.workload.traffic import Traffic
 
 T = TypeVar("T")
 
