@@ -44,11 +44,13 @@ class RunView:
         The flow that a figure with one flow a view shows; of a run with several flows a figure gets a view of each.
     """
 
-    def __init__(self, run: Run | Path | str, flow: int | None = None) -> None:
+    def __init__(self, run: Run | Path | str, flow: int | None = None, whole: RunView | None = None) -> None:
         # The report is drawn while the run is still marked incomplete: manifest and mark come last (`running/one.py`).
         self.run = run if isinstance(run, Run) else Run(run, complete=False)
         self.flow = flow
         self.path = self.run.path
+        # What is the same of every flow is computed once for all views: of 2,000 flows each had a list of 2,000 names.
+        self._whole = self if whole is None else whole
         # Now, not when a figure is half drawn: a directory without a plan is no run.
         self.document = self.run.document
 
@@ -60,11 +62,15 @@ class RunView:
         flow : int
             The flow's number.
         """
-        return RunView(self.run, flow)
+        return RunView(self.run, flow, self._whole)
 
-    @cached_property
+    @property
     def flow_names(self) -> list[str]:
         """The name of each flow, by its number."""
+        return self._whole._flow_names
+
+    @cached_property
+    def _flow_names(self) -> list[str]:
         return flow_names([FlowKey.of_plan(number, flow) for number, flow in enumerate(self.plan.flows)])
 
     def chosen(self, flow: int | str | Sequence[int | str]) -> list[int]:
@@ -117,6 +123,10 @@ class RunView:
     @property
     def tcp_flows(self) -> list[int]:
         """Numbers of the TCP flows."""
+        return self._whole._tcp_flows
+
+    @cached_property
+    def _tcp_flows(self) -> list[int]:
         return [number for number, flow in enumerate(self.plan.flows) if flow.kind == "tcp"]
 
     @property
@@ -194,9 +204,17 @@ class RunView:
 
         With timestamps a full segment is 1448 bytes of 1500, so 100 Mbit/s at 14 bytes of overhead carry 95.64 Mbit/s.
         """
+        # A path's own if rates are tables; else that of the links, which all flows share.
+        return self._steady_capacity_bps() if self._whole._has_tables else self._whole._links_capacity_bps
+
+    @cached_property
+    def _has_tables(self) -> bool:
+        """Whether rates of links are tables, so that each path has its own."""
+        return not planned(self.plan).steady_links()
+
+    @cached_property
+    def _links_capacity_bps(self) -> float | None:
         sections = planned(self.plan).steady_links()
-        if not sections:
-            return self._steady_capacity_bps()
         shaped = [
             section.left_bps / (self.ip_bytes + section.overhead_bytes)
             for section in sections

@@ -76,6 +76,19 @@ class Run:
         if complete:
             refuse_incomplete(self.path)
 
+    def knowing(self, plan: Plan, numbers: Metrics) -> Run:
+        """This run, with its plan and its numbers from whoever made it: nothing of them is computed again.
+
+        Parameters
+        ----------
+        plan : Plan
+        numbers : Metrics
+            Of its tables.
+        """
+        # Where the cached properties below would put them.
+        vars(self).update(plan=plan, numbers=numbers, tables=numbers.tables)
+        return self
+
     @cached_property
     def document(self) -> dict[str, Any]:
         """The plan as its text has it, units and all: for printing, not for computing."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,6 +27,9 @@ from leowarp.scenario.workload.arrivals import arrivals
 from leowarp.scenario.workload.traffic import Traffic
 
 T = TypeVar("T")
+
+_MOST_BYTES = {"tle": 64 << 20, "environments": 8 << 20, "cc_modules": 8 << 20, "size_file": 16 << 20}
+"""Of files that are read whole, by key. 64 MiB of elements are 460,000 sets as TLE, or 100,000 as OMM in JSON."""
 
 
 def resolve(scenario: Scenario) -> Plan:
@@ -255,10 +257,12 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
         # One of a run was found by name in a directory that somebody else may have filled.
         if origin.is_of_a_run and path.parent.is_symlink():
             raise OSError(0, f"{path.parent.name} is a symbolic link", str(path.parent))
-        content = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=not origin.is_of_a_run)
-        sha256 = hashlib.sha256(content).hexdigest()
+        most_bytes = _MOST_BYTES.get(key, plainfiles.MOST_INPUT_BYTES)
+        sha256 = plainfiles.sha256_of(path, most_bytes, links=not origin.is_of_a_run)
     except OSError as error:
-        problems.add(origin, f"{section.name}.{key}", f'cannot read "{path}": {error.strerror}')
+        # Of what is too long; every other error says by itself what is wrong.
+        hint = "take a part of it" if "more than" in str(error.strerror) else None
+        problems.add(origin, f"{section.name}.{key}", f'cannot read "{path}": {error.strerror}', hint)
         return None
     if wanted is not None and wanted != sha256:
         rule = f'"{path}" has sha256 {sha256[:12]}..., and the plan was made with {wanted[:12]}...'

@@ -29,7 +29,7 @@ class PlannedMeasured(PlannedMedium[Measured]):
     def likely_rate_bps(self) -> float | None:
         """Mean capacity down; None: unshaped, at least at times."""
         end_ns = self.plan.run.start_ns + self.plan.run.duration_ns
-        capacity = measurement_of(self.section, end_ns).capacity_down
+        capacity = measurement_of(self.section, end_ns, self.plan.run.start_ns).capacity_down
         if capacity is None or UNSHAPED in capacity.rate_bps:
             return None
         # Rows as such, for a rough number: they are of one length in most files.
