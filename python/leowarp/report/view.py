@@ -98,7 +98,7 @@ class RunView:
     @property
     def metrics(self) -> Metrics:
         """What the tables say."""
-        return self.run.numbers
+        return self.run.drawn_numbers
 
     @cached_property
     def summary(self) -> dict[str, Any]:
