@@ -20,7 +20,7 @@ from pathlib import Path
 import grimp
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("leowarp", "leowarp_studies")
+PACKAGES = ("leowarp", "leowarp_applications", "leowarp_conformance", "leowarp_studies")
 TESTS = "#[cfg(test)]\nmod tests {"
 CRATE_ROOTS = ("lib", "main")
 PATH = re.compile(r"(?<!::)\b(crate|super|self)::(?=[\w{])")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import leowarp
-from leowarp.cli.pages.api_reference import ROOMS
+from api_page import ROOMS
 
 HERE = Path(__file__).parent
 PUBLIC = ("leowarp", "leowarp.study", "leowarp.reordering")

@@ -74,15 +74,8 @@ def unexpected(error: Exception) -> LeowarpError:
 
     An OSError with a path is mostly a full disk, a missing permission or a file that vanished: a HostError (status 3).
 
-    Parameters
-    ----------
-    error : Exception
-        With its traceback; the last frame is named.
-
-    Returns
-    -------
-    error : LeowarpError
-        Not raised: the caller decides whether to show it or the traceback.
+    error: With its traceback; the last frame is named.
+    Returns: Not raised: the caller decides whether to show it or the traceback.
     """
     # Name and line of the last frame alone: a path would tell where leowarp is installed.
     frames = traceback.extract_tb(error.__traceback__)
@@ -110,10 +103,7 @@ def kind_of(error: LeowarpError) -> str:
 def encode_error(error: BaseException) -> dict[str, Any]:
     """An error as JSON has it: its kind, what was wrong and what to do; of an unexpected one where it arose.
 
-    Returns
-    -------
-    encoded : dict
-        `kind`, `message`, `hint` (None: none). Workers hand errors to the process that started them so.
+    Returns: `kind`, `message`, `hint` (None: none). Workers hand errors to the process that started them so.
     """
     if isinstance(error, LeowarpError):
         return {"kind": kind_of(error), "message": error.message, "hint": error.hint}
@@ -125,10 +115,7 @@ def encode_error(error: BaseException) -> dict[str, Any]:
 def decode_error(encoded: Mapping[str, Any]) -> LeowarpError:
     """The error that `encode_error` wrote; one that is not of ours becomes a plain `LeowarpError`.
 
-    Parameters
-    ----------
-    encoded : mapping
-        Keys `kind`, `message` and perhaps `hint`.
+    encoded: Keys `kind`, `message` and perhaps `hint`.
     """
     # A name from another process is looked up here alone, and taken only if it is one of the classes above.
     kind = globals().get(str(encoded["kind"]))

@@ -47,17 +47,9 @@ _DEVICES = "/dev/"
 def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
     """What in a directory is neither a file nor a directory, as the end of a sentence; None if there is nothing.
 
-    Parameters
-    ----------
-    path : Path
-        A directory, or a file. What is not there is plain.
-    itself : bool
-        Whether `path` itself may be no link either. One that the user typed may: it is a name of the user's own.
-
-    Returns
-    -------
-    why : str or None
-        Such as "30-trace/packets.parquet in it is a symbolic link".
+    path: A directory, or a file. What is not there is plain.
+    itself: Whether `path` itself may be no link either. One that the user typed may: it is a name of the user's own.
+    Returns: Such as "30-trace/packets.parquet in it is a symbolic link".
     """
     try:
         top = path.lstat() if itself else path.stat()
@@ -123,15 +115,8 @@ def refuse_link(path: Path) -> None:
 def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
     """The content of a plain file.
 
-    Parameters
-    ----------
-    links : bool
-        Whether it may be reached through a symbolic link: a name that the user typed may.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read, is no plain file, or has more than `most_bytes`; `strerror` says so.
+    links: Whether it may be reached through a symbolic link: a name that the user typed may.
+    Raises OSError if it cannot be read, is no plain file, or has more than `most_bytes`; `strerror` says so.
     """
     with opened(path, links=links) as file:
         # Before it is read: a sparse file of 10 GB would take a second, and a GiB of memory.
@@ -153,10 +138,7 @@ def too_long(path: Path, most_bytes: int) -> OSError:
 def sha256_of(path: Path, most_bytes: int, *, links: bool = False) -> str:
     """The sha256 of a plain file, hexadecimal, read piece by piece.
 
-    Raises
-    ------
-    OSError
-        As `read`.
+    Raises OSError: As `read`.
     """
     with opened(path, links=links) as file:
         if os.fstat(file.fileno()).st_size > most_bytes:
@@ -174,15 +156,8 @@ def sha256_of(path: Path, most_bytes: int, *, links: bool = False) -> str:
 def opened(path: Path, *, links: bool = False) -> Iterator[BinaryIO]:
     """A plain file, open for reading.
 
-    Parameters
-    ----------
-    links : bool
-        As of `read`.
-
-    Raises
-    ------
-    OSError
-        If it cannot be opened, or is no plain file; `strerror` says so.
+    links: As of `read`.
+    Raises OSError if it cannot be opened, or is no plain file; `strerror` says so.
     """
     # Opening a pipe for reading waits for a writer, unless asked not to.
     follow = 0 if links else os.O_NOFOLLOW
@@ -206,17 +181,10 @@ def opened(path: Path, *, links: bool = False) -> Iterator[BinaryIO]:
 def write(path: Path, content: bytes | BinaryIO) -> None:
     """Writes a file that appears whole, in the place of one that is there; never through a link.
 
-    Parameters
-    ----------
-    content : bytes or binary file
-        Of a file its rest, piece by piece.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; nothing of it is left then.
-
+    content: Its bytes, or a file that is open: its rest is copied piece by piece.
     Not forced onto the disk (no fsync).
+
+    Raises OSError if it cannot be written; nothing of it is left then.
     """
     partial = path.with_name(path.name + PARTIAL)
     # What a killed writer left; O_EXCL below would trip over it.

@@ -84,15 +84,10 @@ def of_figures(show: OnProgress, name: str) -> Callable[[int, int], None]:
 class BuildProgress:
     """How far the build of the guest kernel is.
 
-    Attributes
-    ----------
-    stage : {"unpack", "compile", "pack"}
-    done, expected : int
-        Steps of the build; per cent of the source while it is unpacked.
-    share : float
-        Share of the whole build's time that has passed, 0 to 1, as far as can be foreseen.
-    wall_s, stage_wall_s : float
-        Wall clock seconds since the build began, and since the stage began.
+    stage: {"unpack", "compile", "pack"}
+    done, expected: Steps of the build; per cent of the source while it is unpacked.
+    share: Share of the whole build's time that has passed, 0 to 1, as far as can be foreseen.
+    wall_s, stage_wall_s: Wall clock seconds since the build began, and since the stage began.
     """
 
     stage: str
@@ -279,12 +274,8 @@ class shown:
 
     `display` makes what shows progress if the argument is True; a study has its own.
 
-    Parameters
-    ----------
-    progress : bool or callable
-        True: a display of its own; False: nothing; a callable gets each `Progress`.
-    display : callable
-        Makes the display for True.
+    progress: True: a display of its own; False: nothing; a callable gets each `Progress`.
+    display: Makes the display for True.
 
     >>> with shown(False) as show:
     ...     show(Progress("a", "guest"))

@@ -40,10 +40,7 @@ _MOST_RUNS, _MOST_LOOKED_AT = 4, 1000
 def why_incomplete(path: Path) -> str | None:
     """Why a directory is not a complete run; None if it is one.
 
-    Returns
-    -------
-    reason : str or None
-        The text of the mark INCOMPLETE, which the run that failed wrote; else what is missing.
+    Returns: The text of the mark INCOMPLETE, which the run that failed wrote; else what is missing.
     """
     if not path.is_dir():
         return "it is not a directory" if path.exists() else "there is no such directory"
@@ -90,12 +87,8 @@ def refuse_changed(run: Path, name: str) -> None:
     A changed bit of a table mostly gives other numbers and no error. Each file is hashed once per process and state, in
     a seventh of the processor time that decoding it takes.
 
-    Parameters
-    ----------
-    run : path
-        A run directory. One without a manifest, or that is being written, is not looked at.
-    name : str
-        Of the file, below it.
+    run: A run directory. One without a manifest, or that is being written, is not looked at.
+    name: Of the file, below it.
     """
     if os.path.lexists(run / INCOMPLETE) or not (run / MANIFEST).exists():
         return
@@ -137,15 +130,8 @@ def _sha256_of(path: Path, state: _State) -> str:
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object out of a run directory.
 
-    Raises
-    ------
-    TraceError
-        If it is none, is nested too deeply, or has more than `plainfiles.MOST_JSON_BYTES`.
-
-    Parameters
-    ----------
-    path : Path
-        In a run directory; never followed if it is a link.
+    Raises TraceError if it is none, is nested too deeply, or has more than `plainfiles.MOST_JSON_BYTES`.
+    path: In a run directory; never followed if it is a link.
     """
 
     # Python's json takes NaN and Infinity, which RFC 8259 (section 6) does not have.
@@ -183,10 +169,7 @@ def _inner(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
 def read_summary(run: Path) -> dict[str, Any]:
     """`summary.json` of a run directory.
 
-    Raises
-    ------
-    TraceError
-        If it is none, or holds what is no scalar.
+    Raises TraceError if it is none, or holds what is no scalar.
     """
     path = run / SUMMARY
     value = read_json(path)
@@ -198,10 +181,7 @@ def read_summary(run: Path) -> dict[str, Any]:
 def read_manifest(run: Path) -> dict[str, Any]:
     """`manifest.json` of a run directory.
 
-    Raises
-    ------
-    TraceError
-        If it is none, or an entry is of another type than leowarp writes.
+    Raises TraceError if it is none, or an entry is of another type than leowarp writes.
     """
     path = run / MANIFEST
     value = read_json(path)
@@ -213,10 +193,7 @@ def read_manifest(run: Path) -> dict[str, Any]:
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Writes a JSON object so that a reader sees the whole of it or nothing.
 
-    Raises
-    ------
-    ValueError
-        If a number is not finite: JSON has no word for it (RFC 8259, 6).
+    Raises ValueError if a number is not finite: JSON has no word for it (RFC 8259, 6).
     """
     plainfiles.write(path, text_of_json(value).encode())
 

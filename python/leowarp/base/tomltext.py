@@ -18,12 +18,8 @@ MOST_PARTS = 64
 def loads(text: str) -> dict[str, Any]:
     """The values of a TOML text.
 
-    Raises
-    ------
-    ValueError
-        If it is not TOML, or what could be a key has more than `MOST_PARTS` parts.
-    RecursionError
-        If it is nested too deeply.
+    Raises ValueError if it is not TOML, or what could be a key has more than `MOST_PARTS` parts.
+    Raises RecursionError if it is nested too deeply.
     """
     if (long_key := _LONG_KEY.search(text)) is not None:
         line = text.count("\n", 0, long_key.start()) + 1

@@ -23,10 +23,7 @@ def main() -> None:
     Every error of the library is printed in one form: what was attempted, and a hint. With ``LEOWARP_DEBUG=1`` it is
     raised as it is, with its traceback.
 
-    Raises
-    ------
-    SystemExit
-        Always, with the verb's status.
+    Raises SystemExit: Always, with the verb's status.
     """
     from leowarp.base.printable import accept_any_character
     from leowarp.cli.app import app

@@ -43,12 +43,8 @@ _GAP, _EDGES = 3, 2
 def fitting(first: Iterable[str], heads: Sequence[str], columns: Sequence[Sequence[Any]]) -> int:
     """How many columns of numbers stand beside the first column of a table without one of them being cut; at least 1.
 
-    Parameters
-    ----------
-    first : sequence of str
-        Cells of the first column.
-    heads, columns : sequence
-        Of the columns of numbers: what they are called, and their cells.
+    first: Cells of the first column.
+    heads, columns: Of the columns of numbers: what they are called, and their cells.
     """
     left = console().width - _EDGES - max((len(one_line(text)) for text in first), default=0)
     for count, (head, column) in enumerate(zip(heads, columns, strict=True)):

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 def crosscheck(run: Run) -> dict[str, Findings]:
     """What was compared of a run's cures, by table; empty of a run whose network does nothing about route changes.
 
-    Raises
-    ------
-    TraceError
-        If a table cannot be read.
+    Raises TraceError if a table cannot be read.
     """
     tables = run.tables
     names = [name for name in ("switches", "merges", "notices", "orders", "nodetotals") if tables.has(name)]

@@ -13,14 +13,9 @@ import pandas as pd
 class Findings:
     """What was looked at of one cure, and what is not as it has to be.
 
-    Attributes
-    ----------
-    checked : int
-        Values that were compared.
-    wrong : list of str
-        A sentence for each that differs.
-    unknown : list of str
-        What could not be compared, and why.
+    checked: Values that were compared.
+    wrong: A sentence for each that differs.
+    unknown: What could not be compared, and why.
     """
 
     checked: int = 0

@@ -31,12 +31,7 @@ T = TypeVar("T", Switch, Notice)
 class Judge:
     """A run with what its cures had to do.
 
-    Attributes
-    ----------
-    run : Run
-    changes : Changes
-    stations : Stations or None
-        None: not all packets are stored.
+    stations: None: not all packets are stored.
     """
 
     run: Run

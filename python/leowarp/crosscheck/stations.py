@@ -35,10 +35,7 @@ class Sent:
 class Stations:
     """Stored packets, by the station at which they entered the network.
 
-    Parameters
-    ----------
-    run : Run
-        One that stored all packets (`observe.packets = "all"`).
+    run: One that stored all packets (`observe.packets = "all"`).
     """
 
     def __init__(self, run: Run) -> None:
@@ -97,12 +94,9 @@ class Stations:
 class Queue:
     """What became of packets at a link that was abandoned: a FIFO, a rate, a delay.
 
-    Attributes
-    ----------
-    waiting_pkts, waiting_bytes : int
-        Those that had not begun to be sent at that instant, with the link's overhead.
-    all_arrived_ns, begun_arrived_ns : int
-        When the last of all arrives at the link's other end, and the last of those that had begun; 0: there is none.
+    waiting_pkts, waiting_bytes: Those that had not begun to be sent at that instant, with the link's overhead.
+    all_arrived_ns, begun_arrived_ns: When the last of all arrives at the link's other end, and the last of those that
+        had begun; 0: there is none.
     """
 
     waiting_pkts: int
@@ -116,16 +110,11 @@ def queue_at(
 ) -> Queue:
     """The queue of a link that gets nothing more from an instant on.
 
-    Parameters
-    ----------
-    at_ns : int
-        The instant.
-    rate_bps : int or None
-        None: a packet takes no time to be sent.
-    delay_ns, former_ns : int
-        From this instant on, and before: what departs has the delay of that moment, and nothing overtakes.
-    marker_bytes : int or None
-        Of a marker that is the last packet on the link; it counts in both arrivals. None: there is none.
+    at_ns: The instant.
+    rate_bps: None: a packet takes no time to be sent.
+    delay_ns, former_ns: From this instant on, and before: what departs has the delay of that moment, and nothing
+        overtakes.
+    marker_bytes: Of a marker that is the last packet on the link; it counts in both arrivals. None: there is none.
     """
 
     def sent_ns_of(link_bytes: int) -> int:

@@ -28,12 +28,8 @@ _PROTOCOLS = {"ping": 1, "tcp": 6, "udp": 17}
 class Waits:
     """What stored packets of a stream tell, in order of their numbers.
 
-    Attributes
-    ----------
-    late_pkts, lost_pkts : int
-        That arrived after one with a larger number, and that never arrived though a later one did.
-    together : list of array
-        For each instant at which several arrived, the places of these packets.
+    late_pkts, lost_pkts: That arrived after one with a larger number, and that never arrived though a later one did.
+    together: For each instant at which several arrived, the places of these packets.
     """
 
     late_pkts: int

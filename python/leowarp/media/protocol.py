@@ -36,11 +36,7 @@ SectionT = TypeVar("SectionT", bound=MediumSection)
 class PlannedMedium(ABC, Generic[SectionT]):
     """A medium as a plan has it. Each medium derives its own; `registry.planned` finds it by the section's type.
 
-    Parameters
-    ----------
-    plan : Plan
-    section : MediumSection
-        `plan.medium`, by its own type.
+    section: `plan.medium`, by its own type.
     """
 
     def __init__(self, plan: Plan, section: SectionT) -> None:
@@ -54,45 +50,23 @@ class PlannedMedium(ABC, Generic[SectionT]):
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
         """Which way packets go.
 
-        Parameters
-        ----------
-        ephemeris : Ephemeris or None
-            Of the same plan; None if that has no constellation.
-
-        Raises
-        ------
-        ScenarioError
-            If two that talk never have a path.
+        ephemeris: Of the same plan; None if that has no constellation.
+        Raises ScenarioError if two that talk never have a path.
         """
 
     @abstractmethod
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
         """Everything that happens to the network, as events.
 
-        Parameters
-        ----------
-        ephemeris : Ephemeris or None
-        routes : Routes
-            What `routes` gave for the same plan.
-
-        Returns
-        -------
-        timeline : pyarrow.Table
-            Columns as in `timeline.schema`; metadata `warnings` (JSON list).
-
-        Raises
-        ------
-        ScenarioError
-            If a file that the plan names cannot be read, or does not fit the run.
+        routes: What `routes` gave for the same plan.
+        Returns: Columns as in `timeline.schema`; metadata `warnings` (JSON list).
+        Raises ScenarioError if a file that the plan names cannot be read, or does not fit the run.
         """
 
     def check(self) -> None:
         """Refuse early what `timeline` would refuse late: whoever shows a plan or builds a kernel for it asks first.
 
-        Raises
-        ------
-        ScenarioError
-            As `timeline` does.
+        Raises ScenarioError: As `timeline` does.
         """
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:

@@ -21,15 +21,10 @@ from leowarp.metrics.per_flow.delays import ROUND_TRIP, delays
 class Balance:
     """One balance: sent = delivered + dropped + under way at the end.
 
-    Attributes
-    ----------
-    what : str
-        The link or the flow, and its direction.
-    unit : {"pkts", "bytes"}
-    rule : str
-        The equation in words.
-    sent, delivered, dropped, under_way : int
-        Its four terms, in `unit`.
+    what: The link or the flow, and its direction.
+    unit: {"pkts", "bytes"}
+    rule: The equation in words.
+    sent, delivered, dropped, under_way: Its four terms, in `unit`.
     """
 
     what: str
@@ -52,10 +47,7 @@ def link_balances(tables: Tables) -> list[Balance]:
     A discipline that does not tell what it was offered (netem) has no balance of its own: null is not a number to add.
     The flows over it are balanced all the same.
 
-    Returns
-    -------
-    list of Balance
-        Two a direction, packets and bytes, by number of the direction.
+    Returns: Two a direction, packets and bytes, by number of the direction.
     """
     totals = tables.linktotals
     numbers = totals["direction"].to_numpy()
@@ -90,10 +82,7 @@ def flow_balances(tables: Tables) -> list[Balance]:
     What is in flight is what the other three leave; the balance holds if that is not negative. That the losses are
     those that the drop table names is asked apart (`_contradictions`); how much can be in flight at most is not.
 
-    Returns
-    -------
-    list of Balance
-        By flow, data before the way back.
+    Returns: By flow, data before the way back.
     """
     return [
         Balance(
@@ -128,10 +117,7 @@ def uncounted_directions(tables: Tables) -> int:
 def check_conservation(tables: Tables) -> list[Balance]:
     """All balances of a run.
 
-    Raises
-    ------
-    TraceError
-        If one does not add up, or the tables contradict each other; the message lists every such balance.
+    Raises TraceError if one does not add up, or the tables contradict each other; the message lists every such balance.
     """
     balances = link_balances(tables) + flow_balances(tables)
     # All of them in one error: which balances are wrong together tells where the packets went.
@@ -154,17 +140,9 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
 
     On links that keep their order a packet can be overtaken only where two paths meet, so there must be none.
 
-    Parameters
-    ----------
-    change_instants_ns : array
-        Of all flows' paths, there and back, in any order.
-    within_ns : int
-        How long a packet may be under way.
-
-    Returns
-    -------
-    DataFrame
-        Rows of `packets`, in their order.
+    change_instants_ns: Of all flows' paths, there and back, in any order.
+    within_ns: How long a packet may be under way.
+    Returns: Rows of `packets`, in their order.
     """
     packets = tables.packets
     late = packets[truths(packets["is_late"])]

@@ -46,25 +46,15 @@ if TYPE_CHECKING:
 class Evidence:
     """What scalars are made of: a run's tables, and what was computed from them of all flows together.
 
-    Attributes
-    ----------
-    tables : Tables
-    plan : Plan
-        Its name, flows and MTU are used.
-    links : LinkValues
-        Delay and rate of every direction over time.
-    changes, causes, recoveries : DataFrame
-        Columns in `CHANGE_COLUMNS`, `CAUSE_COLUMNS`, `RECOVERY_COLUMNS`.
-    path_delay : dict of (source, destination) to DataFrame
-        Propagation delay of the path in force over time.
-    changes_ns : dict of (source, destination) to int64 array
-        When the path of a pair changed, there or back, increasing.
-    shares : Shares
-        How the TCP flows shared the run.
-    late : DataFrame
-        Late packets away from every route change.
-    end_ns : int
-        Length of the run on its own clock.
+    plan: Its name, flows and MTU are used.
+    links: Delay and rate of every direction over time.
+    changes, causes, recoveries: Columns in `CHANGE_COLUMNS`, `CAUSE_COLUMNS`, `RECOVERY_COLUMNS`.
+    path_delay: dict of (source, destination) to DataFrame. Propagation delay of the path in force over time.
+    changes_ns: dict of (source, destination) to int64 array. When the path of a pair changed, there or back,
+        increasing.
+    shares: How the TCP flows shared the run.
+    late: Late packets away from every route change.
+    end_ns: Length of the run on its own clock.
     """
 
     tables: Tables
@@ -99,11 +89,8 @@ class Evidence:
 def summary_of(run: Evidence) -> dict[str, Any]:
     """`summary.json`, in the order in which its scalars are declared; what the run cost is None.
 
-    Returns
-    -------
-    dict
-        Scalars of the run by name (units are in the names), objects `fairness` and `drops_by_cause_pkts`, and `flows`:
-        a dict of scalars for each flow of the plan, in its order.
+    Returns: Scalars of the run by name (units are in the names), objects `fairness` and `drops_by_cause_pkts`, and
+        `flows`: a dict of scalars for each flow of the plan, in its order.
     """
     flows = []
     for number, flow in enumerate(run.plan.flows):

@@ -39,15 +39,8 @@ FULL_RATIO = 0.9
 def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFrame:
     """Late packets away from every change of the way there or the way back.
 
-    Parameters
-    ----------
-    pairs : iterable of (source, destination)
-        Of the flows.
-
-    Returns
-    -------
-    DataFrame
-        Rows of `packets`, as `late_outside_changes` gives them.
+    pairs: iterable of (source, destination). Of the flows.
+    Returns: Rows of `packets`, as `late_outside_changes` gives them.
     """
     ways = list(pairs)
     both = [*ways, *((b, a) for a, b in ways)]
@@ -58,12 +51,8 @@ def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFram
 def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> list[str]:
     """One sentence each: late packets, times without a path, flows in their order, links that tell nothing.
 
-    Parameters
-    ----------
-    summary : dict
-        `summary_of(...)`.
-    late : DataFrame
-        Late packets away from every route change, `sent_ns` and `flow` of each (`late_outside_changes`).
+    summary: `summary_of(...)`.
+    late: Late packets away from every route change, `sent_ns` and `flow` of each (`late_outside_changes`).
     """
     sentences = []
     # On a link that jitters or keeps no order packets are late at any time, which is no reason for doubt.
@@ -125,10 +114,7 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
 
     Such a goodput is the receiver's, not the path's: its buffer is too small.
 
-    Parameters
-    ----------
-    samples : DataFrame
-        Rows of `sockets` of this flow, by time.
+    samples: Rows of `sockets` of this flow, by time.
     """
     if not len(samples) or (flow.get("capacity_used_ratio") or 0.0) >= FULL_RATIO:
         return None

@@ -31,17 +31,9 @@ HALF_WIDTH_IN = 5.0
 def page(title: str, body: str) -> str:
     """A whole document.
 
-    Parameters
-    ----------
-    title : str
-        Of the window; escaped here.
-    body : str
-        HTML.
-
-    Returns
-    -------
-    html : str
-        With its style inside: nothing is loaded, so that the file can be mailed. Of scripts only `own_script`s run.
+    title: Of the window; escaped here.
+    Returns: With its style inside: nothing is loaded, so that the file can be mailed. Of scripts only `own_script`s
+        run.
     """
     return (
         "<!DOCTYPE html>\n"
@@ -76,13 +68,7 @@ def text(value: object) -> str:
 def section(name: str, heading: str, content: str) -> str:
     """A part of the page that the navigation can point to.
 
-    Parameters
-    ----------
-    name : str
-        Its id.
-    heading : str
-    content : str
-        HTML.
+    name: Its id.
     """
     return f'<section id="{text(name)}"><h2>{text(heading)}</h2>\n{content}\n</section>\n'
 
@@ -108,19 +94,11 @@ def table(
 ) -> str:  # fmt: skip
     """A table whose first column heads its rows.
 
-    Parameters
-    ----------
-    left : frozenset of int
-        Columns of text, aligned left.
-    raw : frozenset of int
-        Columns whose cells are HTML already.
-    long : bool
-        Whether it scrolls by itself, under its head, where it is higher than half a screen.
-
-    Returns
-    -------
-    html : str
-        A reader sorts it by a click on a head (`tables.js`), by the exact numbers, which cells have beside their texts.
+    left: frozenset of int. Columns of text, aligned left.
+    raw: frozenset of int. Columns whose cells are HTML already.
+    long: Whether it scrolls by itself, under its head, where it is higher than half a screen.
+    Returns: A reader sorts it by a click on a head (`tables.js`), by the exact numbers, which cells have beside their
+        texts.
     """
     head = "".join(
         f'<th scope="col"{" class=left" if place in left else ""}>{text(name)}</th>'
@@ -148,10 +126,7 @@ def table(
 def cell(value: object) -> str:
     """A value as a cell shows it: missing as a dash, never as 0.
 
-    Returns
-    -------
-    text : str
-        Whole numbers with separators, others with four digits, truth as yes or no.
+    Returns: Whole numbers with separators, others with four digits, truth as yes or no.
     """
     if value is None or value != value:  # nan is the only value that is not itself
         return "–"
@@ -187,16 +162,10 @@ def is_half(stem: Path) -> bool:
 def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -> str:
     """A figure out of its files, embedded; the files of all formats, and its numbers, are named below it.
 
-    Parameters
-    ----------
-    stem : path
-        The files without their ending; the PNG must be there.
-    title, caption : str
-        Also the text for who does not see it.
-    folder : str
-        Where the links lead, from the page.
-    code : str
-        Python that makes it anew.
+    stem: The files without their ending; the PNG must be there.
+    title, caption: Also the text for who does not see it.
+    folder: Where the links lead, from the page.
+    code: Python that makes it anew.
     """
     svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
     # As an image and not inline: every SVG of matplotlib has the ids figure_1 and axes_1, and a page may have an id

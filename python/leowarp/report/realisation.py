@@ -17,10 +17,7 @@ from leowarp.timeline.metadata import CodewordSummary, TimelineMetadata
 def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
     """What the channel of a run did until the run was over.
 
-    Raises
-    ------
-    TraceError
-        If the plan has no mobile channel, or its codewords fare otherwise than the run's timeline says.
+    Raises TraceError if the plan has no mobile channel, or its codewords fare otherwise than the run's timeline says.
     """
     if not isinstance(plan.medium, Mobile):
         raise TraceError(f"{path.name} has no mobile channel", "a run of a scenario with [mobile]")

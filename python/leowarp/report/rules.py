@@ -12,18 +12,10 @@ from leowarp.base.units import SPEED
 def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str, str]]:
     """Each rule of a plan that shapes results, with its value in words.
 
-    Parameters
-    ----------
-    document : dict
-        The plan as TOML has it, with units in its texts.
-    manifest : dict
-        For the kernel; empty if there is none yet.
-
-    Returns
-    -------
-    rules : list of (name, text)
-        Those of the medium first, then queues, TCP, kernel and seed. What stands at its default and says nothing of the
-        result (no loss, no ECN, packets of 1500 B) is left out.
+    document: The plan as TOML has it, with units in its texts.
+    manifest: For the kernel; empty if there is none yet.
+    Returns: list of (name, text). Those of the medium first, then queues, TCP, kernel and seed. What stands at its
+        default and says nothing of the result (no loss, no ECN, packets of 1500 B) is left out.
     """
     # Read from the plan's text and not from a `Plan`: the footer has each quantity as it was written, 30 ms and not
     # 30000000.

@@ -19,13 +19,9 @@ TERMINAL = 0
 class LastHop:
     """What a medium puts in place of the ground link to its terminal.
 
-    Attributes
-    ----------
-    rule : str
-        Which of the satellites that the terminal sees is the last: kept, highest or shortest.
-    leaving_ns, arriving_ns : int
-        One-way delay of the link from the terminal and (at least) towards it. Propagation is in it, so that it stands
-        in place of the link's own.
+    rule: Which of the satellites that the terminal sees is the last: kept, highest or shortest.
+    leaving_ns, arriving_ns: One-way delay of the link from the terminal and (at least) towards it. Propagation is in
+        it, so that it stands in place of the link's own.
     """
 
     rule: str
@@ -35,12 +31,8 @@ class LastHop:
     def link_of(self, satellites: int, path: Path) -> tuple[int, int]:
         """Which link of a path it is, counted from 0, and its one-way delay in ns.
 
-        Parameters
-        ----------
-        satellites : int
-            How many nodes are satellites; stations are numbered after them.
-        path : Path
-            From the terminal or to it.
+        satellites: How many nodes are satellites; stations are numbered after them.
+        path: From the terminal or to it.
 
         >>> LastHop(rule="kept", leaving_ns=5, arriving_ns=10).link_of(3, (3, 0, 1, 4))
         (0, 5)
@@ -66,11 +58,8 @@ class LastSatellite:
 
         Must be called once for each route update, in order: it remembers the one that it gave.
 
-        Parameters
-        ----------
-        seen : bool array of shape (n,)
-            Above the terminal's mask now.
-        satellites_m : float64 array of shape (n, 3), m
+        seen: bool array of shape (n,). Above the terminal's mask now.
+        satellites_m: float64 array of shape (n, 3), m
         """
         if self._rule == "shortest":
             return seen

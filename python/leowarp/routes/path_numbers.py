@@ -16,13 +16,9 @@ from leowarp.routes.paths import Path
 class PathNumbers:
     """What path each pair is on after each route update, and where that is another than before.
 
-    Attributes
-    ----------
-    path_ids : list of k lists of (int or None)
-        For each update and pair, the number of its path; None: it has none.
-    change_ids : list of k lists of (int or None)
-        Likewise the number of the change, from 0 for each pair; None: the path is the one of the update before. What
-        is there at the first update is no change.
+    path_ids: list of k lists of (int or None). For each update and pair, the number of its path; None: it has none.
+    change_ids: list of k lists of (int or None). Likewise the number of the change, from 0 for each pair; None: the
+        path is the one of the update before. What is there at the first update is no change.
     """
 
     path_ids: list[list[int | None]]
@@ -70,15 +66,8 @@ class PathNumbers:
 def with_change_ids(table: pa.Table) -> pa.Table:
     """A routes table with its column `change_id`; one of a run that was made before there was the column gets it.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Of routes; its rows may be in any order of time.
-
-    Returns
-    -------
-    table : pyarrow.Table
-        The same rows in the same order.
+    table: Of routes; its rows may be in any order of time.
+    Returns: The same rows in the same order.
     """
     columns = set(table.column_names)
     if (

@@ -35,14 +35,10 @@ Path = tuple[int, ...]
 class Graph:
     """The network at one instant.
 
-    Attributes
-    ----------
-    satellites : int
-        Node ids below this are satellites; station j is node ``satellites + j``.
-    isl : csr_array of shape (satellites, satellites)
-        Costs of the links between satellites, symmetric.
-    ground : sequence of (int array, float64 array)
-        For each station: the satellites that it sees, ascending, and what each link costs.
+    satellites: Node ids below this are satellites; station j is node ``satellites + j``.
+    isl: csr_array of shape (satellites, satellites). Costs of the links between satellites, symmetric.
+    ground: sequence of (int array, float64 array). For each station: the satellites that it sees, ascending, and what
+        each link costs.
     """
 
     satellites: int
@@ -58,14 +54,9 @@ class Graph:
     ) -> Graph:
         """The graph of links given once, the smaller satellite first.
 
-        Parameters
-        ----------
-        satellites : int
-        pairs : int array of shape (m, 2)
-        cost : float64 array of shape (m,)
-            All above the tolerance of the tie rule, see `shortest`.
-        ground : sequence of (int array, float64 array)
-            As in the class.
+        pairs: int array of shape (m, 2)
+        cost: float64 array of shape (m,). All above the tolerance of the tie rule, see `shortest`.
+        ground: sequence of (int array, float64 array). As in the class.
         """
         # Not above: scipy takes 0.1 s to import, and a chain has no graph.
         from scipy.sparse import csr_array
@@ -77,17 +68,9 @@ class Graph:
     def costs_to(self, stations: Sequence[int], limits: Sequence[float]) -> NDArray[np.float64]:
         """Least cost from every satellite to each station, never through another station.
 
-        Parameters
-        ----------
-        stations : sequence of int
-            Places in `ground`.
-        limits : sequence of float
-            How far the search for each must go: a path in force that still exists bounds it.
-
-        Returns
-        -------
-        costs : float64 array of shape (len(stations), satellites)
-            What is above a station's limit may be inf.
+        stations: Places in `ground`.
+        limits: How far the search for each must go: a path in force that still exists bounds it.
+        Returns: float64 array of shape (len(stations), satellites). What is above a station's limit may be inf.
         """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
@@ -129,21 +112,12 @@ class Graph:
     ) -> Path | None:
         """The path from one station to another by the tie rule; None if there is none.
 
-        Parameters
-        ----------
-        to_destination : float64 array of shape (satellites,)
-            Of `costs_to`.
-        tolerance : float
-            Paths that cost no more than this above the least are equal.
-        current : path, optional
-            The one in force.
-        margin_ratio : float, optional
-            It stays until it costs more than the least by this share of it; None: until one of its links is gone.
-
-        Raises
-        ------
-        ValueError
-            If a link costs no more than the tolerance: equal paths could go round in circles.
+        to_destination: float64 array of shape (satellites,). Of `costs_to`.
+        tolerance: Paths that cost no more than this above the least are equal.
+        current: The one in force.
+        margin_ratio: It stays until it costs more than the least by this share of it; None: until one of its links is
+            gone.
+        Raises ValueError if a link costs no more than the tolerance: equal paths could go round in circles.
         """
         # Each step of the walk below must lead nearer by more than what counts as equal.
         if self._least_cost <= tolerance:

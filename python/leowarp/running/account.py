@@ -43,19 +43,11 @@ class Way:
 class Account:
     """Time, path and what was lost, in lines.
 
-    Parameters
-    ----------
-    pace : Pace
-    routes : pyarrow.Table
-        Columns of `routes.schema.ROUTES`.
-    stations : (str, str)
-        Where connections begin and end.
-    say : callable
-        Gets a line when something happens.
-    status : callable, optional
-        Gets a line with the time every `STATUS_NS`.
-    clock_ns : callable
-        The clock on the wall.
+    routes: Columns of `routes.schema.ROUTES`.
+    stations: (str, str). Where connections begin and end.
+    say: Gets a line when something happens.
+    status: Gets a line with the time every `STATUS_NS`.
+    clock_ns: The clock on the wall.
     """
 
     def __init__(

@@ -21,8 +21,6 @@ def rarely_collected() -> Iterator[None]:
 
     What it was before holds again afterwards: a user's own program has a collector of its own mind.
 
-    Examples
-    --------
     >>> with rarely_collected():
     ...     gc.get_threshold()[0]
     100000

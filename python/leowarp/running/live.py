@@ -31,18 +31,13 @@ SOCKS_PORT = 1080
 class Ways:
     """How programs of this machine get into the network and out of it.
 
-    Parameters
-    ----------
-    origin, destination : str
-        Stations where connections begin and end; empty: the first, and the last. Large and small letters are the same.
-    socks_port : int, optional
-        Of a SOCKS5 proxy on loopback; 0: any that is free; None: there is none.
-    forwards : sequence of str
-        ``PORT:HOST:PORT``, as `guest.forward_of` reads them.
-    to_network : bool
-        Whether connections may leave to other machines.
-    congestion_control : str, optional
-        Of both ends in the guest; without it that of the scenario's first TCP flow, or else the kernel's default.
+    origin, destination: Stations where connections begin and end; empty: the first, and the last. Large and small
+        letters are the same.
+    socks_port: Of a SOCKS5 proxy on loopback; 0: any that is free; None: there is none.
+    forwards: ``PORT:HOST:PORT``, as `guest.forward_of` reads them.
+    to_network: Whether connections may leave to other machines.
+    congestion_control: Of both ends in the guest; without it that of the scenario's first TCP flow, or else the
+        kernel's default.
     """
 
     origin: str = ""

@@ -57,9 +57,7 @@ def run(
     # Read now if the directory that `force` replaces holds them (a plan's own 00-inputs/); others are copied later, for
     # a measurement may have 1 GiB.
     inside = target.resolve()
-    inputs = {
-        path.name: path.read_bytes() if path.resolve().is_relative_to(inside) else path for path in plan.inputs()
-    }
+    inputs = {path.name: path.read_bytes() if path.resolve().is_relative_to(inside) else path for path in plan.inputs()}
     # The guest's image is there before the directory: a build that fails leaves no run behind that is marked
     # incomplete.
     with building(progress) as built:

@@ -54,14 +54,9 @@ class Task(Protocol):
 class RunMade:
     """A run of a task was made, well or not.
 
-    Attributes
-    ----------
-    batch : int
-        The task's number.
-    place : int
-        The run's place in the task, from 0.
-    result : mapping
-        As the task told it.
+    batch: The task's number.
+    place: The run's place in the task, from 0.
+    result: As the task told it.
     """
 
     batch: int
@@ -73,18 +68,12 @@ class RunMade:
 class BatchEnded:
     """A task is over.
 
-    Attributes
-    ----------
-    batch : int
-        Its number.
-    fault : mapping, optional
-        The error that ended it early, as `errors.encode_error` writes it.
-    lost : int
-        How many workers died over it.
-    death : str
-        How the last of them ended, and its last words.
-
     Runs of the task for which there was no `RunMade` are unfinished.
+
+    batch: Its number.
+    fault: The error that ended it early, as `errors.encode_error` writes it.
+    lost: How many workers died over it.
+    death: How the last of them ended, and its last words.
     """
 
     batch: int
@@ -99,15 +88,9 @@ Event = RunMade | BatchEnded
 class LocalWorkers:
     """Worker processes of this machine.
 
-    Parameters
-    ----------
-    count : int
-    scratch : Path
-        A directory for what they write while they work.
-    name : str
-        What errors call one of them.
-    on_progress : callable
-        Called within `wait` with the number of a task and the progress of its run.
+    scratch: A directory for what they write while they work.
+    name: What errors call one of them.
+    on_progress: Called within `wait` with the number of a task and the progress of its run.
     """
 
     def __init__(
@@ -147,16 +130,9 @@ class LocalWorkers:
     def wait(self, timeout_s: float) -> list[Event]:
         """What the workers have said, and which of them have died; those are replaced.
 
-        Parameters
-        ----------
-        timeout_s : float
-            How long to wait if nobody says anything; 0: not at all.
-
-        Raises
-        ------
-        HostError
-            If a worker ended by itself before it could begin, or `MOST_KILLED_AT_START` in a row were killed; what was
-            said until then has been returned before.
+        timeout_s: How long to wait if nobody says anything; 0: not at all.
+        Raises HostError if a worker ended by itself before it could begin, or `MOST_KILLED_AT_START` in a row were
+            killed; what was said until then has been returned before.
         """
         events: list[Event] = []
         if self._error is not None:
@@ -183,10 +159,7 @@ class LocalWorkers:
     def end(self) -> list[Event]:
         """Interrupts all workers, each of which ends its guest, and kills those that take too long.
 
-        Returns
-        -------
-        list of RunMade
-            What was made until then and nobody had asked for yet.
+        Returns: What was made until then and nobody had asked for yet.
         """
         events: list[Event] = []
         # All first, then all are waited for: they end at the same time and not one after the other.

@@ -29,21 +29,11 @@ class Writing:
     It makes the directory and the mark `INCOMPLETE`, and locks that. An exception replaces the text of the mark by
     its message and leaves what was written; a normal end takes the mark away, provided that there is a manifest.
 
-    Parameters
-    ----------
-    path : path
-        The run directory; it and those above it are made if they are missing.
-    force : bool
-        Whether a complete run there is replaced. An incomplete one always is.
-
-    Raises
-    ------
-    ScenarioError
-        If `path` holds a complete run and `force` is not set, or something that is no run.
-    HostError
-        If it cannot be written: no permission, no space.
-    TraceError
-        If what was done in it ended without a manifest.
+    path: The run directory; it and those above it are made if they are missing.
+    force: Whether a complete run there is replaced. An incomplete one always is.
+    Raises ScenarioError if `path` holds a complete run and `force` is not set, or something that is no run.
+    Raises HostError if it cannot be written: no permission, no space.
+    Raises TraceError if what was done in it ended without a manifest.
     """
 
     def __init__(self, path: Path | str, *, force: bool = False) -> None:
@@ -71,12 +61,8 @@ class Writing:
     def _locked_mark(self) -> int:
         """A descriptor of the mark, locked; with it nobody else writes here, and what is here may be replaced.
 
-        Raises
-        ------
-        ScenarioError
-            If another process writes there, or what is there may not be replaced.
-        OSError
-            If it cannot be made or locked.
+        Raises ScenarioError if another process writes there, or what is there may not be replaced.
+        Raises OSError if it cannot be made or locked.
         """
         while True:
             self._refuse_what_is_not_ours()
@@ -154,10 +140,7 @@ class Writing:
     def because(self, reason: str) -> None:
         """Writes why the directory is not complete: a line in the mark, in place of what stood there.
 
-        Raises
-        ------
-        OSError
-            If it cannot be written for another reason than a full disk.
+        Raises OSError if it cannot be written for another reason than a full disk.
         """
         text = f"This run is not complete: {reason}\n".encode()
         try:
@@ -200,17 +183,9 @@ class Writing:
 def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes | Path]) -> None:
     """Writes `00-plan.toml` and, if it names files, their copies in `00-inputs/`.
 
-    Parameters
-    ----------
-    directory : Path
-        A run directory that is being written.
-    inputs : mapping of file name to content
-        Or to the file that has it, which is copied.
-
-    Raises
-    ------
-    ScenarioError
-        If a name is more than that of a file: a path would lead out of the directory.
+    directory: A run directory that is being written.
+    inputs: Content by the name of the file, or the file that has it, which is copied.
+    Raises ScenarioError if a name is more than that of a file: a path would lead out of the directory.
     """
     plainfiles.write(directory / PLAN, plan_text.encode())
     for name, content in inputs.items():

@@ -42,12 +42,8 @@ class MedianInterval:
 def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
     """(j, probability): x(j) and x(n + 1 - j) of `count` values hold the median with that probability.
 
-    Parameters
-    ----------
-    count : int
-        At least 1; of 1 value the probability is 0.
-    confidence : float
-        The least that is wanted.
+    count: At least 1; of 1 value the probability is 0.
+    confidence: The least that is wanted.
     """
     # The wider, the likelier: the last j that keeps the confidence is found by halving.
     low, high = 1, max(count // 2, 1)
@@ -71,10 +67,7 @@ def coverage_ratio(count: int, j: int) -> float:
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> MedianInterval:
     """Median of some values with its interval, as `order_interval` has it.
 
-    Parameters
-    ----------
-    values : sequence of float
-        At least one, none missing.
+    values: At least one, none missing.
     """
     ordered, count = sorted(values), len(values)
     j, _ = order_interval(count, confidence)
@@ -85,12 +78,8 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
 def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, Any]]]) -> list[Section]:
     """Tables of several groups of runs, one column a group: of each quantity the median, and its interval in brackets.
 
-    Parameters
-    ----------
-    names : sequence of str
-        What each group is called.
-    groups : sequence of sequence of dict
-        The summaries of each group's runs.
+    names: What each group is called.
+    groups: The summaries of each group's runs.
     """
     every = [summary for group in groups for summary in group]
     ends = [sum(len(group) for group in groups[: place + 1]) for place in range(len(groups))]

@@ -6,4 +6,14 @@ from leowarp.scenario.loading import Scenario, load
 from leowarp.scenario.plan import is_kernel_name, plan_inputs, plan_of, resolve
 from leowarp.scenario.schema import Plan
 
-__all__ = ["Plan", "Scenario", "check_extent", "is_kernel_name", "load", "long_run", "plan_inputs", "plan_of", "resolve"]
+__all__ = [
+    "Plan",
+    "Scenario",
+    "check_extent",
+    "is_kernel_name",
+    "load",
+    "long_run",
+    "plan_inputs",
+    "plan_of",
+    "resolve",
+]

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from leowarp.base.errors import ScenarioError
 from leowarp.base.machine.memory import usable_memory_bytes
 from leowarp.base.plainfiles import MOST_TOML_BYTES
-from leowarp.base.units import BYTES
-from leowarp.scenario.schema import Access, Chain, Constellation, Jittered, Measured, Mobile, Plan
+from leowarp.scenario.schema import Access, Chain, Constellation, Measured, Mobile, Plan
 from leowarp.scenario.text.counts import MOST_FLOWS, MOST_STATIONS
 
 MOST_SATELLITES = 200_000
@@ -59,14 +58,8 @@ _SEGMENT_BYTES = 1448
 class Part:
     """One cause of memory or time.
 
-    Attributes
-    ----------
-    what : str
-        What there is so much of, with its number.
-    memory_bytes : float
-    cpu_s : float
-    hint : str
-        What to type to have less of it.
+    what: What there is so much of, with its number.
+    hint: What to type to have less of it.
     """
 
     what: str
@@ -78,16 +71,8 @@ class Part:
 def check_extent(plan: Plan, usable_bytes: int | None = None) -> None:
     """Refuse a plan that cannot work on this machine, by its numbers alone: no file is read, nothing is computed.
 
-    Parameters
-    ----------
-    plan : Plan
-    usable_bytes : int, optional
-        Memory that the run may use; by default that of this process (`usable_memory_bytes`).
-
-    Raises
-    ------
-    ScenarioError
-        With the limit, the largest cause, and what to type.
+    usable_bytes: Memory that the run may use; by default that of this process (`usable_memory_bytes`).
+    Raises ScenarioError: With the limit, the largest cause, and what to type.
     """
     _check_counts(plan)
     parts = parts_of(plan)
@@ -160,7 +145,7 @@ def _check_counts(plan: Plan) -> None:
             raise ScenarioError(
                 f"{plan.name}: {satellites:,} satellites as routers need about {_size(needed_bytes)} of the guest's "
                 f"memory, and guest.memory is {_size(plan.guest.memory_bytes)}",
-                f'--set \'guest.memory="{-(-needed_bytes >> 30) + 1} GiB"\', or --set network.instantiate=used',
+                f"--set 'guest.memory=\"{-(-needed_bytes >> 30) + 1} GiB\"', or --set network.instantiate=used",
             )
 
 

@@ -59,10 +59,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """A public name, imported when it is first asked for (PEP 562).
 
-    Raises
-    ------
-    AttributeError
-        If this package has no such name.
+    Raises AttributeError if this package has no such name.
     """
     if name in _PUBLIC:
         return getattr(importlib.import_module(f"leowarp.study.{_PUBLIC[name]}"), name)

@@ -93,22 +93,10 @@ def in_words(figure: str) -> str:
 def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:
     """A claim with its outcome in the first sample and, as spread, in those others that have its runs.
 
-    Raises
-    ------
-    TraceError
-        If no sample has all runs that the test looks at.
-
-    Parameters
-    ----------
-    claim : Claim
-    samples : sequence of (name, sample)
-        The study's own first.
-
-    Returns
-    -------
-    dict
-        A row of `claims.json`: `ROW_KEYS`, `runs`; `verdict`, `measured`, `numbers`, `cause` of
-        the first sample that has the claim's runs; `samples`, the same four of every one, with its name as `sample`.
+    Raises TraceError if no sample has all runs that the test looks at.
+    samples: sequence of (name, sample). The study's own first.
+    Returns: A row of `claims.json`: `ROW_KEYS`, `runs`; `verdict`, `measured`, `numbers`, `cause` of the first sample
+        that has the claim's runs; `samples`, the same four of every one, with its name as `sample`.
     """
     outcomes: list[tuple[str, Outcome]] = []
     for name, sample in samples:

@@ -61,21 +61,12 @@ def write_study_page(
 ) -> Path:  # fmt: skip
     """Writes `index.html` of a study; returns it.
 
-    Parameters
-    ----------
-    folder : Path
-        The study's directory; links and figures are relative to it.
-    title, lead : str
-        Plain text.
-    claims : sequence of mapping
-        Rows of `claims.json`.
-    figures : sequence of DrawnFigure
-    sections : sequence of Section
-        What comes between the figures and the command.
-    warnings : sequence of str
-        For the box at the top; without any there is no box.
-    command : str
-        What to type to make the same again.
+    folder: The study's directory; links and figures are relative to it.
+    title, lead: Plain text.
+    claims: Rows of `claims.json`.
+    sections: What comes between the figures and the command.
+    warnings: For the box at the top; without any there is no box.
+    command: What to type to make the same again.
     """
     parts = [
         Section("claims", "Claims", _verdicts(claims) + _claims_list(claims)),

@@ -27,27 +27,14 @@ def packets_from_captures(
 ) -> pa.Table:
     """Packet truth of the TCP connections that two captures have in common.
 
-    Parameters
-    ----------
-    source, destination : path
-        Captures at the hosts that open and that accept the connections. Offloads must have been off on both
-        (`ethtool -K DEV tso off gso off gro off`), or segments are not the same at both ends.
-    clock_offset_ns : int
-        What to add to the destination's times to have them on the source's clock. It cannot be found from the
-        captures: only the sum of both one-way delays can.
-    start_ns : int, optional
-        Time of the source's clock that becomes 0; the first segment of a connection if not given.
-
-    Returns
-    -------
-    packets : Table
-        Columns of `packets`; `path_id`, `drop_direction` and `drop_cause` are null, as captures do not tell. A
+    source, destination: Captures at the hosts that open and that accept the connections. Offloads must have been off on
+        both (`ethtool -K DEV tso off gso off gro off`), or segments are not the same at both ends.
+    clock_offset_ns: What to add to the destination's times to have them on the source's clock. It cannot be found from
+        the captures: only the sum of both one-way delays can.
+    start_ns: Time of the source's clock that becomes 0; the first segment of a connection if not given.
+    Returns: Columns of `packets`; `path_id`, `drop_direction` and `drop_cause` are null, as captures do not tell. A
         packet that arrived before it was sent (a wrong offset) is an error, not a negative delay.
-
-    Raises
-    ------
-    TraceError
-        If a file cannot be read, no connection is in both, or most segments have no counterpart.
+    Raises TraceError if a file cannot be read, no connection is in both, or most segments have no counterpart.
 
     Notes
     -----
@@ -134,10 +121,7 @@ def _first_byte(sent: Timed) -> int | None:
 def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int, int | None]]:
     """Each segment sent, with its arrival: the first unclaimed one of an equal segment at or after its sending.
 
-    Raises
-    ------
-    TraceError
-        If some arrived before they were sent, or more than half of over 20 are missing at the other end.
+    Raises TraceError if some arrived before they were sent, or more than half of over 20 are missing at the other end.
     """
     waiting: dict[tuple[int, ...], deque[int]] = defaultdict(deque)
     for segment, t_ns in arrived:
@@ -180,14 +164,10 @@ def _direction(
 ) -> list[_Packet]:
     """Packets of one direction in order of sending, with what became of each.
 
-    Parameters
-    ----------
-    flow, direction : int
-        As the rows have them: 0 from who opened, 1 back.
-    pairs
-        Of `_matched`.
-    base : (int or None, int or None)
-        Sequence number of the first payload byte, of this direction and of the other, whose bytes are acknowledged.
+    flow, direction: As the rows have them: 0 from who opened, 1 back.
+    pairs: Of `_matched`.
+    base: (int or None, int or None). Sequence number of the first payload byte, of this direction and of the other,
+        whose bytes are acknowledged.
     """
     own, other = _Unwrapped(base[0]), _Unwrapped(base[1])
     sent_to, rows, arrived = 0, [], _Ranges()
@@ -219,10 +199,7 @@ def _judge_order(rows: list[_Packet]) -> None:
 
     These are RFC 4737's reordered packets and extents where no retransmission and no packet without payload overtakes.
 
-    Parameters
-    ----------
-    rows : list of _Packet
-        In order of sending; `is_late` and `extent_pkts` of those that arrived are filled in.
+    rows: list of _Packet. In order of sending; `is_late` and `extent_pkts` of those that arrived are filled in.
     """
     # By the place in sending, not by the byte: a packet without payload has no bytes of its own and can be late all the
     # same.

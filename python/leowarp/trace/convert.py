@@ -32,21 +32,12 @@ TRUTH_TABLES = ("packets", "bins", "delays", "acks", "echoes", "reordering", "de
 def convert(output: Path | str, target: Path | str, setup: Path | str | None = None) -> dict[str, int]:
     """Rows of each table, after writing the guest's output as Parquet into `target`.
 
-    Parameters
-    ----------
-    output : path
-        The guest's `out/`: record files, `end.json`, packet captures, what programs left.
-    target : path
-        `30-trace/` of a run directory; made if it is not there.
-    setup : path, optional
-        The guest's `in/setup.json`: it names hosts, flows and link directions in the tables' metadata, and says what
+    output: The guest's `out/`: record files, `end.json`, packet captures, what programs left.
+    target: `30-trace/` of a run directory; made if it is not there.
+    setup: The guest's `in/setup.json`: it names hosts, flows and link directions in the tables' metadata, and says what
         was not to be observed: such a table is not written at all, because an empty one would say that nothing was.
-
-    Raises
-    ------
-    TraceError
-        If `end.json` is missing or says that the run failed, or a table is missing, cut short or malformed; if a line
-        of a program's `measures.jsonl` is.
+    Raises TraceError if `end.json` is missing or says that the run failed, or a table is missing, cut short or
+        malformed; if a line of a program's `measures.jsonl` is.
     """
     target = Path(target)
     recorded = _recorded(Path(output), setup)
@@ -103,10 +94,7 @@ class _Recorded:
 def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
     """Headers of all record files of an output directory, and the metadata of their tables; no record is read yet.
 
-    Raises
-    ------
-    TraceError
-        As `convert`.
+    Raises TraceError: As `convert`.
     """
     end = _end(output)
     given = _setup(Path(setup)) if setup is not None else {}
@@ -149,10 +137,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
 def not_observed(observe: Mapping[str, Any]) -> frozenset[str]:
     """Tables that a run does not have, by what its `setup.json` says under `observe`.
 
-    Parameters
-    ----------
-    observe : mapping
-        `truth` (bool) and `queues_ns` (int or None) of the guest's input.
+    observe: `truth` (bool) and `queues_ns` (int or None) of the guest's input.
 
     >>> sorted(not_observed({"truth": True, "queues_ns": None}))
     ['links']
@@ -176,19 +161,10 @@ def _keep_promise(source: RecordFile, rows: int, promised: int | None) -> None:
 def read(trace: Path | str, table: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
     """One table of a run's `30-trace/` directory.
 
-    Parameters
-    ----------
-    trace : path
-        The directory `30-trace`.
-    table : str
-        One of `TABLES`.
-    columns, filters
-        As for `pyarrow.parquet.read_table`: only these columns, only these rows.
-
-    Raises
-    ------
-    TraceError
-        If there is no such table, the run did not observe it, or its file is damaged or of another type.
+    trace: The directory `30-trace`.
+    table: One of `TABLES`.
+    columns, filters: As for `pyarrow.parquet.read_table`: only these columns, only these rows.
+    Raises TraceError if there is no such table, the run did not observe it, or its file is damaged or of another type.
     """
     if table not in TABLES:
         raise TraceError(f"there is no trace table {table!r}", hint=one_of(table, TABLES))
@@ -273,11 +249,8 @@ def _setup(path: Path) -> dict[str, Any]:
 def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
     """Names of directions, hosts and flows, out of the guest's input.
 
-    Returns
-    -------
-    names : dict
-        `directions`: [sender, receiver, kind of link], two a link in the order of the kernel's numbers; `hosts`: names
-        by number; `flows`: kind, source, destination, congestion control.
+    Returns: `directions`: [sender, receiver, kind of link], two a link in the order of the kernel's numbers; `hosts`:
+        names by number; `flows`: kind, source, destination, congestion control.
     """
     try:
         nodes = [node["name"] for node in given["nodes"]]

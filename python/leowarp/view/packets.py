@@ -30,18 +30,9 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
 
     `windows` are the spans (seconds) in which every packet that was under way is among them.
 
-    Parameters
-    ----------
-    source : Source
-    arrays : Arrays
-        Takes the columns in.
-    budget_bytes : int
-        Of the compressed columns, base64 included.
-
-    Returns
-    -------
-    packets : dict or None
-        `windows`: list of [from, until] in s. Columns, a value a packet, by when they were sent: `sent` and `took`
+    arrays: Takes the columns in.
+    budget_bytes: Of the compressed columns, base64 included.
+    Returns: `windows`: list of [from, until] in s. Columns, a value a packet, by when they were sent: `sent` and `took`
         (ticks; missing: never arrived), `flags` (sum of 1 late, 2 retransmission, 4 spurious, 8 lost, 16 back), `flow`,
         `path_id` and `dropped` (direction of the link; -1: none).
     """
@@ -89,15 +80,8 @@ def _narrow(values: np.ndarray, arrays: Arrays) -> dict[str, int]:
 def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: int) -> tuple[np.ndarray, np.ndarray]:
     """Spans around instants, joined where they overlap.
 
-    Parameters
-    ----------
-    centres_ns : int array of shape (n,)
-        Ascending.
-
-    Returns
-    -------
-    begins, ends : int arrays of shape (k,)
-        Ascending and apart, within the run.
+    centres_ns: int array of shape (n,). Ascending.
+    Returns: int arrays of shape (k,). Ascending and apart, within the run.
     """
     begins = np.maximum(centres_ns - round(before_s * 1e9), 0)
     ends = np.minimum(centres_ns + round(after_s * 1e9), end_ns)

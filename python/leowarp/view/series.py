@@ -35,13 +35,10 @@ def step_ns_of(source: Source) -> int:
 def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict[str, Any]:
     """Rows of one flow: of TCP goodput, RTT, window, queue of its path; of all what was late, lost and sent again.
 
-    Returns
-    -------
-    rows : dict of str to array in the container
-        A value a step: `goodput_kbps` (in order at the receiver), `srtt_us`, `cwnd_pkts` (missing where there is no
-        sample), `bbr_mode` (a key of `BBR_MODES`; of BBR alone), `queue_pkts` (waiting on all links of the path
-        together), `late_pkts`, `lost_pkts`, `again_pkts` (data, by when they were sent). What the run did not observe
-        is left out.
+    Returns: dict of str to array in the container. A value a step: `goodput_kbps` (in order at the receiver),
+        `srtt_us`, `cwnd_pkts` (missing where there is no sample), `bbr_mode` (a key of `BBR_MODES`; of BBR alone),
+        `queue_pkts` (waiting on all links of the path together), `late_pkts`, `lost_pkts`, `again_pkts` (data, by when
+        they were sent). What the run did not observe is left out.
     """
     grid_ns = np.arange(0, source.end_ns, step_ns, dtype="int64")
     flow, tables = source.plan.flows[number], source.tables
@@ -74,11 +71,8 @@ def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict
 def probe_rows(source: Source, number: int, arrays: Arrays) -> dict[str, Any]:
     """Each probe of a ping or udp flow: when it was sent, how long it took there (and back); missing: lost.
 
-    Returns
-    -------
-    probes : dict
-        `sent` (ticks), `took_us`, `is_round_trip`: of udp, and of pings of which no reply came, it is one way. Of very
-        many each n-th is shown.
+    Returns: `sent` (ticks), `took_us`, `is_round_trip`: of udp, and of pings of which no reply came, it is one way. Of
+        very many each n-th is shown.
     """
     echoes = source.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
     # Every n-th and no mean: a mean of round trips would hide the spikes that pings are sent to find.
@@ -146,11 +140,8 @@ def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
 def links_of(source: Source, names: Names) -> list[dict[str, Any]]:
     """Each direction of a link: its ends, its limit, and what it did in the whole run.
 
-    Returns
-    -------
-    links : list of dict
-        In the order of the directions' numbers: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`, and totals of the
-        run in packets; null: not known, as with netem.
+    Returns: In the order of the directions' numbers: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`, and totals of
+        the run in packets; null: not known, as with netem.
     """
     tables = source.tables
     totals = {int(row.direction): row for row in tables.linktotals.itertuples(index=False)}

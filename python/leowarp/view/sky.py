@@ -30,18 +30,9 @@ MOST_LINK_ROWS = 150_000
 def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
     """Positions of all satellites and stations over a run; None: the plan has no constellation.
 
-    Parameters
-    ----------
-    plan : Plan
-    end_ns : int
-        When the run was over; keyframes go beyond, as the last polynomial needs them.
-    arrays : Arrays
-
-    Returns
-    -------
-    sky : dict or None
-        `positions`: int16 in units of `unit_m`, ECEF, (keyframe, satellite, coordinate) in this order; `unix_s`: the
-        run's 0, for the Sun; `stations` with position (m) and upward unit vector; `links` of `_links`.
+    end_ns: When the run was over; keyframes go beyond, as the last polynomial needs them.
+    Returns: `positions`: int16 in units of `unit_m`, ECEF, (keyframe, satellite, coordinate) in this order; `unix_s`:
+        the run's 0, for the Sun; `stations` with position (m) and upward unit vector; `links` of `_links`.
     """
     orbits = ephemeris_of(plan)
     if orbits is None or plan.constellation is None:
@@ -76,10 +67,7 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
 
     None: there are none, or more than a page should hold.
 
-    Returns
-    -------
-    links : dict or None
-        Rows `a`, `b` (numbers of satellites), `from`, `until` (numbers of route updates, the latter not included),
+    Returns: Rows `a`, `b` (numbers of satellites), `from`, `until` (numbers of route updates, the latter not included),
         sorted by `from`; `interval_s` between updates.
     """
     updates_ns = np.arange(0, end_ns, plan.routing.interval_ns, dtype="int64")

@@ -27,10 +27,7 @@ def pairs_of(source: Source, names: Names, arrays: Arrays) -> list[dict[str, Any
 
     A path has `nodes` (numbers), `links` (directions, -1: none) and `drawn` (nodes where it lies on the globe).
 
-    Returns
-    -------
-    pairs : list of dict
-        `source`, `destination` (numbers), `paths`; from each instant `t` (ticks) on, `path` (place in `paths`; -1:
+    Returns: `source`, `destination` (numbers), `paths`; from each instant `t` (ticks) on, `path` (place in `paths`; -1:
         none) with `delays_us` (one after another, as many as that path has links); `left_us`: of each change from one
         path to another, delays of the links left, at that instant.
     """
@@ -88,12 +85,8 @@ def _delays(
 ) -> tuple[np.ndarray, np.ndarray]:
     """From when on the links of a path in force have which delays: instants, and of each the delays link by link.
 
-    Returns
-    -------
-    at_ns : int array of shape (k,)
-        The first is `from_ns`; this one alone if there are more than `most`.
-    delays_ns : float array of shape (k * links,)
-        All links of the first instant, then of the second.
+    Returns at_ns: int array of shape (k,). The first is `from_ns`; this one alone if there are more than `most`.
+    Returns delays_ns: float array of shape (k * links,). All links of the first instant, then of the second.
     """
     taken = source.tables.links_of(path)
     instants = [np.array([from_ns])]
@@ -150,10 +143,7 @@ def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
 def changes_of(source: Source, arrays: Arrays) -> dict[str, Any]:
     """Route changes of each pair that sends data, by time; counts as in the table of route changes.
 
-    Returns
-    -------
-    changes : dict
-        A value a change: `t` (ticks), `pair` (place in `pairs_of`), `delay_before_us`, `delay_after_us`, and
+    Returns: A value a change: `t` (ticks), `pair` (place in `pairs_of`), `delay_before_us`, `delay_after_us`, and
         `CHANGE_COUNTS`; missing: not known.
     """
     pairs = flow_pairs(source.plan.flows)

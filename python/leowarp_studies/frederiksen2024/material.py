@@ -31,22 +31,11 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 def make(making: Making, *, samples: int | None = None, duration: str | None = None, quick: bool = False) -> Material:
     """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
 
-    Parameters
-    ----------
-    making : Making
-    samples : int, optional
-        How many of `runs.CONDITIONS`, from the first; all if not given.
-    duration : str, optional
-        Length of every run in place of the study's.
-    quick : bool
-        The three stacks alone, each run `runs.QUICK_DURATION` long.
-
-    Raises
-    ------
-    ScenarioError
-        If `samples` is out of range, or given beside `quick`, as `duration` is.
-    LeowarpError
-        The first failure, if no run could be made.
+    samples: How many of `runs.CONDITIONS`, from the first; all if not given.
+    duration: Length of every run in place of the study's.
+    quick: The three stacks alone, each run `runs.QUICK_DURATION` long.
+    Raises ScenarioError if `samples` is out of range, or given beside `quick`, as `duration` is.
+    Raises LeowarpError: The first failure, if no run could be made.
     """
     if quick and (samples is not None or duration is not None):
         raise ScenarioError(
@@ -94,12 +83,8 @@ def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[s
     """(name, runs by the slug that claims use) of each condition; the first has all runs, those of single claims as
     well.
 
-    Parameters
-    ----------
-    views : dict of str to RunView
-        All runs by slug; runs that failed are missing.
-    count : int
-        How many conditions.
+    views: All runs by slug; runs that failed are missing.
+    count: How many conditions.
     """
     samples: list[tuple[str, Mapping[str, Any]]] = []
     for condition in runs.CONDITIONS[:count]:

@@ -80,27 +80,17 @@ def ordered_slug(slug: str) -> str:
 class Condition:
     """What a group of runs of the same slugs has in common; the claims are checked on each.
 
-    Attributes
-    ----------
-    key : str
-        What its slugs begin with; "" of the study's own.
-    name : str
-        In tables.
-    why : str
-    slugs : tuple of str
-        Which of `CORE` it has.
-    set : mapping
-        Keys on top of each run's.
-    example : str, optional
-        In place of the examples of the three paths; the paths are then made by `TO_NINE_PLANES` and `TO_CAPE_TOWN`.
-    controls_of : str, optional
-        Key of the condition whose runs without route changes are its controls. Of another condition they have the same
-        queues and TCP, and a path that differs by some ms. None: there are none, and claims that need them are not
-        checked.
-    is_stack : bool
-        One of the three in which every claim is checked.
-    has_ordered : bool
-        Whether its three algorithms also run over a network that keeps the order (`ORDERED`).
+    key: What its slugs begin with; "" of the study's own.
+    name: In tables.
+    slugs: Which of `CORE` it has.
+    set: Keys on top of each run's.
+    example: In place of the examples of the three paths; the paths are then made by `TO_NINE_PLANES` and
+        `TO_CAPE_TOWN`.
+    controls_of: Key of the condition whose runs without route changes are its controls. Of another condition they have
+        the same queues and TCP, and a path that differs by some ms. None: there are none, and claims that need them are
+        not checked.
+    is_stack: One of the three in which every claim is checked.
+    has_ordered: Whether its three algorithms also run over a network that keeps the order (`ORDERED`).
     """
 
     key: str
@@ -248,15 +238,8 @@ CAPACITY_RUNS = tuple(
 def all_runs(samples: int = len(CONDITIONS)) -> tuple[ExampleRun, ...]:
     """Every run of the first `samples` conditions, and those of claims 1.19 and 1.28.
 
-    Parameters
-    ----------
-    samples : int
-        1 to all of `CONDITIONS`.
-
-    Returns
-    -------
-    tuple of ExampleRun
-        Slugs are unique.
+    samples: 1 to all of `CONDITIONS`.
+    Returns: Slugs are unique.
     """
     runs = [run for condition in CONDITIONS[:samples] for run in condition.runs()]
     # Claim 1.19 compares with CUBIC on classic TCP, whether that condition is asked for or not.

@@ -27,18 +27,11 @@ DOTS = ("o", "s", "^", "D")
 class Column:
     """A column of the table.
 
-    Attributes
-    ----------
-    name : str
-        Of the data set's column.
-    frame : str
-        Which data set: "sessions" or "beside".
-    scale : float
-        What values are multiplied with: 1e-6 from bit/s to Mbit/s.
-    heading, short : str
-        In the table, and below a panel of the figure; with the unit.
-    digits : int
-        After the decimal point, in the table.
+    name: Of the data set's column.
+    frame: Which data set: "sessions" or "beside".
+    scale: What values are multiplied with: 1e-6 from bit/s to Mbit/s.
+    heading, short: In the table, and below a panel of the figure; with the unit.
+    digits: After the decimal point, in the table.
     """
 
     name: str

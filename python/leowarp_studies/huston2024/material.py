@@ -65,20 +65,11 @@ def make(
 ) -> Material:
     """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
 
-    Parameters
-    ----------
-    making : Making
-    quick : bool
-        Fewer seeds and capacity tests (`runs.QUICK_SEEDS`, `runs.QUICK_STEP`).
-    scheduler : str, optional
-        Address of a Dask scheduler.
-    path, capacity : path, optional
-        A recording of a dish, and what it could carry: sessions over a replay of it in place of the profile.
-
-    Raises
-    ------
-    LeowarpError
-        The first failure, if no group has a good run.
+    quick: Fewer seeds and capacity tests (`runs.QUICK_SEEDS`, `runs.QUICK_STEP`).
+    scheduler: Address of a Dask scheduler.
+    path, capacity: A recording of a dish, and what it could carry: sessions over a replay of it in place of the
+        profile.
+    Raises LeowarpError: The first failure, if no group has a good run.
     """
     recording = None if path is None else recorded.read(path, capacity)
     if capacity is not None and recording is None:
@@ -176,14 +167,10 @@ def _sections(
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
     """What claims and figures take; a group of which every run failed is left out.
 
-    Returns
-    -------
-    frames : dict
-        `flood` (way of sending -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) -> `Trace`s),
-        `hystart` (`Trace`s), `conditions` (condition -> `Trace`s); `sessions`, `beside`, `bbr3`, `jitter`, `shared`,
-        `losses`, `phases`, `capacity` (DataFrames, see `results`).
-    view : RunView or None
-        One of the kept runs, of which the kernel's name is taken.
+    Returns frames: `flood` (way of sending -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) ->
+        `Trace`s), `hystart` (`Trace`s), `conditions` (condition -> `Trace`s); `sessions`, `beside`, `bbr3`, `jitter`,
+        `shared`, `losses`, `phases`, `capacity` (DataFrames, see `results`).
+    Returns view: One of the kept runs, of which the kernel's name is taken.
     """
     kept = {name: _views(rows[name], folder / name) for name in KEPT if name in rows}
     frames: dict[str, Any] = {}

@@ -156,10 +156,7 @@ def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
 def _column(rows: pd.DataFrame, name: str) -> pd.Series:
     """A column of the results as float64, missing values as nan.
 
-    Raises
-    ------
-    TraceError
-        If runs were made and have no such scalar: an older version made them.
+    Raises TraceError if runs were made and have no such scalar: an older version made them.
     """
     if name not in rows and len(rows) == 0:
         # Every run failed: the engine has no columns but those that all studies have.

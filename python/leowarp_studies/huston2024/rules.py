@@ -18,12 +18,8 @@ SESSION_RULES = f"one flow of {groups.DURATION_S} s from the server to the dish,
 class Rules:
     """What the figures' feet need of the runs.
 
-    Attributes
-    ----------
-    kernel : str
-        Name and version of the guest's kernel, or "not recorded".
-    seeds : int
-        How many seeds the sessions have.
+    kernel: Name and version of the guest's kernel, or "not recorded".
+    seeds: How many seeds the sessions have.
     """
 
     kernel: str

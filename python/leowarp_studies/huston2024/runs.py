@@ -81,15 +81,8 @@ FIRST_RECONFIGURATION_S = 12.0
 def parts(*, bbr3: bool = True) -> tuple[Part, ...]:
     """All groups.
 
-    Parameters
-    ----------
-    bbr3 : bool
-        With those on the kernel `BBR3_KERNEL`.
-
-    Returns
-    -------
-    tuple of Part
-        Names are those of directories.
+    bbr3: With those on the kernel `BBR3_KERNEL`.
+    Returns: Names are those of directories.
     """
     both = (PEAK, OFF_PEAK)
     return (

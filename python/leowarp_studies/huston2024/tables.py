@@ -82,10 +82,7 @@ def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
 def causes(frames: Mapping[str, Any]) -> str:
     """Losses and cuts of the sessions whose traces are kept, a session each, mean over seeds.
 
-    Returns
-    -------
-    str
-        HTML; what no session has is an empty cell.
+    Returns: HTML; what no session has is an empty cell.
     """
     rows = []
     for (variant, preset), traces in frames["traces"].items():

@@ -15,17 +15,10 @@ BBR3_KERNEL = "6.12+bbr3"
 class Variant:
     """A row of the study's table.
 
-    Attributes
-    ----------
-    name : str
-        In the results.
-    label : str
-        On figures and in tables.
-    congestion_control : str
-    set : mapping
-        Further keys of the scenario, all of them hold for both hosts and every flow.
-    why : str
-        What it is there for.
+    name: In the results.
+    label: On figures and in tables.
+    set: Further keys of the scenario, all of them hold for both hosts and every flow.
+    why: What it is there for.
     """
 
     name: str

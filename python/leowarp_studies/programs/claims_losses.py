@@ -22,10 +22,7 @@ def still_paths_are_told_right(frames: Frames) -> Outcome:
     """Packets taken for lost and not lost, of those sent, where nothing changes: all groups, the worst run of each
     sender.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `in_vain_max_ratio` by sender.
+    Returns: Numbers: `in_vain_max_ratio` by sender.
     """
     worst = _worst(frames, (CHANGES, STARLINK, MOBILE), STILL)
     return _few_in_vain(worst)
@@ -35,10 +32,7 @@ def still_paths_are_told_right(frames: Frames) -> Outcome:
 def fixed_thresholds_are_fooled(frames: Frames) -> Outcome:
     """Of late packets those declared lost, all changes together: quinn, quic-go, aioquic.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `declared_ratio` by sender, `late_pkts` by sender.
+    Returns: Numbers: `declared_ratio` by sender, `late_pkts` by sender.
     """
     return _declared(frames, CHANGES)
 
@@ -47,10 +41,7 @@ def fixed_thresholds_are_fooled(frames: Frames) -> Outcome:
 def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
     """The same share of ngtcp2 against that of each of the three.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `declared_ratio` by sender.
+    Returns: Numbers: `declared_ratio` by sender.
     """
     shares = {name: ev.ratio(frames, CHANGES, name, "spurious_pkts", "late_pkts")
               for name in ev.present(frames, CHANGES, (NGTCP2, *FIXED))}  # fmt: skip
@@ -71,10 +62,7 @@ def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
 def linux_is_fooled_less(frames: Frames) -> Outcome:
     """Of late packets those sent again in vain (TCP) or declared lost (QUIC), all changes together.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `declared_ratio` by sender.
+    Returns: Numbers: `declared_ratio` by sender.
     """
     shares = {
         name: ev.ratio(frames, CHANGES, name, "spurious_pkts", "late_pkts") for name in ev.present(frames, CHANGES)
@@ -93,10 +81,7 @@ def linux_is_fooled_less(frames: Frames) -> Outcome:
 def a_receiver_forgets(frames: Frames) -> Outcome:
     """Packets declared lost in vain of which the sender never heard, against those that came beyond the window.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `unheard_pkts`, `beyond_pkts`, `in_vain_pkts` by sender, sums over changes.
+    Returns: Numbers: `unheard_pkts`, `beyond_pkts`, `in_vain_pkts` by sender, sums over changes.
     """
     tells = {name: ev.rows(frames, CHANGES, sender=name)["found_spurious_pkts"].notna().all() for name in QUIC}
     names = [name for name in ev.present(frames, CHANGES, (AIOQUIC, QUIC_GO, NGTCP2)) if tells[name]]
@@ -128,10 +113,7 @@ def a_receiver_forgets(frames: Frames) -> Outcome:
 def starlink_keeps_the_order(frames: Frames) -> Outcome:
     """Late packets over the profile, all runs, and packets taken for lost that were not, of those sent.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `late_pkts` by sender, `in_vain_max_ratio` by sender.
+    Returns: Numbers: `late_pkts` by sender, `in_vain_max_ratio` by sender.
     """
     late = {
         name: float(ev.rows(frames, STARLINK, sender=name)["late_pkts"].sum()) for name in ev.present(frames, STARLINK)
@@ -154,10 +136,7 @@ def starlink_keeps_the_order(frames: Frames) -> Outcome:
 def repairs_out_of_order_are_losses(frames: Frames) -> Outcome:
     """As 6.2, over the mobile channel without resequencing.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `declared_ratio` by sender, `late_pkts` by sender.
+    Returns: Numbers: `declared_ratio` by sender, `late_pkts` by sender.
     """
     return _declared(frames, MOBILE)
 

@@ -65,12 +65,8 @@ def outcome(
 ) -> Outcome:
     """What a claim's parts come to, by sender.
 
-    Parameters
-    ----------
-    is_known : bool
-        Whether there is what the claim asks for; without parts there is not, either.
-    because : str
-        Stands behind the parts that do not hold.
+    is_known: Whether there is what the claim asks for; without parts there is not, either.
+    because: Stands behind the parts that do not hold.
     """
     if not (parts and is_known):
         return Outcome("cannot be told", measured, numbers)

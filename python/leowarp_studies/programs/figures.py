@@ -62,10 +62,7 @@ def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
 def in_vain(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """Late packets, those taken for lost, and those that the sender found out about, by sender; means over runs.
 
-    Raises
-    ------
-    TraceError
-        If no packet was late.
+    Raises TraceError if no packet was late.
     """
     names = [sender.name for sender in SENDERS if sender.name in set(frames["runs"]["sender"])]
     groups = [group for group in (CHANGES, MOBILE) if ev.rows(frames, group)["late_pkts"].sum() > 0]
@@ -91,10 +88,7 @@ def in_vain(frames: Mapping[str, Any], rules: Rules) -> Figure:
 def close(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """One change with every datagram of two stacks: when each was sent, and when it arrived.
 
-    Raises
-    ------
-    TraceError
-        If the runs of neither stack are there.
+    Raises TraceError if the runs of neither stack are there.
     """
     shown = {name: run for name in CLOSE if (run := _first_run(frames, name)) is not None}
     if not shown:

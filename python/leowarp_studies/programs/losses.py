@@ -20,12 +20,8 @@ LOST, RECEIVED = "recovery:packet_lost", "transport:packet_received"
 class Losses:
     """Counts of a sender.
 
-    Attributes
-    ----------
-    declared_pkts : int
-        Declared lost.
-    found_spurious_pkts : int or None
-        Of those, acknowledged later; None: the stack does not tell.
+    declared_pkts: Declared lost.
+    found_spurious_pkts: Of those, acknowledged later; None: the stack does not tell.
     """
 
     declared_pkts: int
@@ -35,10 +31,7 @@ class Losses:
 def client_lines(run: Path) -> list[tuple[int, str]]:
     """What the client of flow 0 printed: virtual time in ns, and the line.
 
-    Parameters
-    ----------
-    run : Path
-        Run directory.
+    run: Run directory.
     """
     found = []
     for line in (run / layout.PROGRAMS / "0" / "client" / "output.txt").read_text(encoding="utf-8").splitlines():
@@ -52,10 +45,7 @@ def client_lines(run: Path) -> list[tuple[int, str]]:
 def done_ns(run: Path, size_bytes: int) -> int:
     """When the client of flow 0 had all bytes, on the run's clock.
 
-    Raises
-    ------
-    TraceError
-        If it never said so.
+    Raises TraceError if it never said so.
     """
     for at_ns, text in client_lines(run):
         if text.startswith(f"{size_bytes} bytes"):
@@ -66,10 +56,7 @@ def done_ns(run: Path, size_bytes: int) -> int:
 def of_run(run: Path) -> Losses:
     """What the server of flow 0 says: from the statistics that its client printed, else from its qlog.
 
-    Raises
-    ------
-    TraceError
-        If there is neither.
+    Raises TraceError if there is neither.
     """
     for _, text in client_lines(run):
         if text.startswith("{"):

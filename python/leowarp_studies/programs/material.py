@@ -47,20 +47,10 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 def make(making: Making, *, quick: bool = False, fetch: bool = False) -> Material:
     """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
 
-    Parameters
-    ----------
-    making : Making
-    quick : bool
-        One change, one seed.
-    fetch : bool
-        Build the stacks that are not there, from their registries.
-
-    Raises
-    ------
-    HostError
-        If no QUIC stack is there, or one cannot be built.
-    LeowarpError
-        The first failure, if no run could be made.
+    quick: One change, one seed.
+    fetch: Build the stacks that are not there, from their registries.
+    Raises HostError if no QUIC stack is there, or one cannot be built.
+    Raises LeowarpError: The first failure, if no run could be made.
     """
     if fetch:
         with building(making.progress) as told:

@@ -47,23 +47,14 @@ CHANGE_S = {CHANGES: BEFORE_S, STARLINK: RECONFIGURATION_S}
 def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     """All runs that were made.
 
-    Parameters
-    ----------
-    rows : mapping of str to DataFrame
-        Of the study engine, by group.
-    folder : Path
-        The study's directory.
-
-    Returns
-    -------
-    DataFrame
-        Columns `group, sample, condition, sender`, `size_bytes, completion_ns, goodput_bps`, `sent_pkts, lost_pkts,
-        late_pkts`, `beyond_pkts` (late by more than `BEYOND_PKTS`), `declared_pkts` (taken for lost; of TCP sent
-        again), `spurious_pkts` (of these more than were lost; of TCP those whose original arrived too),
-        `found_spurious_pkts` (as the sender itself found out; null: it does not tell), `share_ratio` (of what
-        arrived of the transfer and of the one beside it), `bytes` (that arrived in `AFTER_S` after the change), and
-        against the same sender on the still path `missing_ratio` (of what the link carries), `dip_ratio, recovery_ns`;
-        `run` (directory). Null where a group has no such thing.
+    rows: Of the study engine, by group.
+    Returns: Columns `group, sample, condition, sender`, `size_bytes, completion_ns, goodput_bps`, `sent_pkts,
+        lost_pkts, late_pkts`, `beyond_pkts` (late by more than `BEYOND_PKTS`), `declared_pkts` (taken for lost; of TCP
+        sent again), `spurious_pkts` (of these more than were lost; of TCP those whose original arrived too),
+        `found_spurious_pkts` (as the sender itself found out; null: it does not tell), `share_ratio` (of what arrived
+        of the transfer and of the one beside it), `bytes` (that arrived in `AFTER_S` after the change), and against the
+        same sender on the still path `missing_ratio` (of what the link carries), `dip_ratio, recovery_ns`; `run`
+        (directory). Null where a group has no such thing.
     """
     found = []
     for group in rows:
@@ -165,17 +156,9 @@ def _against_still(frame: pd.DataFrame, series: list[np.ndarray | None]) -> pd.D
 def dipped(mine: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
     """How deep a dip goes against another series, and how long it lasts.
 
-    Parameters
-    ----------
-    mine, theirs : array
-        Bytes in bins of `BIN_NS` from the change on; the latter without it.
-
-    Returns
-    -------
-    dip_ratio : float
-        Of `DIP_BINS` bins in a row, the largest share that is missing; 0: none is.
-    recovery_ns : float
-        Until the end of the last such bins that have less than `DIPPED_RATIO`; 0: there are none.
+    mine, theirs: Bytes in bins of `BIN_NS` from the change on; the latter without it.
+    Returns dip_ratio: Of `DIP_BINS` bins in a row, the largest share that is missing; 0: none is.
+    Returns recovery_ns: Until the end of the last such bins that have less than `DIPPED_RATIO`; 0: there are none.
 
     >>> dipped(np.array([4.0, 1, 1, 4, 4, 4]), np.full(6, 4.0))
     (0.5, 400000000.0)

@@ -10,10 +10,7 @@ from dataclasses import dataclass
 class Rules:
     """What the figures' feet need of the runs.
 
-    Attributes
-    ----------
-    kernel : str
-        Name and version of the guest's kernel, or "not recorded".
+    kernel: Name and version of the guest's kernel, or "not recorded".
     """
 
     kernel: str

@@ -43,10 +43,7 @@ RISING = ("srtt_us", "timeout_retransmissions_ratio")
 def helps_newreno(frames: Frames) -> Outcome:
     """What delayed ACKs change for NewReno without resequencing: goodput, and signs of loss per packet sent.
 
-    Returns
-    -------
-    Outcome
-        Numbers, each a median with its interval: `goodput_change` and the columns of `SIGNS`; -0.1 is 10 % less.
+    Returns: Numbers, each a median with its interval: `goodput_change` and the columns of `SIGNS`; -0.1 is 10 % less.
     """
     gain = ev.effect(frames, "goodput_bps", "reno", resequencing=False)
     signs = {column: ev.effect(frames, column, "reno", resequencing=False) for column in SIGNS}
@@ -66,10 +63,7 @@ def leaves_cubic(frames: Frames) -> Outcome:
 
     An interval that holds 0 would not do for "stays": it holds 0 whenever there are few seeds. So the median is judged.
 
-    Returns
-    -------
-    Outcome
-        Numbers as `helps_newreno`, without timeouts.
+    Returns: Numbers as `helps_newreno`, without timeouts.
     """
     gain = ev.effect(frames, "goodput_bps", "cubic", resequencing=False)
     signs = {
@@ -96,10 +90,7 @@ def leaves_cubic(frames: Frames) -> Outcome:
 def costs_with_resequencing(frames: Frames) -> Outcome:
     """What delayed ACKs change with resequencing, at all SNRs and from `HIGH_SNR_DB` on, for NewReno and CUBIC.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_change`, `<name>_high_snr_change`.
+    Returns: Numbers: `<name>_change`, `<name>_high_snr_change`.
     """
     all_snrs = {name: ev.effect(frames, "goodput_bps", name, resequencing=True) for name in ("reno", "cubic")}
     high = {
@@ -139,10 +130,7 @@ def hybla(frames: Frames) -> Outcome:
     tcp_hybla.c adds to the window for each ACK and not, as tcp_slow_start and tcp_cong_avoid_ai do, for each segment
     that an ACK acknowledges: so delayed ACKs slow its growth, and theirs not.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_<on or off>_bps` (a median an SNR), `worst_change`.
+    Returns: Numbers: `<name>_<on or off>_bps` (a median an SNR), `worst_change`.
     """
     curves = {
         (name, delayed): ev.curve(frames, "goodput_bps", name, resequencing=False, delayed_ack=delayed)
@@ -204,10 +192,7 @@ def _hybla_elsewhere(frames: Frames) -> str:
 def slows_growth(frames: Frames) -> Outcome:
     """How much later the window is 500 packets with delayed ACKs, for one flow over a path without loss.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_ratio`, 1.2 if it takes 20 % longer; infinite if the window never gets there.
+    Returns: Numbers: `<name>_ratio`, 1.2 if it takes 20 % longer; infinite if the window never gets there.
     """
     # 500 of the 807 packets of the path: slow start has not filled it, so that no queue slows it yet.
     most = growth.GROWN_PKTS[1]
@@ -229,10 +214,7 @@ def slows_growth(frames: Frames) -> Outcome:
 def retransmissions(frames: Frames) -> Outcome:
     """Retransmissions per session with delayed ACKs: their order over algorithms, whether and by how much they fall.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_pkts`, a median an SNR; `<name>_change` from the lowest SNR to the highest, and
+    Returns: Numbers: `<name>_pkts`, a median an SNR; `<name>_change` from the lowest SNR to the highest, and
         `<name>_steps_down` of `steps`.
     """
     curves = {
@@ -283,10 +265,7 @@ def pairs_wait(frames: Frames) -> Outcome:
 
     A wait ends with the receiver's timer, at 40 ms (TCP_DELACK_MIN), at the latest.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_ratio` of the pairs, median over SNRs.
+    Returns: Numbers: `<name>_ratio` of the pairs, median over SNRs.
     """
     shares = {
         name: middle([trace.long_pairs_ratio(WAIT_MS) for trace in _traces(frames, name, ON)])
@@ -315,10 +294,7 @@ def timeouts_rise(frames: Frames) -> Outcome:
     Linux's RTO is never less than SRTT and 200 ms (TCP_RTO_MIN), so it need not follow the variation: the cause says
     for how much of the time that floor holds, and a sample of its own has the sessions without it.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_<column>_change`.
+    Returns: Numbers: `<name>_<column>_change`.
     """
     columns = {
         "rttvar_us": "RTT variation",

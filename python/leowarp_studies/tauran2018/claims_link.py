@@ -28,10 +28,7 @@ def residual_loss(frames: Frames) -> Outcome:
 
     Of TCP's packets, not of all codewords: TCP sends few while the channel is bad, so the two differ. Both are given.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `lost_<snr>_db_ratio` (median with interval), `codewords_ratio` by SNR.
+    Returns: Numbers: `lost_<snr>_db_ratio` (median with interval), `codewords_ratio` by SNR.
     """
     lost = packets_lost(frames)
     low, high = lost[min(lost)], lost[max(lost)]
@@ -81,10 +78,7 @@ def goodput_is_low(frames: Frames) -> Outcome:
 
     The latter shows that it is the channel and not the path that limits; of its 60 s the last 40 count.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_<on or off>_bps` (a median an SNR), `without_errors_bps`.
+    Returns: Numbers: `<name>_<on or off>_bps` (a median an SNR), `without_errors_bps`.
     """
     curves = {
         (control, delayed): ev.curve(frames, "goodput_bps", control, resequencing=False, delayed_ack=delayed)
@@ -125,10 +119,7 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
 
     A share of packets, not a count: a session that is faster sends more packets and so has more of both.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_<on or off>_<column>`, a median an SNR, 0 to 1.
+    Returns: Numbers: `<name>_<on or off>_<column>`, a median an SNR, 0 to 1.
     """
     parts, lines, numbers = {}, [], {}
     stays_half = True
@@ -161,10 +152,7 @@ def resequencing_helps(frames: Frames) -> Outcome:
 
     The study says it of sessions with delayed ACKs. Those without stand beside them.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_<on or off>_ratio`; above 1 if resequencing helps.
+    Returns: Numbers: `<name>_<on or off>_ratio`; above 1 if resequencing helps.
     """
     parts, lines, numbers = {}, [], {}
     doubled = True

@@ -41,10 +41,7 @@ def sessions(
 ) -> pd.DataFrame:
     """Rows of the study's own sessions: a row an SNR and seed.
 
-    Parameters
-    ----------
-    delayed_ack, snr_db : optional
-        Of these alone; of all of them if not given.
+    delayed_ack, snr_db: Of these alone; of all of them if not given.
     """
     rows: pd.DataFrame = frames["sessions"]
     mine = (rows["congestion_control"] == congestion_control) & (rows["resequencing"] == resequencing)
@@ -74,10 +71,7 @@ def curve(
 ) -> list[Middle]:
     """Medians over seeds of a column at each SNR, the lowest first.
 
-    Returns
-    -------
-    list of Middle
-        As many as `snrs_db`.
+    Returns: As many as `snrs_db`.
     """
     return [
         median(frames, column, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)

@@ -51,18 +51,9 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
     """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
 
-    Parameters
-    ----------
-    making : Making
-    quick : bool
-        Fewer seeds and SNRs (`runs.QUICK_SEEDS`, `runs.FEW_SNRS_DB`).
-    scheduler : str, optional
-        Address of a Dask scheduler.
-
-    Raises
-    ------
-    LeowarpError
-        The first failure, if no group has what claims need.
+    quick: Fewer seeds and SNRs (`runs.QUICK_SEEDS`, `runs.FEW_SNRS_DB`).
+    scheduler: Address of a Dask scheduler.
+    Raises LeowarpError: The first failure, if no group has what claims need.
     """
     rows, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
     frames, view = _frames(rows, making.folder)

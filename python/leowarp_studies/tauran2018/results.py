@@ -47,10 +47,7 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
     sent `timeouts_ratio`, `lost_ratio` (by the link, of packets that it got), `late_ratio` (overtaken on their way).
     `spurious_of_retransmitted_ratio` and `link_of_lost_ratio` are shares; nan without a retransmission or a loss.
 
-    Raises
-    ------
-    TraceError
-        If a column is missing: an older version made the runs.
+    Raises TraceError if a column is missing: an older version made the runs.
     """
     rows = rows[rows["status"] == "ok"]
     frame = pd.DataFrame({"congestion_control": rows["congestion_control"], "delayed_ack": rows["delayed_ack"]})

@@ -22,12 +22,8 @@ STUDY_TCP = "profile newreno: no SACK, three duplicate ACKs"
 class Rules:
     """What the figures' feet need of the runs.
 
-    Attributes
-    ----------
-    kernel : str
-        Name and version of the guest's kernel, or "not recorded".
-    seeds : int
-        How many seeds the study's own sessions have.
+    kernel: Name and version of the guest's kernel, or "not recorded".
+    seeds: How many seeds the study's own sessions have.
     """
 
     kernel: str

@@ -64,18 +64,11 @@ ASSUMPTION_SNR_DB = 10
 class Assumption:
     """What the study does not say.
 
-    Attributes
-    ----------
-    name, label : str
-        In names of runs, and on figures.
-    key : str
-        Dotted key of the scenario.
-    default : object
-        What stands there in all other runs.
-    others : tuple
-        What is tried besides.
-    why : str
-        Of the default; design/lms-harq.md has more.
+    name, label: In names of runs, and on figures.
+    key: Dotted key of the scenario.
+    default: What stands there in all other runs.
+    others: What is tried besides.
+    why: Of the default; design/lms-harq.md has more.
     """
 
     name: str

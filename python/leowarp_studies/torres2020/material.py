@@ -37,18 +37,9 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
     """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
 
-    Parameters
-    ----------
-    making : Making
-    quick : bool
-        Fewer jitters and seeds (`runs.QUICK_US`, `runs.QUICK_SEEDS`).
-    scheduler : str, optional
-        Address of a Dask scheduler.
-
-    Raises
-    ------
-    LeowarpError
-        The first failure, if no group has a good run.
+    quick: Fewer jitters and seeds (`runs.QUICK_US`, `runs.QUICK_SEEDS`).
+    scheduler: Address of a Dask scheduler.
+    Raises LeowarpError: The first failure, if no group has a good run.
     """
     tables, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
     frames, shape_view = _frames(tables, making.folder)
@@ -96,13 +87,9 @@ CLAIM_PARTS = {
 def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
     """What claims and figures take; a group of which every run failed is left out.
 
-    Returns
-    -------
-    frames : dict
-        `transfers`, `yeah`, `mechanisms`, `probes` and `path` (DataFrames), `shapes` (distribution -> `Shape`),
-        `counted` ((distribution, jitter in ms) -> `Counted`).
-    view : RunView or None
-        One of the kept runs, of which the kernel's name is taken.
+    Returns frames: `transfers`, `yeah`, `mechanisms`, `probes` and `path` (DataFrames), `shapes` (distribution ->
+        `Shape`), `counted` ((distribution, jitter in ms) -> `Counted`).
+    Returns view: One of the kept runs, of which the kernel's name is taken.
     """
     frames: dict[str, Any] = {}
     for name in ("transfers", "yeah"):

@@ -102,10 +102,7 @@ PROFILE_TCP: dict[str, dict[str, Any]] = {
 def parts() -> tuple[Part, ...]:
     """All groups, the study's own first.
 
-    Returns
-    -------
-    tuple of Part
-        Names are those of directories; `transfers` has the study's 16,740 runs.
+    Returns: Names are those of directories; `transfers` has the study's 16,740 runs.
     """
     four = (*ALGORITHMS, FOURTH)
     return (
@@ -124,12 +121,8 @@ def parts() -> tuple[Part, ...]:
 def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
     """The study's transfers, on Linux as it is, over the whole grid of jitters.
 
-    Parameters
-    ----------
-    name, why : str
-        Of the group.
-    distributions, algorithms : sequence of str
-        Which; their product with `JITTERS_US` and the seeds is the group.
+    name, why: Of the group.
+    distributions, algorithms: Which; their product with `JITTERS_US` and the seeds is the group.
     """
     content = _content(name, SCENARIO, distributions, JITTERS_US, SEEDS)
     content["parameters"] |= _algorithms(algorithms)

@@ -36,13 +36,8 @@ MEAN_DEVIATION = MappingProxyType({"uniform": np.sqrt(3) / 2, "normal": np.sqrt(
 def closed_form_pkts(distribution: str, sigma_s: float, rate_pkts_per_s: float = PROBE_RATE_PKTS_PER_S) -> float:
     """Mean displacement in packets; within 3 % for the study's probe and sigmas of 0.6 to 4 ms.
 
-    Parameters
-    ----------
-    distribution : str
-        One of `DISTRIBUTIONS`.
-    sigma_s : float
-        Standard deviation of the delay, seconds.
-    rate_pkts_per_s : float
+    distribution: One of `DISTRIBUTIONS`.
+    sigma_s: Standard deviation of the delay, seconds.
 
     >>> [round(closed_form_pkts(name, 1e-3), 2) for name in DISTRIBUTIONS]
     [7.13, 6.57, 6.06]
@@ -64,11 +59,7 @@ def deviations(distribution: str, count: int, rng: np.random.Generator) -> np.nd
 def pdf(distribution: str, x: np.ndarray) -> np.ndarray:
     """Density of the same draws, per standard deviation.
 
-    Parameters
-    ----------
-    distribution : str
-    x : float64 array
-        Deviations from the mean, in standard deviations.
+    x: float64 array. Deviations from the mean, in standard deviations.
     """
     if distribution == "uniform":
         return np.where(np.abs(x) <= np.sqrt(3), 1 / (2 * np.sqrt(3)), 0.0)
@@ -105,14 +96,9 @@ STAND_INS = MappingProxyType(
 def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
     """Mean displacement of a probe with one of `STAND_INS`.
 
-    Parameters
-    ----------
-    name : str
-        A key of `STAND_INS`.
-    sigma_s : float
-        Standard deviation that the study names, seconds.
-    seed : int
-        Of numpy's generator.
+    name: A key of `STAND_INS`.
+    sigma_s: Standard deviation that the study names, seconds.
+    seed: Of numpy's generator.
     """
     rng = np.random.default_rng(seed)
     if name == "kept":

@@ -73,26 +73,15 @@ _METRICS, _TABLES, _CAPTURES = "Metrics", "CSV and Parquet", "Captures"
 class Request:
     """The fields are the arguments and options as typed; the rules between them are in the methods.
 
-    Attributes
-    ----------
-    file : str
-        A path, or ``-`` for standard input.
-    threshold, buffer_threshold : int, int or None
-        RFC 5236's DT and BT, packets; None: BT is DT.
-    loss_window : int
-        Packets after which a missing one is lost (RFC 4737).
-    n_max : int
-        Largest n of n-reordering (RFC 4737, 5.3).
-    first, sent : int or None
-        Number of the first packet sent, and how many were sent: what no arrival can tell.
-    bits : int or None
-        Width of numbers that wrap around; None: by the protocol, or they do not.
-    flow : int or None
-        Number in the list of ``--flows``.
-    field_offset, field_size, field_order : int or None, int, Order
-        Where in a UDP payload the number stands, bytes.
-    figures : Path or None
-        Directory to draw into.
+    file: A path, or ``-`` for standard input.
+    threshold, buffer_threshold: RFC 5236's DT and BT, packets; None: BT is DT.
+    loss_window: Packets after which a missing one is lost (RFC 4737).
+    n_max: Largest n of n-reordering (RFC 4737, 5.3).
+    first, sent: Number of the first packet sent, and how many were sent: what no arrival can tell.
+    bits: Width of numbers that wrap around; None: by the protocol, or they do not.
+    flow: Number in the list of ``--flows``.
+    field_offset, field_size, field_order: int or None, int, Order. Where in a UDP payload the number stands, bytes.
+    figures: Directory to draw into.
     """
 
     file: Annotated[
@@ -170,10 +159,7 @@ class Request:
     def source(self) -> Source:
         """What the file does not say itself.
 
-        Returns
-        -------
-        Source
-            Options of CSV, Parquet and captures as typed; which fit the file `reordering.measure_file` decides.
+        Returns: Options of CSV, Parquet and captures as typed; which fit the file `reordering.measure_file` decides.
         """
         # Here and not above: a help page must not wait for numpy.
         from leowarp.reordering import Source
@@ -187,10 +173,7 @@ class Request:
     def settings(self) -> Settings:
         """How the sequence is measured.
 
-        Returns
-        -------
-        Settings
-            Thresholds and windows in packets. How many were sent is not among them: it is known apart from the
+        Returns: Thresholds and windows in packets. How many were sent is not among them: it is known apart from the
             arrivals.
         """
         from leowarp.reordering import Settings
@@ -207,14 +190,7 @@ class Request:
     def formats(self) -> list[Drawn]:
         """Of the figures; all of them if none was typed.
 
-        Returns
-        -------
-        list of Drawn
-
-        Raises
-        ------
-        ScenarioError
-            If some were typed and no figure is asked for.
+        Raises ScenarioError if some were typed and no figure is asked for.
         """
         if self.format_ and self.figures is None:
             raise ScenarioError("--format is of figures, and none are drawn", hint="--figures DIRECTORY")

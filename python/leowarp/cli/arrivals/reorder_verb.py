@@ -55,10 +55,7 @@ def reorder(request: Request) -> None:
 def _facts(measured: Measured, file: str) -> dict[str, Any]:
     """What was measured: the file, the flow, what else a capture held, and what to look at (RFC 4737, 1.3).
 
-    Returns
-    -------
-    dict
-        ``flow`` is None of text and tables, ``capture`` and ``captured_at`` of what is no capture.
+    Returns: ``flow`` is None of text and tables, ``capture`` and ``captured_at`` of what is no capture.
     """
     from dataclasses import asdict
 
@@ -81,10 +78,7 @@ def _say_skipped(skipped: list[Skipped]) -> None:
 def _print_flows(file: str, source: Source, as_json: bool) -> None:
     """The flows of a capture, to choose one by its number.
 
-    Raises
-    ------
-    LeowarpError
-        As `reordering.flows`: the file is no capture, or cannot be read.
+    Raises LeowarpError: As `reordering.flows`: the file is no capture, or cannot be read.
     """
     from dataclasses import asdict
 
@@ -150,22 +144,12 @@ def _print_tables(measured: Measured, file: str) -> None:
 def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[str, int, float]]:
     """Value or range of values, count and share: a line each if there are few, else ranges that double in width.
 
-    Parameters
-    ----------
-    values, counts : sequences of int
-        A displacement or an occupancy, and how many packets had it; of one length.
-    total : int
-        What shares are of.
-    rows : int
-        Most values that get a line each.
+    values, counts: sequences of int. A displacement or an occupancy, and how many packets had it; of one length.
+    total: What shares are of.
+    rows: Most values that get a line each.
+    Returns: list of (text, count, share). By value. Ranges begin at powers of two on both sides of 0, so those of two
+        files can be compared.
 
-    Returns
-    -------
-    list of (text, count, share)
-        By value. Ranges begin at powers of two on both sides of 0, so those of two files can be compared.
-
-    Examples
-    --------
     >>> compact([-1, 0, 2], [1, 8, 1], 10)
     [('-1', 1, 0.1), ('0', 8, 0.8), ('2', 1, 0.1)]
     """
@@ -230,15 +214,8 @@ def _flow_text(flow: Flow) -> str:
 def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> list[Path]:
     """Figures of RD, RBD and n-reordering, in each of the formats.
 
-    Returns
-    -------
-    list of Path
-        What was written. A density without a single packet is not drawn.
-
-    Raises
-    ------
-    HostError
-        If the folder cannot be written.
+    Returns: What was written. A density without a single packet is not drawn.
+    Raises HostError if the folder cannot be written.
     """
     from leowarp.report.curves import densities
     from leowarp.report.style import save

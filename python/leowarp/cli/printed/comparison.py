@@ -21,10 +21,7 @@ MOST_FLOWS = 3
 def print_comparison(runs: Sequence[Run]) -> None:
     """The numbers of the runs that a paper would compare, one column a run, and where all of them are.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        One at least; the first one's path stands in the last line's example.
+    runs: One at least; the first one's path stands in the last line's example.
     """
     from leowarp.base.layout import directory_names
     from leowarp.cli.printed.tables import print_sections
@@ -40,11 +37,7 @@ def print_comparison(runs: Sequence[Run]) -> None:
 def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
     """The runs' summaries as one JSON object.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-    page : Path
-        The page of the comparison, written before.
+    page: The page of the comparison, written before.
     """
     from leowarp.cli.output import print_json
 

@@ -21,10 +21,7 @@ SHOWN = 3
 def print_sections(sections: Sequence[Section], *, rest: str = "") -> None:
     """The sections of an overview below each other.
 
-    Parameters
-    ----------
-    rest : str
-        Where the flows stand that there is no room for.
+    rest: Where the flows stand that there is no room for.
     """
     for section in sections:
         names = [name for name, _ in section.rows]
@@ -72,10 +69,7 @@ def _print_spread(section: Section, spread: Section, rest: str) -> None:
 def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
     """All scalars of a summary under their own names, in groups; one column a flow.
 
-    Parameters
-    ----------
-    nulls : bool
-        Also those that are null of every flow.
+    nulls: Also those that are null of every flow.
     """
     _print_groups("Run", ("value",), scalars.RUN, [scalars.flat(summary)], nulls=nulls)
     flows = summary["flows"]

@@ -39,14 +39,7 @@ class FileOrVerb(TyperGroup):
 def with_default(verb: str) -> type[FileOrVerb]:
     """A group whose verb of this name needs no name.
 
-    Parameters
-    ----------
-    verb : str
-        One of the group's verbs.
-
-    Returns
-    -------
-    type
-        For ``typer.Typer(cls=...)``, which takes a class and not an instance.
+    verb: One of the group's verbs.
+    Returns: type. For ``typer.Typer(cls=...)``, which takes a class and not an instance.
     """
     return type("FileOrVerb", (FileOrVerb,), {"default": verb})

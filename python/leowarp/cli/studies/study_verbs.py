@@ -141,13 +141,8 @@ def run_again(
 def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
     """Prints what a study would be; nothing is built or run.
 
-    Parameters
-    ----------
-    file : Path
-        A study, or a study's directory.
-    out : Path or None
-        The study's directory, as `study run` takes it.
-    as_json : bool
+    file: A study, or a study's directory.
+    out: The study's directory, as `study run` takes it.
     """
     from leowarp.cli.output import print_json, print_table
     from leowarp.study.sweep.estimate import dry_run
@@ -196,12 +191,7 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
 def _note_more(failed: int, path: Path) -> None:
     """How many more failed than were named, and how to make them again.
 
-    Parameters
-    ----------
-    failed : int
-        All of them; 0 says nothing.
-    path : Path
-        The study's directory.
+    failed: All of them; 0 says nothing.
     """
     if failed > MOST_FAILURES:
         note(f"... and {failed - MOST_FAILURES} more; all are in the results with status = failed")
@@ -212,10 +202,7 @@ def _note_more(failed: int, path: Path) -> None:
 def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
     """The state of a study as lines of a table.
 
-    Returns
-    -------
-    list of (quantity, value)
-        As texts; runs no longer in the study only if there are any.
+    Returns: list of (quantity, value). As texts; runs no longer in the study only if there are any.
     """
     lines = [
         ("runs", f"{state.total:,}"),

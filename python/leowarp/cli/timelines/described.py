@@ -35,19 +35,11 @@ def measurements(
 ) -> list[Measurement]:
     """What a path names: a measured file, a scenario, or a run (then one for each of its ping flows).
 
-    Parameters
-    ----------
-    format : str
-        "auto", or what wrote the file.
-    interval_ns : int, optional
-        Between two lines of a format that does not say it.
-    capacity : path, optional
-        What the path could carry, beside a file of delays.
-
-    Raises
-    ------
-    ScenarioError, TraceError
-        If the path names nothing that was measured, or a file is not of its format: with file and line.
+    format: "auto", or what wrote the file.
+    interval_ns: Between two lines of a format that does not say it.
+    capacity: What the path could carry, beside a file of delays.
+    Raises ScenarioError, TraceError if the path names nothing that was measured, or a file is not of its format: with
+        file and line.
     """
     if path.is_dir():
         return _of_run(path)

@@ -28,14 +28,8 @@ _TERMINAL, _GATEWAY, _DISH, _SERVER = range(4)
 def profile_of(plan: Plan, access: Access, slots: Slots) -> Profile:
     """What a plan's access link does over the run, given its slots.
 
-    Parameters
-    ----------
-    plan : Plan
-        For the seed and the duration.
-    access : Access
-        Its medium.
-    slots : Slots
-        Of the same plan: routes and timeline must be made from the same ones.
+    plan: For the seed and the duration.
+    slots: Of the same plan: routes and timeline must be made from the same ones.
     """
     return starlink_profile(access, slots, seed=plan.run.seed, duration_ns=plan.run.duration_ns)
 
@@ -45,18 +39,8 @@ def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Tabl
 
     Metadata: `slots` and `outages`, what was drawn (`Profile.slot_table` and `Profile.outage_table`).
 
-    Parameters
-    ----------
-    plan : Plan
-    access : Access
-        Its medium.
-    routes : AccessRoutes
-        Of the same plan; the slots are taken from them.
-
-    Returns
-    -------
-    timeline : pyarrow.Table
-        Everything at 0 but `path` events and rows of the tables.
+    routes: Of the same plan; the slots are taken from them.
+    Returns: Everything at 0 but `path` events and rows of the tables.
     """
     profile = profile_of(plan, access, routes.slots)
     events = Events(_NODES)

@@ -51,17 +51,8 @@ Codes = NDArray[np.int64]
 def constellation_timeline(plan: Plan, ephemeris: Ephemeris, routes: Routes) -> pa.Table:
     """The timeline of a constellation's routes.
 
-    Parameters
-    ----------
-    plan : Plan
-    ephemeris : Ephemeris
-    routes : Routes
-        Both of the same plan.
-
-    Returns
-    -------
-    timeline : pyarrow.Table
-        Columns as in `timeline.schema`; metadata `warnings` (JSON list).
+    routes: Both of the same plan.
+    Returns: Columns as in `timeline.schema`; metadata `warnings` (JSON list).
     """
     return _Builder(plan, ephemeris, routes).build()
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from leowarp.routes import LastHop
 from leowarp.scenario.network.links import SMALLEST_MTU_BYTES
 from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.channel import ChannelRows, Harq, LandMobile, Outcomes, Realisation, realisation
@@ -66,12 +67,8 @@ def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
 def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
     """What the last hop does to packets, over the whole run.
 
-    Returns
-    -------
-    rows : ChannelRows
-        Delay and loss (0 or 1) of the way from satellite to terminal.
-    outcomes : Outcomes
-        Of all codewords of the run, whether they carry a packet or not.
+    Returns rows: Delay and loss (0 or 1) of the way from satellite to terminal.
+    Returns outcomes: Of all codewords of the run, whether they carry a packet or not.
     """
     realised = realisation_of(plan, mobile)
     return realised.rows(), realised.outcomes
@@ -105,3 +102,12 @@ def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
         still = "the channel is one draw for the whole run; another seed is another place"
         warnings.append(f"mobile.speed = 0 m/s: {still}")
     return warnings
+
+
+def last_hop_of(mobile: Mobile) -> LastHop:
+    """The fading link, in place of a ground link: by delay the way of a packet that is decoded at once.
+
+    From the terminal the link takes `return_delay_ns`; to it at least `first_delay_ns`, with more for each
+    retransmission.
+    """
+    return LastHop(rule=mobile.last_satellite, leaving_ns=mobile.return_delay_ns, arriving_ns=mobile.first_delay_ns)

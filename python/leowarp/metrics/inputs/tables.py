@@ -74,26 +74,17 @@ PLANNED = {"routes": pa.schema(ROUTES), "timeline": pa.schema(TIMELINE)}
 class Tables:
     """Everything that a run left behind, checked for its columns.
 
-    Attributes
-    ----------
-    sockets, packets, bins, delays, links, linktotals, counters, drops : DataFrame
-    flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches, measures : DataFrame
-        `30-trace/*.parquet`; columns and units in `leowarp.trace.TABLES`.
-    routes, timeline : DataFrame
-        `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run; without the rows of tables.
-    channels : Channels
-        The timeline's tables of directions, whole: capacity, delay, loss.
-    directions : tuple of (a, b, kind)
-        What a direction number stands for: packets from node `a` to node `b` over a link of that kind.
-    hosts : tuple of str
-        What a host number of `counters` stands for.
-    missing : frozenset of str
-        Tables that the run does not have.
-    virtual_ns : int, optional
-        When the run was over on its own clock, as the guest says; None: an older run, which lasted as planned.
-    programs, connections : tuple of dict
-        As `end.json` has them (design/interfaces.md, section 19): how each program ended; the flows behind the planned
-        ones. Empty of a run without programs.
+    flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches, measures: `30-trace/*.parquet`;
+        columns and units in `leowarp.trace.TABLES`.
+    routes, timeline: `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run; without the rows of tables.
+    channels: The timeline's tables of directions, whole: capacity, delay, loss.
+    directions: tuple of (a, b, kind). What a direction number stands for: packets from node `a` to node `b` over a link
+        of that kind.
+    hosts: What a host number of `counters` stands for.
+    missing: frozenset of str. Tables that the run does not have.
+    virtual_ns: When the run was over on its own clock, as the guest says; None: an older run, which lasted as planned.
+    programs, connections: As `end.json` has them (design/interfaces.md, section 19): how each program ended; the flows
+        behind the planned ones. Empty of a run without programs.
     """
 
     sockets: pd.DataFrame
@@ -132,14 +123,8 @@ class Tables:
     def of_flow(self, table: str, flow: int) -> pd.DataFrame:
         """Rows of one flow; selected once, as many numbers come from the same rows.
 
-        Parameters
-        ----------
-        table : str
-            Name of a table with a column `flow`.
-
-        Returns
-        -------
-        DataFrame in the table's order. It is shared: whoever changes it changes what the next one gets.
+        table: Name of a table with a column `flow`.
+        Returns: DataFrame in the table's order. It is shared: whoever changes it changes what the next one gets.
         """
         if (table, flow) not in self._selected:
             frame = getattr(self, table)
@@ -289,15 +274,8 @@ class Tables:
 def read_tables(run_dir: str | Path) -> Tables:
     """All tables of a run directory.
 
-    Parameters
-    ----------
-    run_dir : path
-        A run directory; what else it holds is not looked at. One without routes or timeline has empty ones.
-
-    Raises
-    ------
-    TraceError
-        If the directory is not a run, or a table is damaged or lacks a column that the metrics need.
+    run_dir: A run directory; what else it holds is not looked at. One without routes or timeline has empty ones.
+    Raises TraceError if the directory is not a run, or a table is damaged or lacks a column that the metrics need.
     """
     run_dir = Path(run_dir)
     recorded.refuse_strange(run_dir)
@@ -323,19 +301,10 @@ def tables_of(
 ) -> Tables:  # fmt: skip
     """Tables in memory as metrics read them.
 
-    Parameters
-    ----------
-    trace : mapping of str to pyarrow.Table
-        Trace tables by name, as `leowarp.trace.read_output` gives them; one that is left out was not recorded.
-    routes, timeline : pyarrow.Table, optional
-        As in `10-routes.parquet` and `20-timeline.parquet`.
-    where : str or path
-        What errors call the source.
-
-    Raises
-    ------
-    TraceError
-        If a table lacks a column that the metrics need.
+    trace: Trace tables by name, as `leowarp.trace.read_output` gives them; one that is left out was not recorded.
+    routes, timeline: As in `10-routes.parquet` and `20-timeline.parquet`.
+    where: What errors call the source.
+    Raises TraceError if a table lacks a column that the metrics need.
     """
     frames: dict[str, pd.DataFrame] = {}
     names: dict[str, Any] = {}
@@ -406,10 +375,7 @@ def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
 def plan_document(run_dir: str | Path) -> dict[str, Any]:
     """`00-plan.toml` of a run as plain text values, units and all (for printing, not for computing).
 
-    Raises
-    ------
-    TraceError
-        If there is none, or it cannot be read or is no TOML.
+    Raises TraceError if there is none, or it cannot be read or is no TOML.
     """
     path = Path(run_dir) / layout.PLAN
     try:
@@ -423,10 +389,7 @@ def plan_document(run_dir: str | Path) -> dict[str, Any]:
 def integers(series: pd.Series) -> np.ndarray:
     """A column without missing values as an int64 array of shape (rows,).
 
-    Raises
-    ------
-    TraceError
-        If a value is missing: the caller's rule is that none can be.
+    Raises TraceError if a value is missing: the caller's rule is that none can be.
     """
     if series.isna().any():
         raise TraceError(f"column {series.name} misses {int(series.isna().sum())} values where none may be missing")
@@ -452,16 +415,10 @@ def truths(series: pd.Series) -> np.ndarray:
 def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
     """Rows as a frame with the types that `columns` gives; missing text is None, missing numbers are pandas' NA.
 
-    Parameters
-    ----------
-    rows : list of dict
-        By column; what a row lacks is missing, what is no column is left out.
-    columns : mapping of str to (type, unit, meaning)
-        "Int64" and "Float64" may miss values, "int64" and "float64" of pandas may not.
-
-    Returns
-    -------
-    DataFrame with exactly these columns, rows in their order.
+    rows: By column; what a row lacks is missing, what is no column is left out.
+    columns: mapping of str to (type, unit, meaning). "Int64" and "Float64" may miss values, "int64" and "float64" of
+        pandas may not.
+    Returns: DataFrame with exactly these columns, rows in their order.
     """
     if not rows:
         return _typed_empty(tuple((name, kind) for name, (kind, _, _) in columns.items())).copy()

@@ -30,24 +30,13 @@ _OTHER_HEADERS_BYTES = 42
 def link_loads(tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: int, step_ns: int) -> pd.DataFrame:
     """Load, longest queue and drops of each direction of a link in each step in which there was any of them.
 
-    Parameters
-    ----------
-    tables : Tables
-    flows : sequence
-        The flows as the trace numbers them (`Run.observed_plan.flows`).
-    links : LinkValues
-        Of the tables' timeline.
-    end_ns : int
-        End of the run.
-    step_ns : int
-        Length of a step, a whole multiple of the 50 ms of `bins`.
-
-    Returns
-    -------
-    DataFrame, ordered by direction and step
-        `direction`, `step` (int64); `busy_ratio`: bits of the packets that left onto a path over it, by what its rate
-        carries in a step (nan: unshaped, or the run recorded no bins; above 1: more than that was sent);
-        `queue_max_pkts`: most that waited at once (nan: the run sampled no queues); `dropped_pkts` by the link itself.
+    flows: The flows as the trace numbers them (`Run.observed_plan.flows`).
+    links: Of the tables' timeline.
+    step_ns: Length of a step, a whole multiple of the 50 ms of `bins`.
+    Returns: DataFrame, ordered by direction and step. `direction`, `step` (int64); `busy_ratio`: bits of the packets
+        that left onto a path over it, by what its rate carries in a step (nan: unshaped, or the run recorded no bins;
+        above 1: more than that was sent); `queue_max_pkts`: most that waited at once (nan: the run sampled no queues);
+        `dropped_pkts` by the link itself.
     """
     steps = -(-end_ns // step_ns)
     bits = _carried_bits(tables, flows, step_ns, steps)

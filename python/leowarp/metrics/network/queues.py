@@ -27,17 +27,8 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
 
     The trace has a row only where something changed, so each value holds until the next; the queue is empty at 0.
 
-    Parameters
-    ----------
-    direction : int
-        Its number (`tables.direction_of(a, b)`).
-    end_ns : int
-        End of the run.
-
-    Raises
-    ------
-    TraceError
-        If a row has no time.
+    direction: Its number (`tables.direction_of(a, b)`).
+    Raises TraceError if a row has no time.
     """
     mine = tables.links[tables.links["direction"] == direction]
     frame = pd.DataFrame({
@@ -58,21 +49,10 @@ def path_queues(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Each link of each path that a pair of stations used, with what waited there.
 
-    Parameters
-    ----------
-    pair : (str, str)
-        Source and destination station.
-    end_ns : int
-        End of the run.
-    grid_ns : int64 array
-        Instants at which queues are looked at, ascending.
-
-    Yields
-    ------
-    in_force : bool array of the grid's shape
-        Where the path with this link was in force.
-    waiting_pkts : float array of the grid's shape
-        Packets waiting at this link, over the whole grid.
+    pair: (str, str). Source and destination station.
+    grid_ns: int64 array. Instants at which queues are looked at, ascending.
+    Yields in_force: bool array of the grid's shape. Where the path with this link was in force.
+    Yields waiting_pkts: float array of the grid's shape. Packets waiting at this link, over the whole grid.
     """
     routes = pair_routes(tables, pair)
     # Paths share links and come back: each queue is read on the grid once.
@@ -98,9 +78,7 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     bytes that the kernel counts; null for unshaped links. The two differ for a link that stays up once its path is
     gone; the second is above 1 by what such a link still delivers of its queue.
 
-    Returns
-    -------
-    DataFrame, ordered by the number of the direction.
+    Returns: DataFrame, ordered by the number of the direction.
     """
     links = link_values(tables)
     up = _up_spans(tables, end_ns)
@@ -145,16 +123,9 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
 def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | None = None) -> dict[str, int]:
     """Dropped packets by cause, of all or of one flow (and of its data or its ACKs); causes without a drop too.
 
-    Parameters
-    ----------
-    flow : int, optional
-        Flow number; None: every packet, those of no flow (resets, neighbour discovery) too.
-    direction : int, optional
-        `DATA` or `ACK`.
-
-    Returns
-    -------
-    dict of the words of `CAUSES` to packets
+    flow: Flow number; None: every packet, those of no flow (resets, neighbour discovery) too.
+    direction: `DATA` or `ACK`.
+    Returns: dict of the words of `CAUSES` to packets
     """
     # `cause` through float64: a column that may miss values is not an integer array.
     drops = tables.drops if flow is None else tables.of_flow("drops", flow)

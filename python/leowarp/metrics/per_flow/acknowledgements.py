@@ -31,19 +31,9 @@ def acknowledgement_scalars(
 ) -> dict[str, float | int | None]:
     """The scalars `scalars.of_flows.ACKNOWLEDGEMENTS` of one TCP flow; what the run did not record is None.
 
-    Parameters
-    ----------
-    number : int
-        Flow number, as in the tables.
-    source : str
-        Its source.
-    is_only_sender : bool
-        No other TCP flow has this source: the host's counters are this flow's.
-
-    Returns
-    -------
-    dict of scalar to int, float or None
-        Waits in whole ns, ratios from 0 on (more than one ACK a segment is possible).
+    is_only_sender: No other TCP flow has this source: the host's counters are this flow's.
+    Returns: dict of scalar to int, float or None. Waits in whole ns, ratios from 0 on (more than one ACK a segment is
+        possible).
     """
     row: dict[str, float | int | None] = dict.fromkeys(names(ACKNOWLEDGEMENTS))
     if tables.has("acks"):
@@ -64,10 +54,8 @@ def acknowledgement_scalars(
 def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
     """The ACKs of a flow that answer segments; empty: none, or not recorded.
 
-    Returns
-    -------
-    DataFrame with `segments_pkts` (answered at once), `wait_ns` (of the first of them, in steps of 0.1 ms), `acks_pkts`
-    (how many ACKs did so after so long).
+    Returns: DataFrame with `segments_pkts` (answered at once), `wait_ns` (of the first of them, in steps of 0.1 ms),
+        `acks_pkts` (how many ACKs did so after so long).
 
     Examples
     --------

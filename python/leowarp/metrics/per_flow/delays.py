@@ -30,14 +30,10 @@ DELAY_SCALARS = ("min_ns", "mean_ns", *(f"{name}_ns" for name in QUANTILES), "ma
 class Delays:
     """Delays of one quantity of one flow.
 
-    Attributes
-    ----------
-    lower_ns, upper_ns, pkts : int64 arrays of shape (bins,)
-        Smallest delay of each bin, end of it (not part of it), packets whose delay fell into it; ascending.
-    min_ns, max_ns, sum_ns : int
-        The smallest delay, the largest, the sum of all; 0 of no packets.
-    unanswered_pkts : int
-        Data packets that arrived and have no round trip: no packet back that left later arrived.
+    lower_ns, upper_ns, pkts: int64 arrays of shape (bins,). Smallest delay of each bin, end of it (not part of it),
+        packets whose delay fell into it; ascending.
+    min_ns, max_ns, sum_ns: The smallest delay, the largest, the sum of all; 0 of no packets.
+    unanswered_pkts: Data packets that arrived and have no round trip: no packet back that left later arrived.
     """
 
     lower_ns: np.ndarray
@@ -64,12 +60,8 @@ class Delays:
     def scalars(self, prefix: str) -> dict[str, int | None]:
         """`<prefix>_<name>` for each name of `DELAY_SCALARS`, whole ns; all None of no packets.
 
-        Parameters
-        ----------
-        prefix : {"rtt", "owd"}
+        prefix: {"rtt", "owd"}
 
-        Examples
-        --------
         >>> lower = np.array([1000, 2000])
         >>> two = Delays(lower, lower + 10, np.array([1, 1]), min_ns=1003, max_ns=2004, sum_ns=3007)
         >>> two.scalars("rtt")["rtt_mean_ns"], two.quantile_ns(0.5), two.error_ns(0.99)
@@ -110,18 +102,9 @@ class Delays:
 def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
     """Delays of all packets of a flow; None: the run did not count them (no packet truth, or an older version).
 
-    Parameters
-    ----------
-    flow : int
-        Flow number.
-    quantity : int
-        `DATA`, `ACK`: one-way delays of that direction; `ROUND_TRIP`: of TCP flows, as
+    quantity: `DATA`, `ACK`: one-way delays of that direction; `ROUND_TRIP`: of TCP flows, as
         `metrics/per_flow/round_trips.py` has it.
-
-    Returns
-    -------
-    Delays or None
-        Without a bin if nothing arrived, or a flow has no round trip (pings and UDP).
+    Returns: Without a bin if nothing arrived, or a flow has no round trip (pings and UDP).
     """
     if not tables.has("delays"):
         return None

@@ -90,24 +90,11 @@ def flow_summary(
 ) -> dict[str, Any]:
     """Scalars of one flow under stable names; what the run did not record is None.
 
-    Parameters
-    ----------
-    number : int
-        Flow number, as in the tables.
-    flow : plan.flows[number]
-    lived : Life
-        `life(...)` of the flow.
-    end_ns : int
-        End of the run.
-    is_only_sender : bool
-        Whether no other TCP flow starts at its source: what a host counts is then this flow's.
-    is_only_receiver : bool
-        Whether no other TCP flow ends at its destination.
-
-    Returns
-    -------
-    dict of scalar to value
-        Names, units and definitions: `scalars/of_flows.py`. Values are plain Python numbers or text.
+    lived: `life(...)` of the flow.
+    is_only_sender: Whether no other TCP flow starts at its source: what a host counts is then this flow's.
+    is_only_receiver: Whether no other TCP flow ends at its destination.
+    Returns: dict of scalar to value. Names, units and definitions: `scalars/of_flows.py`. Values are plain Python
+        numbers or text.
     """
     row = identity(number, flow)
     ending = tables.of_flow("flows", number)
@@ -153,14 +140,8 @@ way to find out that it was for nothing (tcp_try_undo_recovery and its like, the
 def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
     """What the host of a flow's sender counted until the end; None if it was not recorded.
 
-    Parameters
-    ----------
-    source : str
-        Station from which the flow's data come.
-
-    Returns
-    -------
-    dict with the keys of `_HOST_COUNTS`, each the sum of its counters.
+    source: Station from which the flow's data come.
+    Returns: dict with the keys of `_HOST_COUNTS`, each the sum of its counters.
     """
     last = host_counters(tables, source)
     row: dict[str, int | None] = {}

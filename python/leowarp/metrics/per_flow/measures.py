@@ -14,7 +14,7 @@ import pandas as pd
 from leowarp import scalars
 from leowarp.metrics.inputs.series import weighted_quantile
 from leowarp.metrics.inputs.tables import Tables, floats
-from leowarp.scalars.of_flows import MEASURES
+from leowarp.scalars.of_programs import MEASURES
 
 FREEZE_WINDOW_FRAMES = 30
 """Intervals between rendered frames, this one included, over whose mean a freeze is told (W3C webrtc-stats,
@@ -28,17 +28,9 @@ FREEZE_INCREASE_NS = 150_000_000
 def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
     """What the programs of a flow measured.
 
-    Parameters
-    ----------
-    number : int
-        Flow of kind program.
-    end_ns : int
-        End of the run: what was not over then (a stall) is counted up to it.
-
-    Returns
-    -------
-    dict
-        The scalars of `scalars.of_flows.MEASURES`; None where the program measured nothing of that kind.
+    number: Flow of kind program.
+    end_ns: End of the run: what was not over then (a stall) is counted up to it.
+    Returns: The scalars of `scalars.of_programs.MEASURES`; None where the program measured nothing of that kind.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(MEASURES))
     if not tables.has("measures"):
@@ -62,10 +54,7 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
     A freeze is an interval between two rendered frames of at least three times the mean interval, and of at least that
     mean plus 150 ms; the mean is over the last 30 intervals, this one included, and there must be 5 of them.
 
-    Parameters
-    ----------
-    rendered_ns : int array of shape (n,)
-        When frames were rendered, increasing.
+    rendered_ns: int array of shape (n,). When frames were rendered, increasing.
 
     References
     ----------

@@ -7,7 +7,7 @@ import pyarrow as pa
 from leowarp import scalars
 from leowarp.metrics.inputs.tables import tables_of
 from leowarp.metrics.per_flow.measures import freezes, measure_scalars, rendered_ns
-from leowarp.scalars.of_flows import MEASURES
+from leowarp.scalars.of_programs import MEASURES
 from leowarp.trace import TABLES
 
 MS = 10**6

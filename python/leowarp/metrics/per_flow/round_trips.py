@@ -51,16 +51,8 @@ def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
 def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Round trips of a flow's data packets as far as they are stored, and of the others means of 50 ms.
 
-    Parameters
-    ----------
-    flow : int
-        Flow number.
-
-    Returns
-    -------
-    rtt_ns, weight, exact : arrays of shape (n,), float64, float64, bool
-        Round trips in ns, packets that each stands for, whether it is exact. Not sorted. Empty without packet truth, or
-        if nothing came through one way or the other.
+    Returns: arrays of shape (n,), float64, float64, bool. Round trips in ns, packets that each stands for, whether it
+        is exact. Not sorted. Empty without packet truth, or if nothing came through one way or the other.
     """
     nothing = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
     if not tables.has("bins"):

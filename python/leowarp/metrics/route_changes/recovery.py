@@ -33,20 +33,13 @@ class RecoveryRule:
     milliseconds to a couple of seconds. `within_ns` was 10 s until a first look at 200 s of CUBIC, whose overflowing
     queues fell into it.
 
-    Attributes
-    ----------
-    before_ns : int
-        The mean before the change is taken over this span up to it.
-    share_ratio : float
-        Recovered = back at this share of that mean ...
-    bins : int
-        ... for this many bins in a row.
-    bin_ns : int
-        Length of a bin.
-    within_ns : int
-        A fall that begins later than this after the change is not its doing (but, say, that of a queue that overflows).
-    window_ns : int
-        Looked at no longer than this after the change, and not past the next one.
+    before_ns: The mean before the change is taken over this span up to it.
+    share_ratio: Recovered = back at this share of that mean ...
+    bins: ... for this many bins in a row.
+    bin_ns: Length of a bin.
+    within_ns: A fall that begins later than this after the change is not its doing (but, say, that of a queue that
+        overflows).
+    window_ns: Looked at no longer than this after the change, and not past the next one.
     """
 
     before_ns: int = 1_000_000_000
@@ -60,23 +53,12 @@ class RecoveryRule:
 def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) -> tuple[int | None, int | None]:
     """First bin below the threshold, and the first bin after it from which `bins` bins in a row are at or above it.
 
-    Parameters
-    ----------
-    rate_bps : array of shape (n,)
-        Rate in bins from the change on.
-    before_bps : float
-        Mean rate before the change.
-    share_ratio : float
-        The threshold is this share of it.
-    bins : int
-        How many bins in a row count as recovered.
+    rate_bps: array of shape (n,). Rate in bins from the change on.
+    before_bps: Mean rate before the change.
+    share_ratio: The threshold is this share of it.
+    bins: How many bins in a row count as recovered.
+    Returns: bin numbers; (None, None) if the rate never fell, (k, None) if it did not come back.
 
-    Returns
-    -------
-    (fell, recovered) : bin numbers; (None, None) if the rate never fell, (k, None) if it did not come back.
-
-    Examples
-    --------
     >>> dip(np.array([10., 2., 9., 9., 9.]), 10., 0.9, 3)
     (1, 2)
     """
@@ -102,20 +84,11 @@ def recoveries(
     Changes without a full `before_ns` of samples before them, or outside the flow's life, have null where a number
     would need those samples.
 
-    Parameters
-    ----------
-    changes : DataFrame
-        `route_changes(...)`: `t_ns, source, destination` are used.
-    flows : dict of (source, destination) to list of int
-        `flow_pairs(plan.flows)`; flows without samples of a socket (pings, UDP) have no rows.
-    rule : RecoveryRule
-        What counts as recovered.
-    end_ns : int
-        End of the run.
-
-    Returns
-    -------
-    DataFrame, ordered by time, then flow.
+    changes: `route_changes(...)`: `t_ns, source, destination` are used.
+    flows: dict of (source, destination) to list of int. `flow_pairs(plan.flows)`; flows without samples of a socket
+        (pings, UDP) have no rows.
+    rule: What counts as recovered.
+    Returns: DataFrame, ordered by time, then flow.
     """
     rows = []
     for pair, numbers in flows.items():
@@ -168,14 +141,9 @@ class _Life:
     def dip(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
         """How deep goodput fell, and when it was back.
 
-        Parameters
-        ----------
-        t_ns, until_ns : int
-            The change, and the end of its window.
-
-        Returns
-        -------
-        dict of columns of `RECOVERY_COLUMNS`; all None without samples a `before_ns` before the change and a bin after.
+        t_ns, until_ns: The change, and the end of its window.
+        Returns: dict of columns of `RECOVERY_COLUMNS`; all None without samples a `before_ns` before the change and a
+            bin after.
         """
         names = ("goodput_before_bps", "goodput_min_bps", "depth_ratio", "fell_after_ns", "duration_ns", "recovered")
         nothing: dict[str, Any] = dict.fromkeys(names)

@@ -33,18 +33,10 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
 
     A bin belongs to the path at its start. The narrowest link is that of the smallest mean over the bin.
 
-    Parameters
-    ----------
-    pair : (str, str)
-        Source and destination station.
-    edges_ns : int64 array of shape (n + 1,), strictly increasing
-        Borders of the bins.
-    links : LinkValues, optional
-        Of the tables' timeline, if the caller has them already.
-
-    Returns
-    -------
-    capacity_bps : float64 array of shape (n,), of what the link counts: IP packet and overhead
+    pair: (str, str). Source and destination station.
+    edges_ns: int64 array of shape (n + 1,), strictly increasing. Borders of the bins.
+    links: Of the tables' timeline, if the caller has them already.
+    Returns: float64 array of shape (n,), of what the link counts: IP packet and overhead
     """
     links = links or link_values(tables)
     edges_ns = np.asarray(edges_ns, dtype="int64")
@@ -70,10 +62,7 @@ def mean_path_capacity(
 
     Between two changes of the route the narrowest link is that of the smallest mean.
 
-    Returns
-    -------
-    float or None
-        None: no time, no routes, or for some of the time no link of the path is shaped.
+    Returns: None: no time, no routes, or for some of the time no link of the path is shaped.
     """
     if end_ns <= start_ns or len(pair_routes(tables, pair)) == 0:
         return None
@@ -135,23 +124,11 @@ def capacity_scalars(
     """What the path could have carried of a flow's payload in full segments while it lived, and how much of it the
     flow got: goodput over it. Flows that share the path share the capacity.
 
-    Parameters
-    ----------
-    number : int
-        Flow number.
-    pair : (str, str)
-        Its source and destination.
-    lived : Life
-        `life(...)` of the flow.
-    goodput_bps : float or None
-        Its mean over that time, in order at the receiver.
-    ip_bytes : int
-        Length of its full packets, `network.mtu`.
-
-    Returns
-    -------
-    dict
-        `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; None what is not known.
+    pair: (str, str). Its source and destination.
+    lived: `life(...)` of the flow.
+    goodput_bps: Its mean over that time, in order at the receiver.
+    ip_bytes: Length of its full packets, `network.mtu`.
+    Returns: `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; None what is not known.
     """
     mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns, links)
     # Goodput is payload, a rate is what links count: the ratio of the two would be 0.956 of a full link otherwise.
@@ -170,12 +147,8 @@ def payload_ratio(tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int 
 
     The segment is the largest that the sender's socket ever sampled (`snd_mss_bytes`, the kernel's `tcpi_snd_mss`).
 
-    Parameters
-    ----------
-    overhead_bytes : int
-        What a link counts on top of an IP packet.
-    ip_bytes : int
-        Length of a full IP packet.
+    overhead_bytes: What a link counts on top of an IP packet.
+    ip_bytes: Length of a full IP packet.
     """
     segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])
     known = segments[~np.isnan(segments)]

@@ -38,10 +38,7 @@ QUANTITIES: tuple[tuple[str, str, float, str, str], ...] = (
 def matrix(runs: Sequence[RunView]) -> Figure:
     """Goodput, round-trip time and loss of TCP by source (rows) and destination (columns); no flow: no colour.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        The first is shown.
+    runs: The first is shown.
     """
     (run, *_) = runs
     found = pairs(run.summary["flows"])
@@ -86,10 +83,7 @@ def _cells(axes: Axes, values: np.ndarray, colours: str, text: str) -> None:
 def distribution(runs: Sequence[RunView]) -> Figure:
     """Goodput, median round-trip time and loss, each flow a step: share of the flows at or below a value.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        Of one run a line for each congestion control, of several a line for each run.
+    runs: Of one run a line for each congestion control, of several a line for each run.
     """
     named = _named(runs, [_flows(run) for run in runs])
     figure = new_figure(PAGE_IN, 2.5, footer_of(runs))
@@ -113,10 +107,7 @@ def completion(runs: Sequence[RunView]) -> Figure:
 
     A flow that was not done at its stop or the run's end is a hollow triangle at the time that it had: it took longer.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        Of one run a colour for each congestion control, of several a colour for each run.
+    runs: Of one run a colour for each congestion control, of several a colour for each run.
     """
     named = _named(runs, [_sized(run) for run in runs])
     figure = new_figure(PAGE_IN, 3.2, footer_of(runs))

@@ -28,15 +28,8 @@ Series = Callable[[RunView, int, np.ndarray], np.ndarray]
 def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> Figure:
     """A figure of `GROUP_FIGURES`: a panel for each TCP flow, a line and a band a group.
 
-    Parameters
-    ----------
-    groups : sequence of (name, views of its runs)
-    name : str
-
-    Raises
-    ------
-    TraceError
-        If the runs have no TCP flow, or did not sample their sockets.
+    groups: sequence of (name, views of its runs)
+    Raises TraceError if the runs have no TCP flow, or did not sample their sockets.
     """
     _, axis, series = GROUP_FIGURES[name]
     flows = groups[0][1][0].tcp_flows[:MOST_PANELS]
@@ -72,9 +65,7 @@ def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     """(low, median, high) of each column: order statistics as in `leowarp.scalars.medians`; nan where a run has no
     value.
 
-    Parameters
-    ----------
-    values : float array of shape (runs, columns)
+    values: float array of shape (runs, columns)
     """
     # An instant that one seed has no value of has no band. Of fewer seeds the same order statistics would hold the
     # median with another confidence than the one that the page states.

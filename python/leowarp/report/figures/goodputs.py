@@ -25,19 +25,10 @@ def goodput_over_time(
 ) -> Figure:  # fmt: skip
     """Goodput over time, a panel a run, route changes marked (fig. 6); flows of a run share its panel.
 
-    Parameters
-    ----------
-    series : {"in_order", "acked", "sacked"}
-        At the receiver, or as the sender learns it.
-    bin_ns : int
-        Length of a bin. Of more than `MOST_BINS` the line is means of several, the range of these behind it.
-    start_s, end_s : float
-        The part of the run that is shown, s; by default all of it.
-
-    Raises
-    ------
-    TraceError
-        If a run has no TCP flow.
+    series: {"in_order", "acked", "sacked"}. At the receiver, or as the sender learns it.
+    bin_ns: Length of a bin. Of more than `MOST_BINS` the line is means of several, the range of these behind it.
+    start_s, end_s: The part of the run that is shown, s; by default all of it.
+    Raises TraceError if a run has no TCP flow.
     """
     groups = by_run(runs)
     room = max(_legend_in(group) for group in groups)

@@ -57,10 +57,7 @@ def common_instant(views: Sequence[RunView]) -> int | None:
 def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
     """The instant that a user names, in s: "150 s", or the number of a change of any of the runs, counted from 1.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no such change, or the time lies outside the runs.
+    Raises ScenarioError if there is no such change, or the time lies outside the runs.
     """
     views = [view for run in views for view in _flows_of(run)]
     instants = sorted({t_ns for view in views for t_ns in hits(view)})

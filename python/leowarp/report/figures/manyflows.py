@@ -20,10 +20,7 @@ Named = tuple[RunView, str, dict[str, Any]]
 def shown_apart(runs: Sequence[RunView]) -> bool:
     """Whether each view is a line of its own.
 
-    Returns
-    -------
-    apart : bool
-        Up to `MOST_LINES` views are, and always views of different runs, each asked for by name.
+    Returns: Up to `MOST_LINES` views are, and always views of different runs, each asked for by name.
     """
     return len(runs) <= MOST_LINES or len(by_run(runs)) == len(runs)
 
@@ -31,12 +28,9 @@ def shown_apart(runs: Sequence[RunView]) -> bool:
 def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
     """Median and quantiles over flows of series that change over time.
 
-    Parameters
-    ----------
-    axes : Axes
-        Gets three bands and the line of the median, with labels for a legend of four.
-    series : sequence of (t_s, value)
-        One a flow, float64 arrays of equal length; a flow counts where it has a value. Times are alike to the ns.
+    axes: Gets three bands and the line of the median, with labels for a legend of four.
+    series: sequence of (t_s, value). One a flow, float64 arrays of equal length; a flow counts where it has a value.
+        Times are alike to the ns.
     """
     # Instants of two flows that are equal in ns may differ in the last bit as seconds, and would be two columns.
     known = [np.round(t_s, 9) for t_s, _ in series]
@@ -63,17 +57,9 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
 def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
     """Each view with the look of its curve.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-    scores : sequence of float
-        By which the lowest, the median and the highest are found.
-
-    Returns
-    -------
-    named : list of (view, label, style)
-        All in colour, if they can be told apart; else all in grey, of which the first alone has a label, and then those
-        three in colour on top.
+    scores: By which the lowest, the median and the highest are found.
+    Returns: list of (view, label, style). All in colour, if they can be told apart; else all in grey, of which the
+        first alone has a label, and then those three in colour on top.
     """
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))
@@ -97,12 +83,8 @@ def hit_hardest(
 ) -> tuple[list[RunView], str]:
     """As many views as can be told apart, those with the highest scores; of equal ones the first.
 
-    Returns
-    -------
-    kept : list of RunView
-        In the order in which they were given.
-    words : str
-        What a title says of the choice, such as "8 of 90 flows"; "" if all are kept.
+    Returns kept: In the order in which they were given.
+    Returns words: What a title says of the choice, such as "8 of 90 flows"; "" if all are kept.
     """
     if shown_apart(runs):
         return list(runs), ""

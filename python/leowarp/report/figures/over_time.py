@@ -119,10 +119,7 @@ _Line = tuple[RunView, str, dict[str, Any], np.ndarray, np.ndarray]
 def _having(series: Series, lines: Sequence[RunView], *, all_of_them: bool) -> list[_Line]:
     """The flows that have the series, of those that are drawn.
 
-    Raises
-    ------
-    TraceError
-        If none has it, or one that was asked for.
+    Raises TraceError if none has it, or one that was asked for.
     """
     found = []
     for run, label, style in zip(lines, labels(lines), styles(lines), strict=True):

@@ -63,15 +63,8 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
 
     Of one flow: of several that with the most late packets.
 
-    Parameters
-    ----------
-    change_s : float, optional
-        Which change; the one with the most late packets if not given.
-
-    Raises
-    ------
-    TraceError
-        If the packets around the change were not stored.
+    change_s: Which change; the one with the most late packets if not given.
+    Raises TraceError if the packets around the change were not stored.
     """
     run = hardest_hit(runs, change_s)
     t_ns = chosen_changes(run, 1)[0] if change_s is None else round(change_s * 1e9)
@@ -92,18 +85,9 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
 def packets_beside(runs: Sequence[RunView], names: Sequence[str], *, change_s: float) -> Figure:
     """`packet_diagram` of the same change in several runs, side by side, with one numbering and the same axes.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        Alike up to the change, so that a packet has one number in all: that of the first run's first late one is 0.
-    names : sequence of str
-        Of the runs, for the panels' titles.
-    change_s : float
-
-    Raises
-    ------
-    TraceError
-        As `packet_diagram`.
+    runs: Alike up to the change, so that a packet has one number in all: that of the first run's first late one is 0.
+    names: Of the runs, for the panels' titles.
+    Raises TraceError: As `packet_diagram`.
     """
     t_ns = round(change_s * 1e9)
     everything = [_around(run, t_ns) for run in runs]

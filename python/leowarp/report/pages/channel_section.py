@@ -20,16 +20,8 @@ LINK = (SATELLITE, TERMINAL)
 def channel_section(view: RunView, pictures: str) -> str:
     """HTML: the figure, what became of codewords and of packets, shares of the states.
 
-    Parameters
-    ----------
-    view : RunView
-    pictures : str
-        HTML of the figure.
-
-    Returns
-    -------
-    html : str
-        "" without a mobile channel; one sentence if the channel cannot be made again.
+    pictures: HTML of the figure.
+    Returns: "" without a mobile channel; one sentence if the channel cannot be made again.
     """
     mobile = view.mobile
     if mobile is None:

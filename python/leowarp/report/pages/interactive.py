@@ -30,19 +30,11 @@ ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packet
 def chart(runs: Sequence[RunView], element: str) -> str:
     """HTML of one chart; `library()` must stand after it on the page.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        Views of TCP flows, a line each in each of the four `ROWS`. Of more than `MOST_LINES` those with the lowest, the
-        median and the highest mean goodput, of those that lived half as long as the longest or more, are shown first,
-        and the reader chooses others.
-    element : str
-        Id of the chart on the page.
-
-    Returns
-    -------
-    html : str
-        Without the rows in which every line is 0 or nothing was recorded, which it names; "" if that are all.
+    runs: Views of TCP flows, a line each in each of the four `ROWS`. Of more than `MOST_LINES` those with the lowest,
+        the median and the highest mean goodput, of those that lived half as long as the longest or more, are shown
+        first, and the reader chooses others.
+    element: Id of the chart on the page.
+    Returns: Without the rows in which every line is 0 or nothing was recorded, which it names; "" if that are all.
     """
     # The page's size is what is limited: a line of 40,000 points is 213 kB in base64.
     most = POINTS * MOST_LINES // max(len(runs), MOST_LINES)

@@ -9,7 +9,8 @@ from typing import Any
 
 from leowarp.report import html
 from leowarp.report.view import RunView, worded
-from leowarp.scalars.overview import rate_text, ratio_text, span_text, total_goodput_bps
+from leowarp.scalars.overview import total_goodput_bps
+from leowarp.scalars.texts import rate_text, ratio_text, span_text
 from leowarp.scenario.schema import Access, Chain, Jittered, Measured, Mobile
 
 

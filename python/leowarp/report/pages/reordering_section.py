@@ -49,16 +49,8 @@ RULES = (
 def reordering_section(view: RunView, pictures: str) -> str:
     """HTML of the section: each flow's numbers, the pictures, and what each route change caused.
 
-    Parameters
-    ----------
-    view : RunView
-    pictures : str
-        HTML of the figures that belong here.
-
-    Returns
-    -------
-    html : str
-        One sentence if reordering was not measured.
+    pictures: HTML of the figures that belong here.
+    Returns: One sentence if reordering was not measured.
     """
     flows = view.metrics.summary["flows"]
     measured = [flow for flow in flows if any(flow.get(name) is not None for name in scalars.names(REORDERING))]

@@ -97,10 +97,8 @@ RUN_ROWS = (
 def first_numbers(runs: Sequence[RunView]) -> str:
     """The six numbers that matter, of one run side by side, of several as a table; of its TCP flows, if there are any.
 
-    Returns
-    -------
-    html : str
-        Of several flows the sum where there is one (rates, packets), else the median over the flows, which it says.
+    Returns: Of several flows the sum where there is one (rates, packets), else the median over the flows, which it
+        says.
     """
     of_runs = [_first_of(run) for run in runs]
     # The first run's first: a label that only a later run has comes after those that all may have.

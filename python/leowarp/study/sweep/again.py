@@ -23,15 +23,9 @@ from leowarp.study.sweep.status import row_of_run
 class MadeAgain:
     """A run made again, and what of it differs from the stored row.
 
-    Attributes
-    ----------
-    path : Path
-        Its run directory.
-    scalars : dict of str to (stored, now)
-        Every scalar but its cost.
-    origin : dict of str to (stored, now)
-        What makes runs and is not the same any more: kernel, agent, version. If it is empty, scalars must agree to the
-        last bit.
+    scalars: dict of str to (stored, now). Every scalar but its cost.
+    origin: dict of str to (stored, now). What makes runs and is not the same any more: kernel, agent, version. If it is
+        empty, scalars must agree to the last bit.
     """
 
     path: Path
@@ -50,31 +44,15 @@ def run_again(
 ) -> MadeAgain:  # fmt: skip
     """Makes a run of a study again.
 
-    Parameters
-    ----------
-    folder : path
-        The study's directory.
-    run_id : str
-        As in the column `run_id` of the results.
-    out : path
-        The run directory to write; `force` replaces a complete run there.
-    trust : bool
-        As for `leowarp.run`.
-
     Parameters `report` and `progress` are those of `leowarp.run`.
 
-    Returns
-    -------
-    MadeAgain
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such run, or it failed.
-    TraceError
-        If this is no study's directory, or it is damaged.
-    GuestError, HostError
-        As `leowarp.run`.
+    folder: The study's directory.
+    run_id: As in the column `run_id` of the results.
+    out: The run directory to write; `force` replaces a complete run there.
+    trust: As for `leowarp.run`.
+    Raises ScenarioError if there is no such run, or it failed.
+    Raises TraceError if this is no study's directory, or it is damaged.
+    Raises GuestError, HostError: As `leowarp.run`.
     """
     folder = Path(folder)
     refuse_strange(folder)

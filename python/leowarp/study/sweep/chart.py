@@ -23,16 +23,10 @@ DASHES = ("", "6 3", "6 2 2 2", "2 2", "9 3", "4 2 1 2", "1 3")
 class Chart:
     """What is drawn.
 
-    Attributes
-    ----------
-    places : sequence of str
-        Along the axis: values of a parameter.
-    lines : mapping of str to sequence of Middle
-        A line each, one value a place; at most `len(COLOURS)`.
-    along, up : str
-        What the axes are called.
-    joined : bool
-        Whether lines join the places: numbers in order. Nothing is between two words.
+    places: Along the axis: values of a parameter.
+    lines: A line each, one value a place; at most `len(COLOURS)`.
+    along, up: What the axes are called.
+    joined: Whether lines join the places: numbers in order. Nothing is between two words.
     """
 
     places: Sequence[str]

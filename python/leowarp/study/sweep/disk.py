@@ -32,16 +32,8 @@ _RENAME_EXCHANGE = 2
 def write_file(path: Path, content: bytes) -> None:
     """Writes a file that appears whole, and stays after a power cut.
 
-    Parameters
-    ----------
-    path : Path
-        Its directory exists; a file of this name is replaced.
-    content : bytes
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; an older file of the name stays, and nothing partial.
+    path: Its directory exists; a file of this name is replaced.
+    Raises OSError if it cannot be written; an older file of the name stays, and nothing partial.
     """
     # In the same directory: rename(2) does not cross file systems.
     partial = path.with_name(f".{path.name}{TEMPORARY}")
@@ -78,15 +70,8 @@ def exchange(new: Path, old: Path) -> None:
 
     Where it cannot (NFS), `old` is missing for a moment: `recover` finds it after a kill in between.
 
-    Parameters
-    ----------
-    new, old : Path
-        Directories of one file system; `old` need not be there.
-
-    Raises
-    ------
-    OSError
-        If the names cannot be changed.
+    new, old: Directories of one file system; `old` need not be there.
+    Raises OSError if the names cannot be changed.
     """
     # The first data set of a study: nothing is replaced.
     if not old.exists():
@@ -129,15 +114,8 @@ def remove_partial(folder: Path) -> None:
 class AppendedFile:
     """A file that grows by whole pieces, each on the disk before `append` returns.
 
-    Parameters
-    ----------
-    path : Path
-        Made if it is not there; appending begins at its present end.
-
-    Raises
-    ------
-    OSError
-        From `__init__`, if it cannot be opened or is a link (O_NOFOLLOW).
+    path: Made if it is not there; appending begins at its present end.
+    Raises OSError: From `__init__`, if it cannot be opened or is a link (O_NOFOLLOW).
     """
 
     def __init__(self, path: Path) -> None:
@@ -181,15 +159,8 @@ class AppendedFile:
 def writing(folder: Path) -> Iterator[None]:
     """Turns an OSError into an error that says what stays and what to do.
 
-    Parameters
-    ----------
-    folder : Path
-        The study's directory, to be named in the message.
-
-    Raises
-    ------
-    HostError
-        For any OSError within; one of a full disk, quota or file size limit says so.
+    folder: The study's directory, to be named in the message.
+    Raises HostError: For any OSError within; one of a full disk, quota or file size limit says so.
     """
     try:
         yield
@@ -200,11 +171,6 @@ def writing(folder: Path) -> Iterator[None]:
             raise HostError(message, "what was done stays; free some space and start the study again") from error
         message = f"cannot write to the study {folder}: {error}"
         raise HostError(message, "what was done stays; start the study again when it can be written") from error
-
-
-def is_out_of_space(error: OSError) -> bool:
-    """Whether the disk or a quota is full."""
-    return error.errno in _NO_SPACE
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
@@ -218,10 +184,7 @@ def _exchanged(new: Path, old: Path) -> bool:
     """Exchanges two names in one step (renameat2(2) with RENAME_EXCHANGE); False where the kernel or the file system
     cannot.
 
-    Raises
-    ------
-    OSError
-        For any other reason than that it is not supported.
+    Raises OSError: For any other reason than that it is not supported.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     # renameat2(2) of Linux; Python has no function for it.

@@ -24,19 +24,11 @@ WINDOW_S = 300.0
 class StudyProgress:
     """How far a study is.
 
-    Attributes
-    ----------
-    study : str
-    done, total : int
-        Runs with a result, those of earlier starts included; failed ones too.
-    failed : int
-        Of those done.
-    workers : int
-        How many there are; of a cluster, now.
-    rate_per_s : float, optional
-        Runs made per second of the wall clock; None while nothing can be said.
-    cpu_s_per_run : float, optional
-        Mean of the runs made since this start.
+    done, total: Runs with a result, those of earlier starts included; failed ones too.
+    failed: Of those done.
+    workers: How many there are; of a cluster, now.
+    rate_per_s: Runs made per second of the wall clock; None while nothing can be said.
+    cpu_s_per_run: Mean of the runs made since this start.
     """
 
     study: str
@@ -91,12 +83,8 @@ class Pace:
     def made(self, runs: int, cpu_s: list[float]) -> None:
         """Notes runs that were made just now.
 
-        Parameters
-        ----------
-        runs : int
-            How many, failed ones included.
-        cpu_s : list of float
-            Their processor time in seconds, of those that have one.
+        runs: How many, failed ones included.
+        cpu_s: Their processor time in seconds, of those that have one.
         """
         self._runs += runs
         self._cpu_s += sum(cpu_s)

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from leowarp.base.errors import LeowarpError, ScenarioError, decode_error
+from leowarp.base.machine.cgroups import usable_cores
 from leowarp.base.progress import building, shown
 from leowarp.guest import Declared, mistakes
 from leowarp.guest.building import trust
-from leowarp.base.machine.cgroups import usable_cores
 from leowarp.running.workers import LocalWorkers
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.display import OnStudyProgress, StudyDisplay
@@ -179,14 +179,7 @@ def layout_of(file: StudyFile) -> Layout:
 
     The partition is the first parameter with few values that are words or counts, or else whether a run failed.
 
-    Parameters
-    ----------
-    file : StudyFile
-
-    Raises
-    ------
-    ScenarioError
-        If a label is the name of another column.
+    Raises ScenarioError if a label is the name of another column.
     """
     types: dict[str, pa.DataType] = {}
     partition = "status"
@@ -335,13 +328,9 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
 def _workers(folder: Path, missing: int, options: Options) -> Workers:
     """Workers of the scheduler that was named, or as many processes as there are cores, but no more than runs.
 
-    Parameters
-    ----------
-    folder : Path
-        The study's directory; local workers write below `.scratch` in it, so on the disk that must have room anyway.
-    missing : int
-        Runs to make, 1 or more.
-    options : Options
+    folder: The study's directory; local workers write below `.scratch` in it, so on the disk that must have room
+        anyway.
+    missing: Runs to make, 1 or more.
     """
     if options.scheduler is not None:
         # Imported here: Dask is an optional dependency (`leowarp[dask]`).

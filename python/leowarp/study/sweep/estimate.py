@@ -13,8 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from leowarp.base.progress import clock
 from leowarp.base.machine.cgroups import usable_cores
+from leowarp.base.progress import clock
 from leowarp.media import planned
 from leowarp.scenario import Plan
 from leowarp.study.sweep.parameters.expand import PlannedRun, expand
@@ -35,25 +35,11 @@ SEGMENT_BYTES = 1448
 def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
     """What `run_study` would do, for `leowarp study --dry-run`.
 
-    Parameters
-    ----------
-    path : path
-        The study file.
-    out : path, optional
-        The directory that would be used, of which results are counted; `studies/<name>` if not given.
-
-    Returns
-    -------
-    dict
-        `study`, `out`; `runs` (all), `made` (that have a row); `cpu_s_per_run`, `cpu_s_is_measured`, `left_s` (on all
-        cores of this machine), `results_bytes`; `parameters` and `costs` (rows of tables), `first_runs` (texts).
-
-    Raises
-    ------
-    ScenarioError
-        As `run_study`, if the study file is wrong.
-    TraceError
-        If the results that are there are damaged.
+    out: The directory that would be used, of which results are counted; `studies/<name>` if not given.
+    Returns: `study`, `out`; `runs` (all), `made` (that have a row); `cpu_s_per_run`, `cpu_s_is_measured`, `left_s` (on
+        all cores of this machine), `results_bytes`; `parameters` and `costs` (rows of tables), `first_runs` (texts).
+    Raises ScenarioError: As `run_study`, if the study file is wrong.
+    Raises TraceError if the results that are there are damaged.
     """
     file = StudyFile.load(path)
     runs = expand(file)

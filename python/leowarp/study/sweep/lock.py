@@ -27,10 +27,7 @@ TRIES, PAUSE_S = 4, 0.05
 class Holding:
     """`with Holding(folder):` this process works in the directory, and no other does.
 
-    Raises
-    ------
-    ScenarioError
-        If another does: it is named.
+    Raises ScenarioError if another does: it is named.
 
     >>> with Holding(folder):                                                          # doctest: +SKIP
     ...     write_plans(folder, facts, runs)
@@ -77,10 +74,7 @@ class Holding:
 def holder(folder: Path) -> str | None:
     """Who is at work in a study's directory, as its lock file says; None if nobody is.
 
-    Returns
-    -------
-    str or None
-        `process 1234 on head since 2026-01-31 12:00:00`.
+    Returns: `process 1234 on head since 2026-01-31 12:00:00`.
     """
     path = folder / LOCK
     if not path.exists():

@@ -30,20 +30,9 @@ COUNT_S = 2.0
 class DaskWorkers:
     """The workers of a scheduler, as `session.Workers`.
 
-    Parameters
-    ----------
-    address : str
-        `tcp://host:8786`.
-
-    Attributes
-    ----------
-    size : int
-        Worker processes as last counted; 0 while none has come yet, and then the study waits.
-
-    Raises
-    ------
-    HostError
-        If the package `distributed` is missing, or nobody answers at the address.
+    address: `tcp://host:8786`.
+    size: Worker processes as last counted; 0 while none has come yet, and then the study waits.
+    Raises HostError if the package `distributed` is missing, or nobody answers at the address.
     """
 
     def __init__(self, address: str) -> None:
@@ -69,20 +58,9 @@ class DaskWorkers:
     def wait(self, timeout_s: float) -> list[Event]:
         """The results of the batches that are done.
 
-        Parameters
-        ----------
-        timeout_s : float
-            Seconds of the wall clock to wait for the first of them.
-
-        Returns
-        -------
-        list of Event
-            Of each batch that is done its runs, then its end; empty if none is.
-
-        Raises
-        ------
-        HostError
-            If the scheduler has gone.
+        timeout_s: Seconds of the wall clock to wait for the first of them.
+        Returns: Of each batch that is done its runs, then its end; empty if none is.
+        Raises HostError if the scheduler has gone.
         """
         from distributed import wait
 
@@ -172,10 +150,8 @@ def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
     Nothing is raised: an exception of ours would have to be unpickled by the client, and results before it would be
     lost.
 
-    Returns
-    -------
-    dict
-        `results`: list of (place, result), as `batch.results_of`; `fault`: None, or the error (`errors.encode_error`).
+    Returns: `results`: list of (place, result), as `batch.results_of`; `fault`: None, or the error
+        (`errors.encode_error`).
     """
     results: list[tuple[int, Mapping[str, Any]]] = []
     fault = None

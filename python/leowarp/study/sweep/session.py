@@ -35,18 +35,9 @@ RUNS = "runs"
 class Task:
     """What a start of a study has to do.
 
-    Attributes
-    ----------
-    name : str
-        Of the study, for the display.
-    folder : Path
-        Its directory.
-    runs : sequence of StudyRun
-        Those asked for, whether they are there or not.
-    keep : str
-        Whole run directories that stay: none, failed, all.
-    maker : Maker
-        What makes the runs.
+    name: Of the study, for the display.
+    runs: Those asked for, whether they are there or not.
+    keep: Whole run directories that stay: none, failed, all.
     """
 
     name: str
@@ -60,12 +51,8 @@ class Task:
 class _UnderWay:
     """A batch that a worker has.
 
-    Attributes
-    ----------
-    runs : list of StudyRun
-        All of its runs, as they were given out.
-    unfinished : dict of int to StudyRun
-        By their place in the batch, those of which nothing was reported yet.
+    runs: All of its runs, as they were given out.
+    unfinished: By their place in the batch, those of which nothing was reported yet.
     """
 
     runs: list[StudyRun]
@@ -112,14 +99,8 @@ class Session:
     death is nobody's fault at first: its runs are tried together, then alone, and one that was there three times is
     failed. What the machine lacks (`HostError`) is no run's fault unless others succeed.
 
-    Parameters
-    ----------
-    task : Task
-    store : Store
-        Open; its `status` says which runs are there.
-    workers : Workers
-    show : callable
-        Gets a `StudyProgress` after every look at the workers.
+    store: Open; its `status` says which runs are there.
+    show: Gets a `StudyProgress` after every look at the workers.
     """
 
     def __init__(self, task: Task, store: Store, workers: Workers, show: OnStudyProgress) -> None:
@@ -139,12 +120,8 @@ class Session:
     def run(self) -> None:
         """Makes them all.
 
-        Raises
-        ------
-        HostError
-            If the machine lacks something that no run can do without, or the results cannot be written.
-        KeyboardInterrupt
-            After Ctrl-C; what was made until then is in the store.
+        Raises HostError if the machine lacks something that no run can do without, or the results cannot be written.
+        Raises KeyboardInterrupt: After Ctrl-C; what was made until then is in the store.
         """
         self._show_progress()
         try:
@@ -219,10 +196,7 @@ class Session:
     def _after_run(self, event: RunMade) -> list[dict[str, Any]]:
         """The rows that a run which was made leads to: none if it failed and is made again for its directory.
 
-        Parameters
-        ----------
-        event : RunMade
-            `result` as `batch.results_of` gives it: `summary`, `costs`, `warnings`, `error`.
+        event: `result` as `batch.results_of` gives it: `summary`, `costs`, `warnings`, `error`.
         """
         batch = self._under_way[event.batch]
         run = batch.unfinished.pop(event.place)

@@ -52,12 +52,8 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 class Layout:
     """How the results lie on disk.
 
-    Attributes
-    ----------
-    parameters : dict of str to DataType
-        The columns of the parameters, in their order.
-    partition : str
-        The column that is a level of folders, `results/cc=bic/`, and stands in no file.
+    parameters: The columns of the parameters, in their order.
+    partition: The column that is a level of folders, `results/cc=bic/`, and stands in no file.
 
     >>> Layout({"cc": pa.string(), "isl_rate_bps": pa.int64()}, partition="cc").partition
     'cc'
@@ -70,24 +66,11 @@ class Layout:
 class Store:
     """The rows of a study, to be written.
 
-    Parameters
-    ----------
-    folder : Path
-        The study's directory, whose lock the caller holds.
-    layout : Layout
-        Columns and partition of the present study file, which may differ from what lies on disk (see `align`).
-
-    Attributes
-    ----------
-    status : dict of str to str
-        Run id -> "ok" or "failed", of every row that is stored, whether its run is still in the study or not.
-
-    Raises
-    ------
-    HostError
-        If the directory cannot be written.
-    TraceError
-        If what lies there is damaged.
+    folder: The study's directory, whose lock the caller holds.
+    layout: Columns and partition of the present study file, which may differ from what lies on disk (see `align`).
+    status: Run id -> "ok" or "failed", of every row that is stored, whether its run is still in the study or not.
+    Raises HostError if the directory cannot be written.
+    Raises TraceError if what lies there is damaged.
     """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
@@ -127,15 +110,8 @@ class Store:
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Adds rows; when it returns, no kill and no power cut takes them away.
 
-        Parameters
-        ----------
-        rows : sequence of dict
-            As `rows.row_of` gives them; each run once, and none that `status` has.
-
-        Raises
-        ------
-        HostError
-            If they cannot be written. Everything added earlier stays.
+        rows: As `rows.row_of` gives them; each run once, and none that `status` has.
+        Raises HostError if they cannot be written. Everything added earlier stays.
         """
         if not rows:
             return
@@ -161,10 +137,7 @@ class Store:
         The usual case adds a file to each partition concerned. All files are written anew where columns or types have
         changed, or where there are more than `MOST_FILES`.
 
-        Raises
-        ------
-        HostError
-            If they cannot be written; the rows still stand in the journal.
+        Raises HostError if they cannot be written; the rows still stand in the journal.
         """
         self._is_flushing = True
         with disk.writing(self._folder):
@@ -205,10 +178,7 @@ class Store:
         The study file may have been changed since the rows were written: a value more shifts all numbers after it,
         another label renames a column.
 
-        Parameters
-        ----------
-        runs : mapping
-            Run id -> its number and the columns of its parameters.
+        runs: Run id -> its number and the columns of its parameters.
         """
         with disk.writing(self._folder):
             table, schema, _ = _read(self._results)
@@ -223,10 +193,7 @@ class Store:
     def drop(self, run_ids: Collection[str]) -> None:
         """Takes rows out, so that their runs are made again (`retry_failed`).
 
-        Parameters
-        ----------
-        run_ids : collection of str
-            Each of them is in `status`.
+        run_ids: Each of them is in `status`.
         """
         with disk.writing(self._folder):
             table, _, _ = _read(self._results)
@@ -241,10 +208,7 @@ class Store:
     def table(self) -> pa.Table:
         """All rows, sorted by `number`, those of no run in the study last.
 
-        Returns
-        -------
-        Table
-            Columns as `rows.schema_of` orders them: identity, parameters, scalars, costs, and what made the run.
+        Returns: Columns as `rows.schema_of` orders them: identity, parameters, scalars, costs, and what made the run.
             Without any row it has the columns that are known beforehand.
         """
         self.flush()
@@ -305,22 +269,10 @@ class Store:
 def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
     """The rows in Parquet files, and those that stand in the journal alone; for whoever only looks, without the lock.
 
-    Parameters
-    ----------
-    folder : Path
-        The study's directory, in which another process may be writing.
-
-    Returns
-    -------
-    table : Table or None
-        None if no file has been written yet.
-    journal : list of dict
-        Rows that are in no file. Each run is in one of the two, once.
-
-    Raises
-    ------
-    TraceError
-        If a file is damaged, or the data set was replaced at each of `LOOKS` looks.
+    folder: The study's directory, in which another process may be writing.
+    Returns table: None if no file has been written yet.
+    Returns journal: Rows that are in no file. Each run is in one of the two, once.
+    Raises TraceError if a file is damaged, or the data set was replaced at each of `LOOKS` looks.
     """
     for _ in range(LOOKS):
         # The journal first: a row leaves it after it has come into a file.

@@ -21,18 +21,9 @@ from leowarp.timeline.recordings.window import MARGIN_NS, Stretch
 def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | None = None) -> Measurement:
     """What was measured.
 
-    Parameters
-    ----------
-    keys : Measured
-    until_ns : int, optional
-        End of the run on the measurement's clock: capacities that are repeated are, until then.
-    begin_ns : int, optional
-        Its begin: of a large table that is not repeated only the rows around the run are read (`window`).
-
-    Raises
-    ------
-    ScenarioError
-        If a file cannot be read, or the files do not go together; with file and line.
+    until_ns: End of the run on the measurement's clock: capacities that are repeated are, until then.
+    begin_ns: Its begin: of a large table that is not repeated only the rows around the run are read (`window`).
+    Raises ScenarioError if a file cannot be read, or the files do not go together; with file and line.
     """
     stretch = None
     if begin_ns is not None and until_ns is not None and not keys.repeat:

@@ -38,11 +38,7 @@ _WORDS = (b"down", b"lost", b"")
 class Stretch:
     """What a run needs of a measurement, on the measurement's clock.
 
-    Attributes
-    ----------
-    begin_ns, end_ns : int
-    margin_ns : int
-        Before and after it.
+    margin_ns: Before and after it.
     """
 
     begin_ns: int
@@ -54,14 +50,9 @@ class Stretch:
 class Part:
     """Lines of a table.
 
-    Attributes
-    ----------
-    lines : list of (int, str)
-        The header, then rows, each with its number in the file; stripped, without comments.
-    zero_ns : int or None
-        Time of the table's first row, if that is of the wall clock.
-    longest_ns : int or None
-        Longest step between rows of the whole table, if the table ends before the stretch does.
+    lines: The header, then rows, each with its number in the file; stripped, without comments.
+    zero_ns: Time of the table's first row, if that is of the wall clock.
+    longest_ns: Longest step between rows of the whole table, if the table ends before the stretch does.
     """
 
     lines: list[tuple[int, str]]
@@ -72,9 +63,7 @@ class Part:
 def check_memory(path: Path, count_bytes: int) -> None:
     """Refuse to read a text whole if its rows would not fit into memory.
 
-    Raises
-    ------
-    ScenarioError
+    Raises ScenarioError.
     """
     needed_bytes, usable_bytes = count_bytes * MEMORY_PER_BYTE, usable_memory_bytes()
     if needed_bytes > usable_bytes:
@@ -89,17 +78,8 @@ def check_memory(path: Path, count_bytes: int) -> None:
 def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
     """The rows of a large table in CSV around a stretch; None if it has to be read whole.
 
-    Parameters
-    ----------
-    path : Path
-    stretch : Stretch
-    column : str
-        Of the times, in s.
-
-    Raises
-    ------
-    ScenarioError
-        If the stretch alone is too large.
+    column: Of the times, in s.
+    Raises ScenarioError if the stretch alone is too large.
     """
     try:
         if path.stat().st_size < FROM_BYTES:
@@ -158,11 +138,10 @@ class _Table:
         # A delay that is not known is that of a row before.
         while start > begin and not self._is_known(next(self._lines(start))[1]):
             start = self._row_at(max(start - _STEP_BYTES, begin), begin)
-        lines = [(self._number(self._header[0]), self._header[1].removeprefix(b"\xef\xbb\xbf").decode())]
-        number = self._number(start)
+        lines = [(self._number_at(self._header[0]), self._header[1].removeprefix(b"\xef\xbb\xbf").decode())]
         read_bytes, most_bytes = 0, usable_memory_bytes() // MEMORY_PER_BYTE
         last_ns, known = zero_ns, False
-        for at, line, number in self._numbered(start, number):
+        for at, line, number in self._numbered(start, self._number_at(start)):
             lines.append((number, line.decode()))
             last_ns = self._time_ns(line)
             known = known or (last_ns > until_ns - stretch.margin_ns and self._is_known(line))
@@ -232,7 +211,7 @@ class _Table:
             )
         return raw
 
-    def _number(self, at: int) -> int:
+    def _number_at(self, at: int) -> int:
         """Number of the line that begins at a byte."""
         self._file.seek(0)
         count = 1

@@ -37,11 +37,8 @@ def minimum_changes(frames: Frames) -> Outcome:
 
     Nothing of the plan is used. The first second of a slot is left out: the reconfiguration still shows in it.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `period_s` (a list, null where none is found), `changed_over_1_ms_ratio`, `changed_over_500_us_ratio`
-        (shares of adjacent slots), `step_p50_ms`, `spread_p50_ms`.
+    Returns: Numbers: `period_s` (a list, null where none is found), `changed_over_1_ms_ratio`,
+        `changed_over_500_us_ratio` (shares of adjacent slots), `step_p50_ms`, `spread_p50_ms`.
     """
     periods, steps, spreads = [], [], []
     for pings in frames["flood"][REGULAR]:
@@ -84,10 +81,7 @@ def loss_gathers(frames: Frames) -> Outcome:
 
     Without the second number the first says little: of a 15 s slot, 2 s lie within 1 s of a border, 13 %.
 
-    Returns
-    -------
-    Outcome
-        Numbers by kind of ping: `lost_pkts`, `within_1_s_ratio`, `within_500_ms_ratio`.
+    Returns: Numbers by kind of ping: `lost_pkts`, `within_1_s_ratio`, `within_500_ms_ratio`.
     """
     texts, numbers = [], {}
     one_second: dict[str, float] = {}
@@ -128,10 +122,7 @@ def latency_rises(frames: Frames) -> Outcome:
     A maximum after, since the spike is much shorter than a second. Where all probes that would meet the spike are lost,
     none shows, and the rise is small: `rise_p50_ms` has those too.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `rise_p50_ms`, `inside_ratio` (30 to 50 ms), `worst_before_ms`, `worst_highest_ms`.
+    Returns: Numbers: `rise_p50_ms`, `inside_ratio` (30 to 50 ms), `worst_before_ms`, `worst_highest_ms`.
     """
     seen = [handover for pings in frames["flood"][REGULAR] for handover in pg.handovers(pings)]
     narrow = [h for pings in frames["flood"][REGULAR] for h in pg.handovers(pings, around_ns=pg.AROUND_NS // 2)]
@@ -177,10 +168,7 @@ def successive_differences(frames: Frames) -> Outcome:
     distance of two probes, and a ping whose reply alone sends the next (one a round trip) is measured beside one every
     10 ms.
 
-    Returns
-    -------
-    Outcome
-        Numbers in ms: `regular_ms`, `answered_ms`, `with_handovers_ms`.
+    Returns: Numbers in ms: `regular_ms`, `answered_ms`, `with_handovers_ms`.
     """
     means: dict[str, float] = {}
     for sends, runs in frames["flood"].items():
@@ -214,10 +202,7 @@ def long_term_loss(frames: Frames) -> Outcome:
 
     1 to 2 % of a run's 1,800 pings are 18 to 36: by chance alone a single run is off by a fifth.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `loss_ratio` (all runs), `by_run_ratio` (a list).
+    Returns: Numbers: `loss_ratio` (all runs), `by_run_ratio` (a list).
     """
     runs: Sequence[Pings] = frames["paced"]
     ratios = [share(pings.probes.is_lost) for pings in runs]
@@ -244,10 +229,7 @@ def single_losses(frames: Frames) -> Outcome:
     How many are lost depends on how fast probes follow each other, so it is judged on pings of which the reply sends
     the next, as the study has it. For how long none comes is judged on the dense ones; its resolution is their spacing.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `single_ratio` by way of sending, `took_ms`.
+    Returns: Numbers: `single_ratio` by way of sending, `took_ms`.
     """
     single: dict[str, float] = {}
     texts = []
@@ -291,11 +273,8 @@ def capacity_range(frames: Frames) -> Outcome:
     which tells a wrong profile from a test that was cut short by loss. Extremes have wider limits than medians: they
     are single tests of 1,464.
 
-    Returns
-    -------
-    Outcome
-        Numbers by direction, in bit/s: median with interval, `lowest`, `highest`; `link` (the same of what the link
-        could have carried) and `used_ratio`.
+    Returns: Numbers by direction, in bit/s: median with interval, `lowest`, `highest`; `link` (the same of what the
+        link could have carried) and `used_ratio`.
     """
     rows: pd.DataFrame = frames["capacity"]
     parts, texts, numbers = {}, [], {}

@@ -41,19 +41,12 @@ MOST_SEEDS = 1_000_000
 class Parameter:
     """What is varied: a dotted key and its values in order.
 
-    Attributes
-    ----------
-    key : str
-        As a file writes it, with quotes around parts that are no bare keys: `flows.0.size`.
-    parts : tuple of str
-        The same in parts: `("flows", "0", "size")`.
-    values : tuple of Node
-        Values as written, each with its place in the file, so that an error can name the line; those of a range have
-        the place of the range.
-    label : str, optional
-        The name of its column in the results; without one it is made from the parts (`keys.column_name`).
-    origin : Origin
-        Where the parameter stands.
+    key: As a file writes it, with quotes around parts that are no bare keys: `flows.0.size`.
+    parts: The same in parts: `("flows", "0", "size")`.
+    values: Values as written, each with its place in the file, so that an error can name the line; those of a range
+        have the place of the range.
+    label: The name of its column in the results; without one it is made from the parts (`keys.column_name`).
+    origin: Where the parameter stands.
     """
 
     key: str
@@ -67,12 +60,8 @@ class Parameter:
 class Condition:
     """One table of `[[exclude]]` or `[[only]]`: a combination that has one of each key's values meets it.
 
-    Attributes
-    ----------
-    values : mapping of str to tuple
-        Dotted key of a parameter -> the values that it allows, as plain TOML values.
-    origin : Origin
-        Where the table stands.
+    values: Dotted key of a parameter -> the values that it allows, as plain TOML values.
+    origin: Where the table stands.
     """
 
     values: Mapping[str, tuple[Any, ...]]
@@ -205,14 +194,10 @@ class _Varied:
 
     Mistakes go to `problems`, so that one look finds all of them; what is wrong is left out of `dimensions`.
 
-    Attributes
-    ----------
-    dimensions : list of tuples of Parameter
-        As `StudyFile.dimensions`: one parameter for each key of `[parameters]`, several for each `[[together]]`.
-    values : dict of str to list
-        Key -> plain values, of the parameters of both; what `exclude` and `only` are checked against.
-    origins : dict of str to Origin
-        Key -> where it is varied.
+    dimensions: list of tuples of Parameter. As `StudyFile.dimensions`: one parameter for each key of `[parameters]`,
+        several for each `[[together]]`.
+    values: Key -> plain values, of the parameters of both; what `exclude` and `only` are checked against.
+    origins: Key -> where it is varied.
     """
 
     def __init__(self, problems: Problems) -> None:

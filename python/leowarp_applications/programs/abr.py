@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which bit rate the next segment gets: by throughput, by buffer (BOLA), or by either in turn, as dash.js does.
+
+Spiteri, Urgaonkar, Sitaraman, "BOLA: Near-Optimal Bitrate Adaptation for Online Videos", INFOCOM 2016; Spiteri,
+Sitaraman, Sparacio, "From Theory to Practice: Improving Bitrate Adaptation in the DASH Reference Player", MMSys 2018,
+whose DYNAMIC is the default of dash.js. Of dash.js are left out: placeholders of BOLA-E, abandoned downloads, and the
+rules beside (InsufficientBufferRule, SwitchHistoryRule).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import Protocol
+
+SAFETY = 0.9
+"""Of the throughput (dash.js: `bandwidthSafetyFactor`)."""
+SAMPLES = 4
+"""Segments over which throughput is averaged (dash.js: `throughput.sampleSettings.vod`; 3 of live)."""
+LEAST_BUFFER_S = 10.0
+"""Below this BOLA takes the lowest bit rate, and DYNAMIC goes by throughput (dash.js: MINIMUM_BUFFER_S)."""
+BUFFER_PER_BITRATE_S = 2.0
+"""BOLA takes the highest from 10 s and this for each bit rate on (dash.js: MINIMUM_BUFFER_PER_BITRATE_LEVEL_S)."""
+
+
+class Rule(Protocol):
+    """How bit rates are chosen, by their place in the ladder."""
+
+    def choose(self, buffer_s: float, throughput_bps: float | None) -> int:
+        """The place for the next segment.
+
+        buffer_s: Media that is there to be played.
+        throughput_bps: As `Throughput.mean_bps`; None: nothing has come yet.
+        """
+
+
+class Throughput:
+    """The mean of what the last segments got, from request to last byte."""
+
+    def __init__(self) -> None:
+        self._last: deque[float] = deque(maxlen=SAMPLES)
+
+    def add(self, length_bytes: int, took_ns: int) -> None:
+        """A segment has come."""
+        self._last.append(length_bytes * 8e9 / took_ns)
+
+    def mean_bps(self) -> float | None:
+        """None: there was none."""
+        return sum(self._last) / len(self._last) if self._last else None
+
+
+class ByThroughput:
+    """The highest bit rate that is below 0.9 of the throughput; the lowest if none is, or nothing is known."""
+
+    def __init__(self, ladder_bps: tuple[int, ...]) -> None:
+        self._ladder_bps = ladder_bps
+
+    def choose(self, buffer_s: float, throughput_bps: float | None) -> int:
+        safe_bps = SAFETY * (throughput_bps or 0)
+        return max((place for place, bps in enumerate(self._ladder_bps) if bps <= safe_bps), default=0)
+
+
+class Bola:
+    """The bit rate with the largest (V (u + g) - buffer) / bit rate, where u is 1 + ln(bit rate / lowest).
+
+    V and g are such that the lowest is chosen up to 10 s of buffer, and the highest from `target_s` on, or from 10 s
+    and 2 s for each bit rate on, if that is more (dash.js, BolaRule.js).
+    """
+
+    def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
+        self._ladder_bps = ladder_bps
+        self._utilities = [1 + math.log(bps / ladder_bps[0]) for bps in ladder_bps]
+        top_s = max(target_s, LEAST_BUFFER_S + BUFFER_PER_BITRATE_S * len(ladder_bps))
+        # One bit rate needs no parameters: 0 for any.
+        self._g = (self._utilities[-1] - 1) / (top_s / LEAST_BUFFER_S - 1)
+        self._v_s = LEAST_BUFFER_S / self._g if self._g else 0.0
+
+    def choose(self, buffer_s: float, throughput_bps: float | None) -> int:
+        scores = [
+            (self._v_s * (utility + self._g) - buffer_s) / bps
+            for utility, bps in zip(self._utilities, self._ladder_bps, strict=True)
+        ]
+        # Of equal scores the higher bit rate.
+        return max(range(len(scores)), key=lambda place: (scores[place], place))
+
+
+class Dynamic:
+    """By throughput at first; by buffer once 10 s are there and BOLA chooses no less; back when they are not and it
+    chooses less."""
+
+    def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
+        self._by_throughput, self._bola, self._is_bola = ByThroughput(ladder_bps), Bola(ladder_bps, target_s), False
+
+    def choose(self, buffer_s: float, throughput_bps: float | None) -> int:
+        by_throughput = self._by_throughput.choose(buffer_s, throughput_bps)
+        by_buffer = self._bola.choose(buffer_s, throughput_bps)
+        if self._is_bola:
+            self._is_bola = buffer_s >= LEAST_BUFFER_S or by_buffer >= by_throughput
+        else:
+            self._is_bola = buffer_s >= LEAST_BUFFER_S and by_buffer >= by_throughput
+        return by_buffer if self._is_bola else by_throughput
+
+
+def rule_of(name: str, ladder_bps: tuple[int, ...], target_s: float) -> Rule:
+    """The rule of a name: dynamic, throughput, bola; or `fixed:N`, the place N of the ladder.
+
+    Raises ValueError if there is none.
+    """
+    match name.partition(":"):
+        case "dynamic", "", "":
+            return Dynamic(ladder_bps, target_s)
+        case "throughput", "", "":
+            return ByThroughput(ladder_bps)
+        case "bola", "", "":
+            return Bola(ladder_bps, target_s)
+        case "fixed", ":", place if place.isdigit() and int(place) < len(ladder_bps):
+            return _Fixed(int(place))
+    raise ValueError(f"there is no rule {name}: dynamic, throughput, bola, or fixed:0 to fixed:{len(ladder_bps) - 1}")
+
+
+class _Fixed:
+    def __init__(self, place: int) -> None:
+        self._place = place
+
+    def choose(self, buffer_s: float, throughput_bps: float | None) -> int:
+        return self._place

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the server has: bytes on demand, the objects of a page, a segmented video; zeros, of the right length."""
+
+from __future__ import annotations
+
+import datetime
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .measures import now_ns
+
+MANIFEST = "/manifest.mpd"
+LIVE_SINCE_NS = 60_000_000_000
+"""A live video began so long before the server: there is something to be behind of."""
+PAGES = Path(__file__).resolve().parent / "pages"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`length` zeros, or `body`."""
+
+    status: int
+    length: int
+    body: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Object:
+    """An object of a page.
+
+    length: In bytes.
+    after: The object that names it: it is asked for once that one is there, and `delay_ms` have passed.
+    """
+
+    path: str
+    length: int
+    after: str | None = None
+    delay_ms: float = 0
+
+
+def page_of(name: str) -> list[Object]:
+    """The objects of a page, the first one first.
+
+    name: Of a page that comes with these programs (`median`), or the path of a TOML file with entries `[[objects]]`:
+        `path`, `bytes`, `after` (not of the first), `delay_ms`, and `count` for several of a kind, whose `path` then
+        has `{}` for their number.
+    Raises ValueError if an object has no path or length, or comes after one that is not above it.
+    """
+    own = PAGES / f"{name}.toml"
+    with (own if own.exists() else Path(name)).open("rb") as file:
+        entries = tomllib.load(file).get("objects", [])
+    objects: list[Object] = []
+    for entry in entries:
+        unknown = entry.keys() - {"path", "bytes", "after", "delay_ms", "count"}
+        if unknown or not {"path", "bytes"} <= entry.keys():
+            raise ValueError(f"{name}: an object has path, bytes, after, delay_ms and count, not {entry}")
+        after = entry.get("after")
+        known = {one.path for one in objects}
+        if (after is None) != (not objects) or (after is not None and after not in known):
+            raise ValueError(f"{name}: {entry['path']} must come after an object above it, and the first after none")
+        for number in range(entry.get("count", 1)):
+            path = entry["path"].replace("{}", str(number))
+            objects.append(Object(path, entry["bytes"], after, entry.get("delay_ms", 0)))
+    if not objects:
+        raise ValueError(f"{name}: it has no [[objects]]")
+    return objects
+
+
+def write_files(objects: list[Object], directory: Path) -> None:
+    """Writes the objects of a page as files of zeros into a directory, which is made; `/` is `index.html`."""
+    for one in objects:
+        path = directory / (one.path.lstrip("/") or "index.html")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bytes(one.length))
+
+
+@dataclass(frozen=True)
+class Video:
+    """A video in segments of equal length, each in several bit rates, all of which are constant.
+
+    ladder_bps: Increasing.
+    segment_ms: How long a segment plays.
+    media_s: How long all of it plays; None: it is live, and a segment is there once it is over.
+    start_ns: When a live one began.
+    """
+
+    ladder_bps: tuple[int, ...]
+    segment_ms: int
+    media_s: float | None
+    start_ns: int = field(default_factory=lambda: now_ns() // 1000 * 1000 - LIVE_SINCE_NS)
+
+    def manifest(self) -> bytes:
+        """The MPD (ISO/IEC 23009-1, 5.3), with a SegmentTemplate of equal durations."""
+        began = datetime.datetime.fromtimestamp(0, datetime.UTC) + datetime.timedelta(
+            microseconds=self.start_ns // 1000
+        )
+        kind = (
+            f'type="dynamic" availabilityStartTime="{began:%Y-%m-%dT%H:%M:%S.%f}Z" minimumUpdatePeriod="PT1H"'
+            if self.media_s is None
+            else f'type="static" mediaPresentationDuration="PT{self.media_s}S"'
+        )
+        representations = "".join(
+            f'<Representation id="{number}" bandwidth="{bitrate_bps}"/>'
+            for number, bitrate_bps in enumerate(self.ladder_bps)
+        )
+        return (
+            f'<?xml version="1.0"?>\n<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" '
+            f'profiles="urn:mpeg:dash:profile:isoff-live:2011" minBufferTime="PT{self.segment_ms / 1000}S" {kind}>'
+            f'<Period start="PT0S"><AdaptationSet mimeType="video/mp4" segmentAlignment="true">'
+            f'<SegmentTemplate timescale="1000" duration="{self.segment_ms}" startNumber="0" '
+            f'media="video/$RepresentationID$/$Number$.m4s"/>{representations}</AdaptationSet></Period></MPD>\n'
+        ).encode()
+
+    def segment(self, path: str) -> Answer:
+        """A segment by its path, `/video/<representation>/<number>.m4s`; 404 if there is none, or not yet."""
+        _, _, representation, name = path.split("/") if path.count("/") == 3 else ("",) * 4
+        number, _, ending = name.partition(".")
+        if ending != "m4s" or not (representation.isdigit() and number.isdigit()):
+            return NOT_FOUND
+        place, end_ms = int(representation), (int(number) + 1) * self.segment_ms
+        over_ms = (now_ns() - self.start_ns) / 1e6 if self.media_s is None else self.media_s * 1000
+        # The last one may be shorter; it is as long as the others here.
+        if place >= len(self.ladder_bps) or end_ms - (0 if self.media_s is None else self.segment_ms) > over_ms:
+            return NOT_FOUND
+        return Answer(200, self.ladder_bps[place] * self.segment_ms // 8000)
+
+
+NOT_FOUND = Answer(404, 0)
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that a server has."""
+
+    page: dict[str, Object]
+    video: Video | None
+
+    def answer(self, path: str) -> Answer:
+        """What is sent for a path: `/bytes/N` is N zeros."""
+        if path.startswith("/bytes/") and path[7:].isdigit():
+            return Answer(200, int(path[7:]))
+        if path in self.page:
+            return Answer(200, self.page[path].length)
+        if self.video is not None and path == MANIFEST:
+            manifest = self.video.manifest()
+            return Answer(200, len(manifest), manifest)
+        return NOT_FOUND if self.video is None else self.video.segment(path)

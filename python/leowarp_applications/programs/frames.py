@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Paced media frames over UDP, as of a call: so many a second, each of several packets, without feedback.
+
+The receiver asks for a stream; the sender sends each frame when it is due, its packets one behind the other. There is
+no congestion control, no retransmission and no error correction: what the path does to frames is seen as it is.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from dataclasses import dataclass
+
+from .measures import Measures, now_ns
+
+PAYLOAD_BYTES = 1200
+"""What WebRTC and QUIC send at most in a packet whose path is not known (RFC 9000, 14)."""
+ASK = struct.Struct("!4sIII")
+"""Magic, frames per 1000 s, bit/s, how many frames."""
+PACKET = struct.Struct("!4sIHHqI")
+"""Magic, number of the frame, number of the packet in it, packets in it, when it was sent, length of the frame."""
+MAGIC = b"LEOF"
+ASK_AGAIN_S = 0.5
+LAST_WAIT_S = 2.0
+"""How long after the last frame is due the receiver waits for it."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What is sent.
+
+    bitrate_bps: Of the frames, headers not counted; all are of one length.
+    count: How many frames.
+    """
+
+    frames_per_s: float
+    bitrate_bps: int
+    count: int
+
+    @property
+    def frame_bytes(self) -> int:
+        """At least what the header of a packet takes."""
+        return max(PACKET.size, round(self.bitrate_bps / 8 / self.frames_per_s))
+
+    def due_ns(self, number: int) -> int:
+        """When a frame is due, after the first one."""
+        return round(number / self.frames_per_s * 1e9)
+
+
+def serve(port: int) -> None:
+    """Sends a stream to each who asks, one at a time, until it is told to end."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.bind(("0.0.0.0", port))
+        while True:
+            text, asker = sender.recvfrom(2048)
+            if len(text) != ASK.size or not text.startswith(MAGIC):
+                continue
+            _, millihertz, bitrate_bps, count = ASK.unpack(text)
+            send(sender, asker, Stream(millihertz / 1000, bitrate_bps, count))
+            # What was asked again while it was sent is no new wish.
+            sender.setblocking(False)
+            try:
+                while sender.recv(2048):
+                    pass
+            except BlockingIOError:
+                sender.setblocking(True)
+
+
+def send(sender: socket.socket, to: tuple[str, int], stream: Stream) -> None:
+    """Sends all frames, each when it is due."""
+    began_ns = time.monotonic_ns()
+    length = stream.frame_bytes
+    lengths = [PAYLOAD_BYTES] * (length // PAYLOAD_BYTES)
+    lengths += [max(PACKET.size, length % PAYLOAD_BYTES)] if length % PAYLOAD_BYTES else []
+    for number in range(stream.count):
+        left_ns = began_ns + stream.due_ns(number) - time.monotonic_ns()
+        if left_ns > 0:
+            time.sleep(left_ns / 1e9)
+        sent_ns = now_ns()
+        for place, size in enumerate(lengths):
+            head = PACKET.pack(MAGIC, number, place, len(lengths), sent_ns, length)
+            sender.sendto(head.ljust(size, b"\0"), to)
+
+
+def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
+    """Asks for a stream and writes a line for each frame: one that never was whole has no end.
+
+    A frame of which no packet came began when it was due.
+
+    Raises OSError if the host is not known, or nobody is at the port.
+    """
+    ask = ASK.pack(MAGIC, round(stream.frames_per_s * 1000), stream.bitrate_bps, stream.count)
+    missing: dict[int, set[int]] = {}
+    sent_ns: dict[int, int] = {}
+    whole_ns: dict[int, int] = {}
+    first_ns: int | None = None
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        # Half a second of 50 Mbit/s in small packets: the kernel's default may be less than a burst.
+        receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        receiver.connect((host, port))
+        receiver.settimeout(ASK_AGAIN_S)
+        receiver.send(ask)
+        while len(whole_ns) < stream.count:
+            if first_ns is not None:
+                left_ns = first_ns + stream.due_ns(stream.count - 1) + round(LAST_WAIT_S * 1e9) - now_ns()
+                if left_ns <= 0:
+                    break
+                receiver.settimeout(left_ns / 1e9)
+            try:
+                packet = receiver.recv(2048)
+            except TimeoutError:
+                if first_ns is None:
+                    receiver.send(ask)
+                continue
+            at_ns = now_ns()
+            _, number, place, packets, began_ns, _ = PACKET.unpack_from(packet)
+            if first_ns is None:
+                first_ns = began_ns - stream.due_ns(number)
+            sent_ns[number] = began_ns
+            left = missing.setdefault(number, set(range(packets)))
+            left.discard(place)
+            if not left and number not in whole_ns:
+                whole_ns[number] = at_ns
+    assert first_ns is not None
+    for number in range(stream.count):
+        measures.write(
+            "frame", number=number, start_ns=sent_ns.get(number, first_ns + stream.due_ns(number)),
+            end_ns=whole_ns.get(number), bytes=stream.frame_bytes,
+        )  # fmt: skip

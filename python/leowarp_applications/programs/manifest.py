@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A DASH manifest (MPD, ISO/IEC 23009-1) as a player needs it: one period, segments of one length by their number."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+
+_MPD = "{urn:mpeg:dash:schema:mpd:2011}"
+_DURATION = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What there is to be played.
+
+    ids: Of the representations of the first video, by increasing bit rate.
+    ladder_bps: Their bit rates.
+    segment_ns: How long a segment plays.
+    first: Number of the first one.
+    count: How many there are; None: live.
+    start_ns: When a live one began, on the clock of measures.
+    template: Path of a segment, relative to the manifest.
+    """
+
+    ids: tuple[str, ...]
+    ladder_bps: tuple[int, ...]
+    segment_ns: int
+    first: int
+    count: int | None
+    start_ns: int | None
+    template: str
+
+    def path(self, place: int, number: int) -> str:
+        """Path of a segment: of the representation at a place of the ladder, by its number."""
+        return "/" + self.template.replace("$RepresentationID$", self.ids[place]).replace("$Number$", str(number))
+
+
+def manifest_of(text: bytes) -> Manifest:
+    """Reads an MPD.
+
+    Raises ValueError if it is no MPD, or has no SegmentTemplate with a duration: other ways to name segments are not
+        known here.
+    """
+    try:
+        root = ET.fromstring(text)
+    except ET.ParseError as error:
+        raise ValueError(f"the manifest is no XML: {error}") from None
+    sets = [each for each in root.iterfind(f"{_MPD}Period/{_MPD}AdaptationSet") if each.find(f"{_MPD}SegmentTemplate")
+            is not None]  # fmt: skip
+    if not sets:
+        raise ValueError("the manifest has no AdaptationSet with a SegmentTemplate")
+    template = sets[0].find(f"{_MPD}SegmentTemplate")
+    assert template is not None
+    if template.get("duration") is None or template.get("media") is None:
+        raise ValueError("the manifest's SegmentTemplate has no duration or no media: a SegmentTimeline is not known")
+    segment_ns = int(template.get("duration", "")) * 10**9 // int(template.get("timescale", "1"))
+    by_rate = sorted(
+        (int(each.get("bandwidth", "")), each.get("id", "")) for each in sets[0].iterfind(f"{_MPD}Representation")
+    )
+    count = start_ns = None
+    if root.get("type", "static") == "static":
+        # The last segment may be shorter
+        count = -(-round(_seconds(root.get("mediaPresentationDuration", "")) * 1e9) // segment_ns)
+    else:
+        began = datetime.datetime.fromisoformat(root.get("availabilityStartTime", "").replace("Z", "+00:00"))
+        # In whole microseconds: a float of seconds has no ns.
+        epoch = datetime.datetime.fromtimestamp(0, datetime.UTC)
+        start_ns = (began - epoch) // datetime.timedelta(microseconds=1) * 1000
+    ids = tuple(name for _, name in by_rate)
+    ladder_bps = tuple(bps for bps, _ in by_rate)
+    first = int(template.get("startNumber", "1"))
+    return Manifest(ids, ladder_bps, segment_ns, first, count, start_ns, template.get("media", ""))
+
+
+def _seconds(text: str) -> float:
+    """A duration of XML Schema without days, such as PT1M30.5S."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise ValueError(f"the manifest says {text!r} for a duration")
+    hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return hours * 3600 + minutes * 60 + seconds

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a program measures, as lines of `measures.jsonl` in its working directory."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+FILE = "measures.jsonl"
+
+
+def now_ns() -> int:
+    """The clock of all measures, in ns: the real-time clock, which nobody sets in the guest."""
+    return time.time_ns()
+
+
+class Measures:
+    """Writes lines: `with Measures() as measures`; each is in the file when `write` returns, however all this ends."""
+
+    def __init__(self, path: Path | str = FILE) -> None:
+        self._file: TextIO = open(path, "w", buffering=1, encoding="utf-8")  # noqa: SIM115 (`__exit__` closes it)
+
+    def __enter__(self) -> Measures:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def write(self, kind: str, **values: int | str | None) -> None:
+        """Writes one line.
+
+        **values: Columns of the table `measures`; times in ns of `now_ns`. None: left out.
+        """
+        given = {key: value for key, value in values.items() if value is not None}
+        self._file.write(json.dumps({"kind": kind, **given}) + "\n")
