@@ -174,8 +174,16 @@ class RunView:
         """Route changes of the main flow's pair."""
         flow = self.plan.flows[self.main_flow]
         changes = self.metrics.route_changes
-        mine = (changes["source"] == flow.source) & (changes["destination"] == flow.destination)
-        return changes[mine].reset_index(drop=True)
+        # Of thousands of flows many have the same pair.
+        known, pair = self._whole._changes_of_pairs, (flow.source, flow.destination)
+        if pair not in known:
+            mine = (changes["source"] == flow.source) & (changes["destination"] == flow.destination)
+            known[pair] = changes[mine].reset_index(drop=True)
+        return known[pair]
+
+    @cached_property
+    def _changes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
+        return {}
 
     @cached_property
     def capacity_bps(self) -> float | None:

@@ -241,8 +241,8 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
         sha256 = plainfiles.sha256_of(path, most_bytes, links=not origin.is_of_a_run)
     except OSError as error:
         # Of what is too long; every other error says by itself what is wrong.
-        hint = "take a part of it" if "more than" in str(error.strerror) else None
-        problems.add(origin, f"{section.name}.{key}", f'cannot read "{path}": {error.strerror}', hint)
+        advice = "take a part of it" if "more than" in str(error.strerror) else None
+        problems.add(origin, f"{section.name}.{key}", f'cannot read "{path}": {error.strerror}', advice)
         return None
     if wanted is not None and wanted != sha256:
         rule = f'"{path}" has sha256 {sha256[:12]}..., and the plan was made with {wanted[:12]}...'
