@@ -213,6 +213,16 @@ class Tables:
         return {(names[code // len(names)], names[code % len(names)]): at for code, at in rows_by(codes).items()}
 
     @cached_property
+    def rows_of_directions(self) -> dict[Any, np.ndarray]:
+        """Places in `links` of the samples of each direction, in the table's order."""
+        return rows_by(floats(self.links["direction"]))
+
+    @cached_property
+    def queues_of_directions(self) -> dict[tuple[int, int], pd.DataFrame]:
+        """What `queue_series` made; paths of many pairs lead over one link."""
+        return {}
+
+    @cached_property
     def routes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
         """What `changes.pair_routes` made so far: every flow of a pair asks for it several times."""
         return {}

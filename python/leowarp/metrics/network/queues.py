@@ -28,9 +28,17 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     The trace has a row only where something changed, so each value holds until the next; the queue is empty at 0.
 
     direction: Its number (`tables.direction_of(a, b)`).
+    Returns: It is shared: whoever changes it changes what the next one gets.
     Raises TraceError if a row has no time.
     """
-    mine = tables.links[tables.links["direction"] == direction]
+    known = tables.queues_of_directions
+    if (direction, end_ns) not in known:
+        known[direction, end_ns] = _queue_series(tables, direction, end_ns)
+    return known[direction, end_ns]
+
+
+def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
+    mine = tables.links.iloc[tables.rows_of_directions.get(direction, [])]
     frame = pd.DataFrame({
         "t_ns": integers(mine["t_ns"]),
         "queue_pkts": floats(mine["queue_pkts"]),

@@ -20,9 +20,10 @@ MOST_QUEUES = 6
 """Panels of queues of one run: each takes much room, and a pair each."""
 
 
-def queue_map(run: RunView) -> tuple[np.ndarray, np.ndarray]:
+def queue_map(run: RunView, known: dict[int, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Largest sampled queue of the n-th link of the path in force, in each time bin.
 
+    known: Queues of the run's directions in these bins, as far as they are known; gets those that are new.
     Returns edges_ns: int64 array of shape (bins + 1,). At most 600 bins over the run, and never more than there were
         samples.
     Returns waiting: float64 array of shape (hops of the longest path, bins). Packets; nan where the path in force is
@@ -36,7 +37,7 @@ def queue_map(run: RunView) -> tuple[np.ndarray, np.ndarray]:
     edges_ns = np.linspace(0, end_ns, min(600, max(samples, 1)) + 1).astype("int64")
     longest = max((len(run.tables.links_of(path)) for path in routes["path"]), default=0)
     waiting = np.full((longest, len(edges_ns) - 1), np.nan)
-    series = {}
+    series = {} if known is None else known
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
         until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns
         bins = np.flatnonzero((edges_ns[:-1] >= t_ns) & (edges_ns[:-1] < until_ns))
@@ -60,7 +61,9 @@ def queues(runs: Sequence[RunView]) -> Figure:
     names, left_out = labels(runs), ""
     if any(len(group) > 1 for group in by_run(runs)):
         runs, names = _one_a_pair(runs)
-    maps = [queue_map(run) for run in runs]
+    # Of a thousand pairs most lead over the same links.
+    known: dict[int, dict[int, np.ndarray]] = {}
+    maps = [queue_map(run, known.setdefault(id(run.run), {})) for run in runs]
     if len(runs) > MOST_QUEUES and any(run.flow is not None for run in runs):
         longest = [float(np.nanmax(waiting)) if np.isfinite(waiting).any() else 0.0 for _, waiting in maps]
         kept = sorted(sorted(range(len(runs)), key=lambda place: -longest[place])[:MOST_QUEUES])
