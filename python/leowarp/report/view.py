@@ -28,6 +28,7 @@ from leowarp.report.realisation import realisation_of_run
 from leowarp.report.rules import kernel_name as kernel_name
 from leowarp.report.rules import rules_of
 from leowarp.report.style import ALGORITHMS, line_style
+from leowarp.results.known import numbers_to_draw
 from leowarp.results.run import Run
 from leowarp.scenario.schema import Access, Mobile, Plan
 from leowarp.timeline.channel import Realisation
@@ -85,7 +86,7 @@ class RunView:
     @property
     def metrics(self) -> Metrics:
         """What the tables say."""
-        return self.run.drawn_numbers
+        return numbers_to_draw(self.run)
 
     @cached_property
     def summary(self) -> dict[str, Any]:

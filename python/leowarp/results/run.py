@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.base.flownames import which_flows
-from leowarp.base.layout import MANIFEST, METRICS, PLAN, REPORT, ROUTES, SUMMARY, TIMELINE, TRACE
+from leowarp.base.layout import METRICS, PLAN, REPORT, ROUTES, SUMMARY, TIMELINE, TRACE
 from leowarp.base.metadata import decode_metadata
 from leowarp.base.recorded import read_manifest, read_summary, refuse_changed, refuse_incomplete, refuse_strange
 from leowarp.base.spelling import one_of
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
     from leowarp.metrics import Metrics, Tables
     from leowarp.scenario import Plan
-
-
-MANY_FLOWS = 100
-"""From here on what was computed when a run was made is not computed again for its pages: 6 ms of each flow."""
 
 
 class Run:
@@ -63,12 +59,6 @@ class Run:
         if complete:
             refuse_incomplete(self.path)
 
-    def knowing(self, plan: Plan, numbers: Metrics) -> Run:
-        """This run, with its plan and its numbers from whoever made it: neither is read or computed again."""
-        # Where the cached properties below would put them.
-        vars(self).update(plan=plan, numbers=numbers, tables=numbers.tables)
-        return self
-
     @cached_property
     def document(self) -> dict[str, Any]:
         """The plan as its text has it, units and all: for printing, not for computing."""
@@ -89,28 +79,6 @@ class Run:
         from leowarp import metrics
 
         return metrics.metrics(self.tables, self.plan)
-
-    @cached_property
-    def drawn_numbers(self) -> Metrics:
-        """As `numbers`, for figures and pages: of many flows with the scalars that were written when the run was made.
-
-        Only if the same sources and libraries wrote them, so that nothing else would come out.
-        """
-        from leowarp import metrics
-
-        many = len(self.document.get("flows", ())) > MANY_FLOWS
-        if "numbers" in vars(self) or not many or not self._is_of_these_sources():
-            return self.numbers
-        return metrics.metrics(self.tables, self.plan, summary=self.summary)
-
-    def _is_of_these_sources(self) -> bool:
-        from leowarp.trace.manifest import library_versions
-        from leowarp.version import sources
-
-        if not ((self.path / MANIFEST).exists() and (self.path / SUMMARY).exists()):
-            return False
-        ours = {"package_sha256": sources()["package_sha256"], "python": library_versions()}
-        return {name: self.manifest.get(name) for name in ours} == ours
 
     @cached_property
     def plan(self) -> Plan:

@@ -44,6 +44,7 @@ def run(
     """
     # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
     from leowarp import guest, media, metrics, trace
+    from leowarp.results.known import known
     from leowarp.results.run import Run
     from leowarp.scenario import plan_of
 
@@ -100,7 +101,6 @@ def run(
             from leowarp import report as reports
 
             # What the run is made of is known: to read and to compute it again took half of the report's time.
-            made = Run(target).knowing(plan, numbers)
-            reports.write_report(made, on_figure=of_figures(show, target.name))
+            reports.write_report(known(Run(target), plan, numbers), on_figure=of_figures(show, target.name))
         stage("done")
     return Run(target)

@@ -19,7 +19,7 @@ from leowarp.report.figures.drawing import Drawing, draw_all
 from leowarp.report.pages import interactive
 from leowarp.report.pages import page as pages
 from leowarp.report.view import RunView
-from leowarp.results import run as results_run
+from leowarp.results import known as known_run
 from leowarp.results.run import Run
 from support.policies import demand_policy
 
@@ -305,14 +305,14 @@ def test_a_run_that_is_known_is_not_read_again(run_dir, monkeypatch):
     read = Run(run_dir)
     plan, numbers = read.plan, read.numbers
     monkeypatch.setattr("leowarp.metrics.read_tables", lambda path: pytest.fail("its tables were read"))
-    assert write_report(Run(run_dir).knowing(plan, numbers), figures=["goodput_cdf"]).exists()
+    assert write_report(known_run.known(Run(run_dir), plan, numbers), figures=["goodput_cdf"]).exists()
 
 
 def test_scalars_of_a_run_of_many_flows_are_taken_from_it_only_if_these_sources_wrote_them(run_dir, monkeypatch):
-    monkeypatch.setattr(results_run, "MANY_FLOWS", 0)
+    monkeypatch.setattr(known_run, "MANY_FLOWS", 0)
     written = Run(run_dir).numbers.summary | {"name": "as written"}
     monkeypatch.setattr(Run, "summary", property(lambda self: written))
-    monkeypatch.setattr(Run, "_is_of_these_sources", lambda self: False)
-    assert Run(run_dir).drawn_numbers.summary["name"] != "as written"
-    monkeypatch.setattr(Run, "_is_of_these_sources", lambda self: True)
-    assert Run(run_dir).drawn_numbers.summary is written
+    monkeypatch.setattr(known_run, "is_of_these_sources", lambda run: False)
+    assert known_run.numbers_to_draw(Run(run_dir)).summary["name"] != "as written"
+    monkeypatch.setattr(known_run, "is_of_these_sources", lambda run: True)
+    assert known_run.numbers_to_draw(Run(run_dir)).summary is written
