@@ -53,6 +53,7 @@ check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dep
 	@$(PYTHON) tools/clauses.py
 	@$(PYTHON) tools/units_check.py
 	@$(PYTHON) tools/module_circles.py
+	@$(PYTHON) tools/prose.py
 	@cargo fmt --check
 	@cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	@tools/page.sh check

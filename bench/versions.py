@@ -108,10 +108,7 @@ def scenario_case(name: str, file: str, quick: bool, **changes: str) -> Case:
 def answer(checkout: Path, arguments: list[str]) -> str:
     """What the Python of a checkout prints.
 
-    Raises
-    ------
-    SystemExit
-        If it fails, with what it said.
+    Raises SystemExit if it fails, with what it said.
     """
     program = checkout / ".venv" / "bin" / "python"
     done = subprocess.run([str(program), *arguments], capture_output=True, text=True, cwd=checkout)

@@ -78,10 +78,7 @@ def reason(said: str) -> str:
 def over_netem(duration_s: int) -> dict[str, Any]:
     """The dumbbell with CUBIC over netem: what came out and how long it took, or `lacking`, the reason why not.
 
-    Raises
-    ------
-    HostError
-        If it was begun and failed.
+    Raises HostError if it was begun and failed.
     """
     why = lacking()
     if why is not None:
@@ -101,10 +98,7 @@ def over_netem(duration_s: int) -> dict[str, Any]:
 def counted(report: str, counters: str) -> dict[str, Any]:
     """Goodput at the receiver and retransmissions of iperf3's JSON, duplicates reported back of nstat's lines.
 
-    Raises
-    ------
-    HostError
-        If iperf3 ended with an error, which with --json is no exit status of its own.
+    Raises HostError if iperf3 ended with an error, which with --json is no exit status of its own.
     """
     said = json.loads(report)
     if "error" in said:

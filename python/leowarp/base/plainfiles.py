@@ -205,6 +205,15 @@ def write(path: Path, content: bytes | BinaryIO) -> None:
         raise
 
 
+def remove(path: Path) -> None:
+    """Removes a file or a directory, if it is there."""
+    # A link is removed itself; rmtree through one would remove what it points to.
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def is_plain_name(name: object) -> bool:
     """Whether a text names a file of one directory: no folders, no `..`, nothing that the file system cannot name.
 

@@ -122,21 +122,21 @@ class BuildProgress:
         return ", ".join(parts)
 
 
-class Display:
-    """Shows `Progress` on stderr, or in a cell: `with Display() as show: show(progress)`. Any thread may call it."""
+class Showing:
+    """What is shown of work on stderr while it goes on: bars in a terminal, a text in a cell of a notebook; else lines,
+    which need nothing to begin."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._tasks: dict[str, Any] = {}
-        self._said: dict[str, tuple[str, float]] = {}
         self._bars: Any = None
         self._cell: CellText | None = None
-        self._runs: dict[str, Progress] = {}
+
+    def _new_bars(self) -> Any:
+        """The bars of a terminal; rich is imported here, for workers and pipes never need it."""
+        raise NotImplementedError
 
     def __enter__(self) -> Self:
-        """Bars if stderr is a terminal, a text in a notebook; else lines, which need nothing to begin."""
         if is_terminal():
-            self._bars = _bars()
+            self._bars = self._new_bars()
             self._bars.start()
         elif is_notebook():
             self._cell = CellText()
@@ -149,6 +149,20 @@ class Display:
             self._bars.stop()
         if self._cell is not None:
             self._cell.end()
+
+
+class Display(Showing):
+    """Shows `Progress` on stderr, or in a cell: `with Display() as show: show(progress)`. Any thread may call it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._tasks: dict[str, Any] = {}
+        self._said: dict[str, tuple[str, float]] = {}
+        self._runs: dict[str, Progress] = {}
+
+    def _new_bars(self) -> Any:
+        return _bars()
 
     def __call__(self, progress: Progress) -> None:
         """Shows how far a run is; the first time adds its bar."""

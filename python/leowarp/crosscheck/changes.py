@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `[cures]` has to do at each route change, worked out from plan and timeline alone (docs/concepts/cures.md)."""
+"""Required actions of `[cures]` at each route change, from plan and timeline alone (docs/concepts/cures.md)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rests:
-    """What packets take from the other end of a node's old link, and of its new one, to the station of the host.
+    """Time of packets from the other end of a node's old link, and of its new one, to the station of the host.
 
     old_ns, new_ns: The longest by the old way, with a full packet on each link and the larger of two delays where one
         changes at this instant; the shortest by the new one.
@@ -59,7 +59,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class Notice:
-    """What a host is to be told.
+    """A notice that a host must get.
 
     told, destination: Nodes of hosts.
     link: (node, node). The new link of the node that tells; the old one if it tells before the change.
@@ -89,7 +89,7 @@ class Changes:
 
 
 def changes(run: Run) -> Changes:
-    """What the cures of a run have to do, and when, from its plan and timeline."""
+    """Required actions of a run's cures, and their instants, from its plan and timeline."""
     plan, pairs = run.plan, talking(run)
     lead_ns = max(-plan.cures.notify_delay_ns, 0) if plan.cures.notify else 0
     switches: list[Switch] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was compared, and what differs."""
+"""Comparisons and differences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 @dataclass
 class Findings:
-    """What was looked at of one cure, and what is not as it has to be.
+    """Comparisons of one cure, and differences from the required values.
 
     checked: Values that were compared.
     wrong: A sentence for each that differs.

@@ -23,10 +23,10 @@ Entry = tuple[str, str]
 
 @dataclass
 class State:
-    """What is in force.
+    """Values in force.
 
     entries: dict of (node, host) to node. Where a node sends packets for a host.
-    delays_ns, rates_bps: dict of (node, node) to int. Of each direction; a rate that is missing is not limited.
+    delays_ns, rates_bps: dict of (node, node) to int. For each direction; a missing rate is not limited.
     down, lost: set of (node, node). Directions that are down; of these, those that lost at this instant what they held.
     """
 

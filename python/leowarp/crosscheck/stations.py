@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stored packets say of a station's link: who was sent over it, and when the last of them arrives."""
+"""Facts of stored packets about a station's link: the packets sent over it, and the arrival of the last."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Stations:
         return packets.sort_values("sent_ns", kind="stable")
 
     def refused(self, packets: pd.DataFrame, link: Link) -> np.ndarray:
-        """Of packets, which the queue of a link refused."""
+        """Packets that the queue of a link refused."""
         at_link = packets["drop_direction"] == self._tables.direction_of(*link)
         return (at_link & (packets["drop_cause"] == _QUEUE)).to_numpy()
 
@@ -92,7 +92,7 @@ class Stations:
 
 @dataclass(frozen=True)
 class Queue:
-    """What became of packets at a link that was abandoned: a FIFO, a rate, a delay.
+    """Fate of packets at a link that was abandoned: a FIFO, a rate, a delay.
 
     waiting_pkts, waiting_bytes: Those that had not begun to be sent at that instant, with the link's overhead.
     all_arrived_ns, begun_arrived_ns: When the last of all arrives at the link's other end, and the last of those that

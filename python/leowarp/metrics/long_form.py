@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All metrics of a run in one table, one number a row: `40-metrics.parquet`.
 
-A row says what its number is, of which flow, when, and in which unit, so that runs of any kind can be put into one data
-frame and compared without knowing which tables they have. docs/reference/tables.md lists the names of `metric`.
+A row has its number's name, flow, time and unit, so that runs of any kind can be put into one data frame and compared
+without knowing their tables. The page docs/reference/tables.md lists the names of `metric`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from leowarp.metrics.route_changes.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
 
 MOST_STEPS = 50_000
-"""A path delay with more steps is a channel's, one a millisecond: of it the smallest of each second is kept,
-the path's base; what packets met on top of it is in their own delays."""
+"""A path delay with more steps is a channel's, one per millisecond. The smallest of each second is kept, the path's
+base; additions that packets met are in their own delays."""
 
 REORDERING_METRICS = {
     "run": ("reordering", None),
@@ -145,7 +145,8 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
     Returns: DataFrame with `t_ns` (start of each second of the run) and `delay_ns` (nan: no path all the second long).
     """
     grid_ns = np.arange(0, end_ns, 1_000_000_000, dtype="int64")
-    # What holds at a second's start belongs to it too. fmin leaves nan (no path) out where there is a path as well.
+    # A value in force at a second's start belongs to it too. fmin leaves nan (no path) out where there is a path as
+    # well.
     at_start = step_at(delay["t_ns"].to_numpy(), floats(delay["delay_ns"]), grid_ns, np.nan)
     place = np.minimum(delay["t_ns"].to_numpy() // 1_000_000_000, len(grid_ns) - 1)
     np.fmin.at(at_start, place, floats(delay["delay_ns"]))
@@ -210,7 +211,7 @@ def _piece(
 def _scalars(summary: dict[str, Any]) -> _Piece:
     """The numbers of the summary, one a row."""
     rows: list[tuple[str, int | None, float | int | None, str, str]] = []
-    # What a run cost is another number each time that it is made.
+    # A run's cost is different each time that it is made.
     left_out = scalars.names(scalars.COSTS)
     for scalar, value in _numbers(summary, scalars.RUN):
         if "." not in scalar.name and scalar.name not in left_out:

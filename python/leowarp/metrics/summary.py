@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalars of a run and of each of its flows: `summary.json`.
 
-Which scalars there are, with units and definitions, is declared in `leowarp.scalars`; here are the functions that give
-their values, put together. A scalar that the run did not record is None.
+`leowarp.scalars` declares the scalars, with units and definitions; here are the functions that give their values, put
+together. A scalar that the run did not record is None.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What scalars are made of: a run's tables, and what was computed from them of all flows together.
+    """Inputs of scalars: a run's tables, and what was computed from them for all flows together.
 
     plan: Its name, flows and MTU are used.
     links: Delay and rate of every direction over time.
@@ -74,15 +74,15 @@ class Evidence:
         """`causes.cause_scalars` of the run."""
         return cause_scalars(self.causes)
 
-    # Of TCP alone: pings and UDP do not touch the counters of TCP (TcpExt.*).
+    # TCP alone: pings and UDP do not touch the counters of TCP (TcpExt.*).
     @cached_property
     def tcp_senders(self) -> Counter[str]:
-        """How many TCP flows each station is the source of."""
+        """Number of TCP flows from each station."""
         return Counter(flow.source for flow in self.plan.flows if flow.kind == "tcp")
 
     @cached_property
     def tcp_receivers(self) -> Counter[str]:
-        """How many TCP flows each station is the destination of."""
+        """Number of TCP flows to each station."""
         return Counter(flow.destination for flow in self.plan.flows if flow.kind == "tcp")
 
 
@@ -172,7 +172,7 @@ _OF_KIND = {"tcp": _of_tcp, "program": _of_programs}
 
 
 def _of_flow(run: Evidence, number: int, lived: Life, changes_ns: np.ndarray) -> dict[str, Any]:
-    """What flows of every kind have."""
+    """Scalars of flows of every kind."""
     flow = run.plan.flows[number]
     return (
         flow_summary(

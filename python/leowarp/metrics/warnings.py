@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to check before a run's numbers are trusted: sentences for the manifest and the top of the report.
+"""Points to check before a run's numbers are trusted: sentences for the manifest and the top of the report.
 
 None of them says that a number is wrong: one that is known to be wrong is an error (`metrics/conservation.py`).
 """
@@ -97,9 +97,9 @@ def _named(flow: dict[str, Any]) -> str:
 
 
 def never_connected(flow: dict[str, Any]) -> str | None:
-    """What to say of a TCP flow (of `summary["flows"]`) whose SYN was sent again and never answered; None of any other.
+    """Warning for a TCP flow (of `summary["flows"]`) whose SYN was sent again and never answered; None for any other.
 
-    What arrives there gets an answer, so the way back is what loses it. `nothing_arrived` says the other case.
+    Packets that arrive there get an answer, so the path back loses it. `nothing_arrived` says the other case.
     """
     if flow["kind"] != "tcp" or flow["connect_ns"] is not None or flow["bytes"] != 0:
         return None
@@ -110,7 +110,7 @@ def never_connected(flow: dict[str, Any]) -> str | None:
 
 
 def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
-    """What to say of a flow (of `summary["flows"]`) that its receiver's window held most of its time; None of others.
+    """Warning for a flow (of `summary["flows"]`) that its receiver's window held most of its time; None for others.
 
     Such a goodput is the receiver's, not the path's: its buffer is too small.
 
@@ -132,7 +132,7 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
 
 
 def nothing_arrived(flow: dict[str, Any]) -> str | None:
-    """What to say of a flow (of `summary["flows"]`) that lost packets and of which none arrived; None of any other."""
+    """Warning for a flow (of `summary["flows"]`) that lost packets and of which none arrived; None for any other."""
     if flow["delivered_pkts"] != 0 or not flow["lost_pkts"]:
         return None
     return f"nothing arrived of {_named(flow)}: {flow['lost_pkts']} of its {flow['sent_pkts']} packets were lost"

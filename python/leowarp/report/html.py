@@ -25,15 +25,14 @@ LARGEST_SVG_BYTES = 400_000
 _SCRIPTS = ("tables.js", "chart.js")
 
 HALF_WIDTH_IN = 5.0
-"""A figure less wide than this, a column of a paper, stands beside another one."""
+"""A figure less wide than this, a column of a paper, is beside another one."""
 
 
 def page(title: str, body: str) -> str:
     """A whole document.
 
     title: Of the window; escaped here.
-    Returns: With its style inside: nothing is loaded, so that the file can be mailed. Of scripts only `own_script`s
-        run.
+    Returns: With its style inside: nothing is loaded, so that the file can be mailed. Only scripts by `own_script` run.
     """
     return (
         "<!DOCTYPE html>\n"
@@ -80,7 +79,7 @@ def navigation(entries: Iterable[tuple[str, str]]) -> str:
 
 
 def warning_box(warnings: Sequence[str]) -> str:
-    """What to check before trusting the page; empty if there is nothing."""
+    """Points to check before trusting the page; empty if there is nothing."""
     if not warnings:
         return ""
     items = "".join(f"<li>{text(warning)}</li>" for warning in warnings)
@@ -155,7 +154,7 @@ def numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def is_half(stem: Path) -> bool:
-    """Whether a figure is a column wide, so that two stand in a row."""
+    """Whether a figure is a column wide, so that two are in a row."""
     return _width_in(stem.with_suffix(".svg"), stem.with_suffix(".png")) < HALF_WIDTH_IN
 
 

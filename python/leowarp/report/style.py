@@ -50,8 +50,8 @@ LABEL_IN = 0.36
 
 FORMATS = ("svg", "pdf", "png")
 PAGE_FORMATS = ("svg",)
-"""What a page is made of. The other formats are made when they are asked for: of the processor time of a figure the SVG
-takes a quarter, PNG another, and PDF half, because the font's subset is computed for each file."""
+"""Format of a page's figures. The other formats are made when they are requested. The SVG takes a quarter of the
+processor time of a figure, PNG another, and PDF half, because the font's subset is computed for each file."""
 PNG_DPI = 200
 
 RC: dict[str, Any] = {
@@ -156,7 +156,7 @@ RULES = "rules"
 """Group id of the text at a figure's foot."""
 
 PADS = {"w_pad": 0.03, "h_pad": 0.03}
-"""Of matplotlib's constrained layout, in inches."""
+"""Padding of matplotlib's constrained layout, in inches."""
 
 
 def _room_in(lines: int) -> float:

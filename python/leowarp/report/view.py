@@ -85,7 +85,7 @@ class RunView:
 
     @property
     def metrics(self) -> Metrics:
-        """What the tables say."""
+        """Results of the tables."""
         return numbers_to_draw(self.run)
 
     @cached_property
@@ -105,7 +105,7 @@ class RunView:
 
     @property
     def warnings(self) -> list[str]:
-        """Of the run and of its metrics, each once."""
+        """Warnings of the run and of its metrics, each once."""
         return list(dict.fromkeys([*self.manifest.get("warnings", []), *self.metrics.warnings]))
 
     @property
@@ -134,7 +134,7 @@ class RunView:
 
     @cached_property
     def realisation(self) -> Realisation:
-        """What the mobile channel of the run did, made again from its plan.
+        """The mobile channel of the run, recomputed from its plan.
 
         Raises TraceError if the run has no mobile channel, or its timeline says that it had another.
         """
@@ -213,8 +213,8 @@ class RunView:
         if not shaped:
             return None
         segments = self.tables.sockets["snd_mss_bytes"].dropna()
-        # The largest: before its handshake a socket shows 536 (TCP_MSS_DEFAULT, tcp_init_sock in net/ipv4/tcp.c). Of no
-        # sample: 20 bytes of IP, 20 of TCP and 12 of timestamps (RFC 7323, appendix A) are not payload.
+        # The largest: before its handshake a socket shows 536 (TCP_MSS_DEFAULT, tcp_init_sock in net/ipv4/tcp.c).
+        # Without a sample: 20 bytes of IP, 20 of TCP and 12 of timestamps (RFC 7323, appendix A) are not payload.
         payload_bytes = float(segments.max()) if len(segments) else self.ip_bytes - 52.0
         return min(shaped) * payload_bytes
 
@@ -222,7 +222,7 @@ class RunView:
         """Payload rate of the main flow's path by the timeline, if it never changes."""
         ends = self.plan.flows[self.main_flow]
         pair = (ends.source, ends.destination)
-        # A capacity that is a table may change at any ns; a thousandth of the run is asked for at a time, each as its
+        # A capacity that is a table may change at any ns. A thousandth of the run is computed at a time, each as its
         # mean, so that no change between two edges goes unseen.
         edges_ns = np.linspace(0, self.metrics.end_ns, 1001).astype("int64")
         rates = np.unique(path_capacity(self.tables, pair, edges_ns))
@@ -243,7 +243,7 @@ class RunView:
         return int(self.plan.network.mtu_bytes)
 
     def rules(self) -> list[tuple[str, str]]:
-        """The rules that shape results, as (name, text): what stands at the foot of every figure."""
+        """The rules that shape results, as (name, text): the foot of every figure."""
         return rules_of(self.document, self.manifest)
 
     def footer(self) -> str:
@@ -265,7 +265,7 @@ def worded(runs: Sequence[RunView], text: str) -> str:
 def by_run(views: Sequence[RunView]) -> list[list[RunView]]:
     """Views in groups: those of flows of one run together.
 
-    Returns: In the order of each run's first view. A run is told by identity: the same directory given twice is two
+    Returns: In the order of each run's first view. A run is known by identity: the same directory given twice is two
         runs.
     """
     groups: dict[int, list[RunView]] = {}
@@ -292,7 +292,7 @@ def labels(runs: Sequence[RunView]) -> list[str]:
 
 
 def run_labels(views: Sequence[RunView]) -> dict[int, str]:
-    """What each run of some views is called.
+    """Names of the runs of some views.
 
     Returns: By `id` of the view's `run`: the scenario's name, or, where two are equal, the directory's.
     """

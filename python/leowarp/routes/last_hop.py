@@ -17,11 +17,11 @@ TERMINAL = 0
 
 @dataclass(frozen=True, kw_only=True)
 class LastHop:
-    """What a medium puts in place of the ground link to its terminal.
+    """A medium's replacement of the ground link to its terminal.
 
     rule: Which of the satellites that the terminal sees is the last: kept, highest or shortest.
     leaving_ns, arriving_ns: One-way delay of the link from the terminal and (at least) towards it. Propagation is in
-        it, so that it stands in place of the link's own.
+        it, so it replaces the link's own.
     """
 
     rule: str
@@ -29,7 +29,7 @@ class LastHop:
     arriving_ns: int
 
     def link_of(self, satellites: int, path: Path) -> tuple[int, int]:
-        """Which link of a path it is, counted from 0, and its one-way delay in ns.
+        """The number of this link in a path, counted from 0, and its one-way delay in ns.
 
         satellites: How many nodes are satellites; stations are numbered after them.
         path: From the terminal or to it.
@@ -54,7 +54,7 @@ class LastSatellite:
         self._now: int | None = None
 
     def of(self, seen: NDArray[np.bool_], satellites_m: EcefMetres) -> NDArray[np.bool_]:
-        """Which of the satellites that are seen a route may end with: one, none, or (``shortest``) all.
+        """Visible satellites with which a route may end: one, none, or (``shortest``) all.
 
         Must be called once for each route update, in order: it remembers the one that it gave.
 

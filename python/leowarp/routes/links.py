@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who can see whom: the rules by which satellites link to each other and to stations, and what a link's delay is."""
+"""Visibility: the rules by which satellites link to each other and to stations, and a link's delay."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Sight:
 class RangeRule:
     """Any two satellites at most `max_range_m` apart.
 
-    What the study's emulator does (Frederiksen et al. 2024): 3000 km, no limit to the links of a satellite.
+    Rule of the study's emulator (Frederiksen et al. 2024): 3000 km, no limit to the links of a satellite.
 
     sight: None: only the distance counts.
     """
@@ -194,7 +194,7 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
     kept = []
     while len(left):
         # A link that is among the first `free` ones left at both its ends will be made, whatever comes of the others:
-        # so many can be made at once.
+        # this number can be made at once.
         made = (_rank_at_end(left[:, 0], left[:, 1]) < free[left]).all(axis=1)
         kept.append(left[made])
         np.subtract.at(free, left[made], 1)
@@ -267,7 +267,7 @@ def _grid_of(isl: Isl, shells: Sequence[FoundShell]) -> Grid:
 
 
 def in_view(ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres) -> NDArray[np.bool_]:
-    """Which satellites a station reaches by the rule of ``[ground]``.
+    """Satellites that a station reaches by the rule of ``[ground]``.
 
     station: Its place among them.
     satellites_m: float64 array of shape (..., 3), m
@@ -295,7 +295,7 @@ def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.b
     left out.
 
     length_m: float64 array of any shape, m
-    is_ground: bool array that broadcasts to it, or bool. Which are links between a station and a satellite.
+    is_ground: bool array that broadcasts to it, or bool. Flags of links between a station and a satellite.
     """
     if plan.network.delay_rounding == "ceil-ms":
         # As the emulator of Frederiksen et al. does: `tc ... netem delay` in whole ms, rounded up, on every hop.

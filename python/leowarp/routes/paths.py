@@ -3,14 +3,14 @@
 
 **The tie rule.** Paths whose cost is within 1 ns of delay of the least (0.2998 m of length; hops: exactly equal) are
 equal. If the path in force is among them, it stays. Otherwise the lexicographically smallest sequence of node ids is
-taken, satellites numbered by index, stations after them. Without it, rounding would choose between the equal paths
-that Walker patterns are full of, and each such change reorders packets.
+taken, satellites numbered by index, stations after them. Otherwise rounding would choose between the many equal paths
+of Walker patterns, and each such change reorders packets.
 
-A link between satellites weighs at least twice the tolerance (0.6 m, 2 ns): satellites of a polar star meet at the
+A link between satellites weighs at least twice the tolerance (0.6 m, 2 ns). Satellites of a polar star meet at the
 poles, and over links of length 0 the paths that count as equal would go round in circles.
 
-**Stations do not forward.** A path touches the ground at its two ends only: a station is one host's gateway and has
-no second satellite link (no bent pipe in the middle of a path).
+**Stations do not forward.** A path touches the ground at its two ends only. A station is one host's gateway and has no
+second satellite link (no bent pipe in the middle of a path).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Graph:
 
         stations: Places in `ground`.
         limits: How far the search for each must go: a path in force that still exists bounds it.
-        Returns: float64 array of shape (len(stations), satellites). What is above a station's limit may be inf.
+        Returns: float64 array of shape (len(stations), satellites). Values above a station's limit may be inf.
         """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
@@ -94,7 +94,7 @@ class Graph:
         return costs
 
     def cost_of(self, path: Path) -> float:
-        """What a path costs; inf if one of its links does not exist now."""
+        """Cost of a path; inf if one of its links does not exist now."""
         first, last = path[0] - self.satellites, path[-1] - self.satellites
         cost = self._ground_cost(first, path[1]) + self._ground_cost(last, path[-2])
         for a, b in pairwise(path[1:-1]):
@@ -153,11 +153,11 @@ class Graph:
 
     @cached_property
     def _least_cost(self) -> float:
-        """Of all links between satellites; inf of none."""
+        """Cost of all links between satellites; inf where there is none."""
         return float(self.isl.data.min(initial=np.inf))
 
     def _neighbours(self, satellite: int) -> dict[int, float]:
-        """What the links to its neighbours cost, by neighbour, the smallest id first.
+        """Cost of the links to its neighbours, by neighbour, the smallest id first.
 
         Dicts, each made when it is first asked for: a satellite has four neighbours, and numpy takes longer to look at
         four numbers than Python does.
@@ -173,7 +173,7 @@ class Graph:
         return {}
 
     def _ground_cost(self, station: int, satellite: int) -> float:
-        """Of the link between a station and a satellite; inf if there is none."""
+        """Cost of the link between a station and a satellite; inf if there is none."""
         return self._of_stations[station].get(satellite, np.inf)
 
     @cached_property

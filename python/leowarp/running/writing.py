@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -49,8 +48,8 @@ class Writing:
                 self.because("the run was started and has not ended; a kill -9 or a power cut leaves it so")
                 for name in ARTEFACTS:
                     if name != INCOMPLETE:
-                        _remove(self.path / name)
-                    _remove(self.path / f"{name}{plainfiles.PARTIAL}")
+                        plainfiles.remove(self.path / name)
+                    plainfiles.remove(self.path / f"{name}{plainfiles.PARTIAL}")
             except BaseException:
                 os.close(self._mark)
                 raise
@@ -197,14 +196,6 @@ def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes | Pat
                 plainfiles.write(directory / INPUTS / name, file)
         else:
             plainfiles.write(directory / INPUTS / name, content)
-
-
-def _remove(path: Path) -> None:
-    """Removes a file or a directory of a run, if it is there."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def _unwritable(path: Path, error: OSError) -> HostError:

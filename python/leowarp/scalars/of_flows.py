@@ -2,7 +2,7 @@
 """The scalars of a flow, in the order of `summary.json`: a section for what is computed together.
 
 `scalars.ordered` fails a run in which a line here or its function lacks the other (files below are in `metrics/`). A
-line is name, unit, group, definition, then the words of a run's page and of the overview, if these show it; a page's
+line is name, unit, group, definition, then the words of a run's page and of the overview, if these show it. A page's
 words are read below those of the row before ("smallest", "mean", "median").
 
     IDENTITY                what the flow was
@@ -20,9 +20,9 @@ words are read below those of the row before ("smallest", "mean", "median").
 
 Sections of flows of programs: `scalars/of_programs.py`.
 
-Where a definition has a number (within 1 s of a change, 5 s looked at, 90 % of goodput, bins of 1/128), that is the
-constant in `metrics/` that computes it; the text is what a reader of `40-metrics.parquet` has. Names of two sections
-may be equal (`rtt_min_ns` of TCP and of pings): they then have one unit, and a flow has one of the two.
+A number in a definition (within 1 s of a change, 5 s looked at, 90 % of goodput, bins of 1/128) is the constant in
+`metrics/` that computes it. A reader of `40-metrics.parquet` sees this text. Names of two sections may be equal
+(`rtt_min_ns` of TCP and of pings): they then have one unit, and a flow has one of the two.
 
 >>> [scalar.name for scalar in IDENTITY]
 ['flow', 'name', 'kind', 'source', 'destination', 'congestion_control']
@@ -124,7 +124,7 @@ SOCKET: Section = (
     Scalar("rto_p50_us", US, _DELAYS, "the sender's retransmission timeout, median by time"),
 )
 
-# Probes are datagrams: loss and delay are told of each, not of bytes.
+# Probes are datagrams: loss and delay are known for each, not for bytes.
 ECHOES: Section = (
     Scalar("probes_pkts", PKTS, _PACKETS, "probes sent", "probes", "sent"),
     Scalar("probes_lost_pkts", PKTS, _PACKETS, "probes that had not arrived by the end of the run", "probes lost",
@@ -139,7 +139,7 @@ ECHOES: Section = (
            "one-way delay, largest"),
 )
 
-# Of the UDP of a program, which is found and not planned.
+# For the UDP of a program, which is found and not planned.
 DATAGRAMS: Section = (
     Scalar("program", COUNT, _WHAT,
            "number of the flow of programs whose connection it is; null: probes of leowarp's own, as of all of these"),
@@ -159,7 +159,7 @@ LIFE: Section = (
            "the run, whichever came first"),
 )
 
-# What the agent itself saw at the flow's sockets.
+# Observations of the agent itself at the flow's sockets.
 ENDING: Section = (
     Scalar("bytes", BYTES, _GOODPUT, "payload that arrived, each byte once"),
     Scalar("completion_ns", NS_AS_S, _GOODPUT,
@@ -169,7 +169,7 @@ ENDING: Section = (
     Scalar("error", COUNT, _WHAT, "errno with which the flow ended; 0: none"),
 )
 
-# Of counters that the kernel has per network namespace, that is per host: null where several flows share it, since
+# From counters that the kernel has per network namespace, that is per host: null where several flows share it, since
 # nothing says which of them was meant.
 HOST: Section = (
     Scalar("sender_recoveries", COUNT, _SENDER,
@@ -241,7 +241,7 @@ CAUSES: Section = (
            "spurious, of bytes that a route change made late"),
 )
 
-# Of each data packet rather than of the sender's estimate: TCP smooths its own by 1/8 a sample (RFC 6298, 2).
+# From each data packet rather than from the sender's estimate: TCP smooths its own by 1/8 per sample (RFC 6298, 2).
 ROUND_TRIPS: Section = (
     Scalar("rtt_min_ns", NS, _DELAYS,
            "smallest round trip that a data packet met: its one-way delay and that of the first packet back that left "
@@ -341,7 +341,7 @@ CHANGES_WITH_LOST_PROBES: Section = (
 
 _SPIKE_WORDS = ("spike of the one-way delay (pings: there and back), median", "90th percentile")
 
-# 5 s at most, and not into the next change: later recoveries are told as null, not as 5 s.
+# 5 s at most, and not into the next change: later recoveries are null, not 5 s.
 RECOVERY: Section = (
     Scalar("recovery_p50_ns", NS, _CHANGES,
            "median over all changes of the time until goodput is back at 90 % of the second before; null: so many did "
@@ -367,7 +367,7 @@ SPIKES: Section = (
     Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of what spike_p50_ns is the median of", _SPIKE_WORDS[1]),
 )
 
-# What the receiver did (docs/concepts/delayed-acks.md): counted from packets, whatever `tcp.delayed_ack` says.
+# Actions of the receiver (docs/concepts/delayed-acks.md): counted from packets, whatever `tcp.delayed_ack` says.
 ACKNOWLEDGEMENTS: Section = (
     Scalar("acks_per_segment_ratio", RATIO, _ACKS,
            "ACKs that the receiver sent over the data segments that they answer, those that arrived since the ACK "
@@ -427,16 +427,16 @@ TCP: Section = (
     *IDENTITY, *PACKETS, *SOCKET, *LIFE, *ENDING, *HOST, *REORDERING, *CAUSES, *ROUND_TRIPS, *ONE_WAY, *NEAR_CHANGES,
     *CHANGES_WITH_LOSS, *RECOVERY, *ACKNOWLEDGEMENTS, *SHARE, *CAPACITY,
 )  # fmt: skip
-"""Of a TCP flow."""
+"""For a TCP flow."""
 
 PROGRAM: Section = (*IDENTITY, *PROGRAMS, *IPERF3, *MEASURES)
-"""Of a flow of programs."""
+"""For a flow of programs."""
 
 PROBE: Section = (
     *IDENTITY, *PACKETS, *ECHOES, *DATAGRAMS, *LIFE, *ENDING, *REORDERING, *CAUSES, *REPLIES, *NEAR_CHANGES,
     *CHANGES_WITH_LOST_PROBES, *SPIKES,
 )  # fmt: skip
-"""Of a flow of pings, or of UDP datagrams."""
+"""For a flow of pings, or of UDP datagrams."""
 
 COMMON: Section = (*IDENTITY, *PACKETS, *LIFE, *ENDING, *REORDERING, *CAUSES, *NEAR_CHANGES)
 """Of both."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The few numbers of a summary that a paper's table would have, in units for people; runs side by side likewise.
 
-Which rows there are depends on the flows: what no flow of a table has (marks, timeouts, late packets where none was) is
-no row. What is missing of a row that others have is None. All scalars: `leowarp show RUN --metrics`.
+The rows depend on the flows: a quantity that no flow of a table has (marks, timeouts, late packets where none was) is
+no row. A missing value of a row that others have is None. All scalars: `leowarp show RUN --metrics`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def overview(summary: dict[str, Any]) -> list[Section]:
         flows = [flow for flow in summary["flows"] if _kind(flow) == kind]
         if not flows:
             continue
-        # One way for all flows stands in the title, in place of a row of equal texts.
+        # One direction for all flows is in the title, in place of a row of equal texts.
         ways = list(dict.fromkeys(_way(flow) for flow in flows))
         same = len(ways) == 1 and ways[0] is not None
         # Numbers only where there are several flows: they are what --flow takes.
@@ -86,7 +86,7 @@ def compared(names: Sequence[str], summaries: Sequence[dict[str, Any]]) -> list[
     """Tables of several runs, one column a run: one of each flow (`flownames.matched`), then one of the runs.
 
     names: What each run is called.
-    Returns: A run a column. A table for each flow, up to `MOST_COMPARED` of a kind. More flows share one table of the
+    Returns: A column per run. A table for each flow, up to `MOST_COMPARED` of a kind. More flows share one table of the
         kind, with the sum over the flows, the median flow and the middle 80 % of each quantity. The runs come last.
     """
     flows = _by_place(summaries)
@@ -127,7 +127,7 @@ def _compared_title(title: str, flows: Sequence[dict[str, Any]], *, alone: bool)
 def _compared_over_flows(
     title: str, rows: Sequence[Row], kind: str, names: Sequence[str], summaries: Sequence[dict[str, Any]]
 ) -> Section:
-    """Each quantity over the flows of a kind, a run a column: the sum where there is one, median, middle 80 %."""
+    """Each quantity over the flows of a kind, a column per run: the sum where there is one, median, middle 80 %."""
     columns = []
     for summary in summaries:
         flows = [{**summary, **flow} for flow in summary["flows"] if _kind(flow) == kind]
@@ -146,7 +146,7 @@ def _compared_over_flows(
             ("median flow", list(medians) if has_sum else []),
             ("10 % to 90 % of the flows", [_middle(of_run[at["10 %"]], of_run[at["90 %"]]) for of_run in mine]),
         ):
-            # Of what is 0 in sum no flow has any.
+            # If the sum is 0, no flow has any.
             if any(text is not None for text in texts) and set(totals) - {"0", None} | set(texts) - {"0", None}:
                 lines.append((f"    {words}", tuple(texts)))
     return Section(
@@ -194,7 +194,7 @@ def _values(
 ) -> list[Quantity]:
     found = []
     for row, label, text, values in _shown(rows, columns, declared):
-        # What is made of two scalars is not the same of their medians: the first stands alone, or the row is left out.
+        # Texts of two scalars are not the same from their medians: the first is alone, or the row is left out.
         if text is speed_text:
             continue
         name, place = (row.also[0], 1) if text is recovery_text else (row.name, 0)
@@ -247,7 +247,7 @@ def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
                 (f"{label} {name}", (f"{count:,}", *[None] * (len(SPREAD) - 1))) for name, count in counts.items()
             ]
         elif known and text is not recovery_text:
-            # By the first scalar alone: what stands beside it, as a share in brackets, is that flow's.
+            # By the first scalar alone: the share in brackets beside it is that flow's.
             known.sort(key=lambda value: value[0])
             total = (total_goodput_bps(flows),) if row.name == "goodput_mean_bps" else _total(row.name, known)
             total = None if total is None or total[0] is None else total
@@ -257,7 +257,7 @@ def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
 
 
 def _place(share: float, count: int) -> int:
-    """Of the smallest of `count` sorted values that has at least such a share of them at or below it."""
+    """Index of the smallest of `count` sorted values that has at least this share at or below it."""
     return max(0, math.ceil(share * count - 1e-9) - 1)
 
 
@@ -330,7 +330,7 @@ def _kind(flow: dict[str, Any]) -> str:
         return "tcp"
     if flow["kind"] == "program":
         return "program"
-    # Of runs before this scalar nobody knows whose datagrams they were.
+    # In runs before this scalar nobody knows whose datagrams they were.
     if flow.get("program") is not None:
         return "datagrams"
     # A ping without replies is a stream of probes one way, as udp is.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is declared of a scalar: its name, its unit, what it is about, what exactly it is, and who shows it."""
+"""Declaration of a scalar: its name, unit, subject, definition, and the places that show it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ UNITS = (PKTS, BYTES, BPS, NS, US, S, NATS, RATIO)
 
 # The members' texts are headings that users see.
 class Group(StrEnum):
-    """What a scalar is about, in the order in which `leowarp show --metrics` prints the groups."""
+    """Subjects of scalars, in the order in which `leowarp show --metrics` prints the groups."""
 
     WHAT = "what it was"
     COST = "cost"
@@ -113,7 +113,7 @@ def names(section: Iterable[Scalar]) -> tuple[str, ...]:
 def by_name(*sections: Section) -> dict[str, Scalar]:
     """Scalars by name; of those that probes and TCP define differently the first.
 
-    Who has a name alone (a column of results, an axis) finds its unit here, which the two share.
+    A caller with a name alone (a column of results, an axis) finds its unit here, which the two share.
 
     *sections: Of names that two have, the earlier section's definition stays.
     Returns: In the order of the sections.
@@ -144,7 +144,7 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ordered(values: Mapping[str, Any], declared: Section) -> dict[str, Any]:
-    """What was computed of a run or a flow, in the order in which it is declared.
+    """Computed values of a run or a flow, in the order in which they are declared.
 
     values: As `summary.json` will have it, in any order: objects as mappings, or None of which nothing is known.
     declared: All that must be there, and nothing else may.

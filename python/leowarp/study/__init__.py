@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs: studies of one's own from one file, and published studies made again, each claim judged.
+"""Many runs: your own studies from one file, and published studies reproduced, each claim checked.
 
 >>> run_study("queue-sweep.toml").table().to_pandas()     # doctest: +SKIP
 >>> reproduce("frederiksen2024").claims[0]["verdict"]      # doctest: +SKIP

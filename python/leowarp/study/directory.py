@@ -48,12 +48,12 @@ def make_runs(
 ) -> tuple[dict[str, Path], dict[str, LeowarpError]]:
     """Makes the runs that are not there yet; returns directories of complete runs, and failures by slug.
 
-    A complete run of the very same plan is kept, unless `force`; one of another plan is made anew.
+    A complete run of the very same plan is kept, unless `force`; one of another plan is re-run.
 
     folder: The study's directory; runs lie in `runs/<slug>`.
     settings: Dotted keys of every run's scenario; a run's own `set` overrides them.
     at_once, kernel, progress: As for `leowarp.run_many`.
-    force: Whether complete runs are made anew, too.
+    force: Whether complete runs are re-run, too.
     Returns done: By slug, in the order of `runs`.
     Returns failed: By slug.
     """
@@ -69,8 +69,7 @@ def make_runs(
             jobs.append(job)
     if jobs:
         # force=True: what lies there is incomplete or of another plan, or the caller wants it anew. A failure is
-        # returned, as the other runs can still be judged.
-        # With their reports, to which the study's page leads.
+        # returned, as the other runs can still be checked. With their reports, to which the study's page leads.
         made = run_many(
             jobs, at_once=at_once, kernel=kernel, force=True, report=True, progress=progress, failures="return"
         )
@@ -100,7 +99,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
             + ", ".join(f"{json.dumps(key)} = {_toml(value)}" for key, value in {**settings, **run.set}.items())
             + " }",
         ]
-        # A run that failed before its plan was written has no hash, and stands in the list all the same.
+        # A run that failed before its plan was written has no hash, and is in the list all the same.
         if plan.exists():
             lines.append(f'plan_sha256 = "{hashlib.sha256(plan.read_bytes()).hexdigest()}"')
         lines.append("")

@@ -21,11 +21,11 @@ GROUP = "leowarp.studies"
 """Entry point group in which packages name their studies."""
 
 NAMES = ("TITLE", "LEAD", "CLAIMS", "OPTIONS", "make")
-"""What the module of a study must have; `Room` says what each is."""
+"""Names that the module of a study must have; `Room` describes each."""
 
 
 class Room(Protocol):
-    """What the module of a study has, as its entry point names it.
+    """The module of a study, as its entry point names it.
 
     TITLE, LEAD: Heading and first paragraph of the page, plain text.
     CLAIMS: In the order of the page.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a study made again: each says which data sets it needs, and is left out with a reason without them."""
+"""The figures of a reproduced study: each names its data sets, and is left out with a reason without them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leowarp.report.style import styled
 from leowarp.study.page import DrawnFigure
 
 Rules = TypeVar("Rules")
-"""What a study's figures need besides data: which kernel, how many seeds."""
+"""Facts for a study's figures besides data: the kernel, the number of seeds."""
 
 
 @dataclass(frozen=True)

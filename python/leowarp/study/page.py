@@ -85,7 +85,7 @@ def write_study_page(
 
 
 def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
-    """How many claims have which verdict; those by construction apart."""
+    """Number of claims with each verdict; those by construction apart."""
     measured = [row for row in claims if not row["by_construction"]]
     constructed = [row for row in claims if row["by_construction"]]
     apart = f" Apart from these, {len(constructed)} by construction: {_counted(constructed)}." if constructed else ""
@@ -104,7 +104,7 @@ def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 SHORT = 190
-"""Characters of what was measured that stand beside a verdict; the whole of a longer text is folded below."""
+"""Characters of the measured text beside a verdict; the whole of a longer text is folded below."""
 
 
 def _claims_list(claims: Sequence[Mapping[str, Any]]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The groups of runs of which a study made again consists: made by the study engine, with what they cost."""
+"""The groups of runs of a reproduced study: made by the study engine, with their costs."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _made(
 
 
 def warnings_said(rows: Mapping[str, pd.DataFrame]) -> list[str]:
-    """What the runs themselves warned of, each text once, the most frequent first."""
+    """Warnings of the runs themselves, each text once, the most frequent first."""
     said = Counter(text for part in rows.values() for texts in part["warnings"] for text in texts)
     sentences = [f"{text} ({count} runs)" for text, count in said.most_common(MOST_WARNINGS)]
     if len(said) > MOST_WARNINGS:
@@ -144,7 +144,7 @@ def _note_cost(folder: Path, part: str, wall_s: float) -> None:
 
 
 def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """What each group took, as an HTML table with a line for all.
+    """Cost of each group, as an HTML table with a line for all.
 
     rows: As `made` gives them.
     folder: The study's directory, with `cost.json`.
@@ -176,7 +176,7 @@ def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float
 
 
 def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """What the runs took, for the terminal: processor time of guest and host, and the wall clock of all starts.
+    """Cost of the runs, for the terminal: processor time of guest and host, and the wall-clock time of all starts.
 
     The two need not agree: several runs are made at once, and a start that was interrupted counts with the time it
     took.

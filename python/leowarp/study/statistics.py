@@ -126,7 +126,7 @@ def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middl
     2.5
     """
     both = paired(rows, column, one, other)
-    # Of nothing there is no multiple: a seed at which the other one got 0 says nothing of how many times as much.
+    # Nothing has no multiple: a seed at which the other one got 0 does not tell how many times as much.
     both = both[both["other"] > 0]
     return middle(both["one"] / both["other"])
 

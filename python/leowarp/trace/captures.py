@@ -41,8 +41,7 @@ def packets_from_captures(
     A connection is a pair of addresses and ports: one that opens twice in a capture counts as one. Flows are numbered
     by their first segment at the source, and the metadata `flows` names their ends.
     """
-    # Whole in memory: a retransmission is told from its original only by what was sent before, over the whole
-    # connection.
+    # Whole in memory: only earlier packets distinguish a retransmission from its original, over the whole connection.
     here, there = list(segments(source)), list(segments(destination))
     arrivals = [(segment, segment.t_ns + clock_offset_ns) for segment in there]
     connections = _connections(here, {_ends(segment) for segment in there})
@@ -51,7 +50,7 @@ def packets_from_captures(
             f"no TCP connection is in both {source} ({len(here)} segments) and {destination} ({len(there)})",
             hint="address translation between the captures, or captures of different times?",
         )
-    # Of connections alone: captures hold other traffic, which may begin much earlier.
+    # Connections alone: captures hold other traffic, which may begin much earlier.
     zero_ns = min(segment.t_ns for segment in here if _ends(segment) in connections) if start_ns is None else start_ns
     rows: list[_Packet] = []
     for ends, (flow, opener) in connections.items():
@@ -153,7 +152,7 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
 
 
 def _same(segment: Segment) -> tuple[int, ...]:
-    """What makes two captured segments one: header fields that no router changes, and the IP identification."""
+    """Fields that make two captured segments one: header fields that no router changes, and the IP identification."""
     # With the IP identification, which Linux counts up for each packet of a connection: a segment and its
     # retransmission are otherwise the same.
     return segment.seq, segment.len_bytes, segment.ack, segment.flags, segment.ip_id
@@ -204,7 +203,7 @@ def _judge_order(rows: list[_Packet]) -> None:
     # By the place in sending, not by the byte: a packet without payload has no bytes of its own and can be late all the
     # same.
     came = [(row.received_ns, number, row) for number, row in enumerate(rows) if row.received_ns is not None]
-    # Of equal times by number: packets that arrive at once are not reordered.
+    # Equal times are ordered by number: packets that arrive at once are not reordered.
     came.sort(key=lambda one: (one[0], one[1]))
     highest: list[int] = []
     for place, (_, number, row) in enumerate(came):

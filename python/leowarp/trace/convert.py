@@ -26,7 +26,7 @@ CAPTURES = ("source.pcapng", "destination.pcapng")
 
 
 TRUTH_TABLES = ("packets", "bins", "delays", "acks", "echoes", "reordering", "densities")
-"""What a guest without the capture of its hosts (`observe.truth = false`) cannot know."""
+"""Tables that a guest without the capture of its hosts (`observe.truth = false`) cannot have."""
 
 
 def convert(output: Path | str, target: Path | str, setup: Path | str | None = None) -> dict[str, int]:
@@ -34,8 +34,9 @@ def convert(output: Path | str, target: Path | str, setup: Path | str | None = N
 
     output: The guest's `out/`: record files, `end.json`, packet captures, what programs left.
     target: `30-trace/` of a run directory; made if it is not there.
-    setup: The guest's `in/setup.json`: it names hosts, flows and link directions in the tables' metadata, and says what
-        was not to be observed: such a table is not written at all, because an empty one would say that nothing was.
+    setup: The guest's `in/setup.json`. It names hosts, flows and link directions in the tables' metadata, and lists
+        what was not to be observed. Such a table is not written at all, because an empty one would say that nothing
+        was.
     Raises TraceError if `end.json` is missing or says that the run failed, or a table is missing, cut short or
         malformed; if a line of a program's `measures.jsonl` is.
     """
@@ -106,7 +107,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
         metadata |= _of_programs(end, metadata.get("flows"))
     promised = end.get("records") or {}
     unknown = not_observed(given.get("observe") or {})
-    # What the network does not do has no table, and not one without rows.
+    # A feature that the network does not have has no table, and not one without rows.
     cures = given.get("cures") or {}
     unknown |= set() if {"move_queue", "hold", "duplicate_ns"} & cures.keys() else {"switches"}
     unknown |= set() if "end_marker" in cures else {"merges"}
@@ -176,7 +177,7 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
         )
     content = parquetfiles.read_table(path, columns=columns, filters=filters, hint="run the scenario again")
     check_types(content, TABLES[table].arrow(), path)
-    # Last: damage that shows is told in its own words.
+    # Last: visible damage is reported in its own words.
     recorded.refuse_changed(path.parent.parent, f"{path.parent.name}/{path.name}")
     return content
 
@@ -204,7 +205,7 @@ def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
 
 
 def _kind(arrow_type: pa.DataType) -> str:
-    """What a column's values are, whatever their width: number, text, list of these, or Arrow's own name."""
+    """Type of a column's values, whatever their width: number, text, list of these, or Arrow's own name."""
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
     # One kind: an older version may have written another width.
@@ -275,7 +276,8 @@ def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
 
 
 def _of_programs(end: dict[str, Any], planned: Any) -> dict[str, object]:
-    """What the agent says of programs: how each ended, and the connections, which are flows behind the planned ones."""
+    """The agent's facts about programs: how each ended, and the connections, which are flows behind the planned
+    ones."""
     connections, flows = end.get("connections") or [], list(planned or [])
     for connection in connections if planned is not None else []:
         of = flows[connection["program"]]

@@ -22,7 +22,7 @@ def output(tmp_path):
     return directory
 
 
-# What only a run with cures has.
+# Tables that only a run with cures has.
 ALWAYS = [name for name in RECORDED if name not in ("switches", "merges", "notices", "orders", "nodetotals")]
 
 

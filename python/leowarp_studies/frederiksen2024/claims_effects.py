@@ -43,8 +43,8 @@ def order_is_what_is_missed(sample: Sample) -> Outcome:
     """How much of the damage is left where the network keeps the order at the same route changes.
 
     The damage is goodput missing against the run without route changes, and falls of the sending rate after changes.
-    What is too small to be halved has no part: a shortfall under 1 % is within what two runs differ by (claim 1.2), and
-    a single fall may be chance.
+    A value too small to be halved has no part: a shortfall under 1 % is within the difference of two runs (claim 1.2),
+    and a single fall may be chance.
 
     Returns: Numbers by slug: `shortfall_ratio`, `ordered_shortfall_ratio` (below 0: more than without changes);
         `falls`, `ordered_falls`, `changes`.

@@ -19,7 +19,7 @@ from leowarp_studies.frederiksen2024.words import NONE_TO_TEST, changes_text, ea
 
 # Implements claim 1.18 of frederiksen2024 (section II).
 def reordering_by_shorter_routes(sample: Sample) -> Outcome:
-    """How many changes with late packets go to a shorter path, and how many packets are late.
+    """The number of changes with late packets to a shorter path, and the number of late packets.
 
     The paper has "a lower load, and thus shorter buffers" as a second cause, in networks with load-balancing routing:
     claim 1.24.
@@ -123,9 +123,9 @@ def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
 def raised_threshold(sample: Sample) -> Outcome:
     """Pairs of runs with a duplicate-ACK threshold of 3 and of 300: what it absorbs, and what it breaks.
 
-    Linux 6.12's own TCP finds losses by time (RACK, RFC 8985) and heeds the threshold only until it has seen
-    reordering, so absorbing is judged on classic TCP, without RACK. Breaking needs losses: a full-rate flow has more
-    than 300 packets in flight, which find a loss by themselves; hence a thin flow too.
+    Linux 6.12's own TCP finds losses by time (RACK, RFC 8985) and uses the threshold only until it has seen reordering,
+    so absorbing is checked on classic TCP, without RACK. Breaking needs losses: a full-rate flow has more than 300
+    packets in flight, which find a loss by themselves; hence a thin flow too.
 
     Returns: Numbers: `runs` (by slug: spurious retransmissions and drops in packets, timeouts, median repair in ms,
         goodput in Mbit/s), `left_ratio` (spurious retransmissions at 300 over those at 3), `repair_slower_ratio` (300

@@ -50,7 +50,7 @@ def cape_most_stable(sample: Sample) -> Outcome:
     """Range of the smoothed RTT between the 5th and 95th percentile, and between the 1st and 99th, for
     each scenario.
 
-    Two ranges, as the 1st and 99th percentile hang on a few overflows, and the 5th and 95th do not see them.
+    Two ranges, as the 1st and 99th percentile depend on a few overflows, and the 5th and 95th do not see them.
 
     Returns: Numbers by slug, in ms: `srtt_p5_p95_ms`, `srtt_p1_p99_ms`.
     """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims on the baseline's distributions: path delay, goodput, RTT, queues (1.1 to 1.5), and changes a minute (1.21).
 
-Each function takes a sample (runs by slug) and returns an `Outcome`; its test stands in `CLAIMS`. Distributions are of
+Each function takes a sample (runs by slug) and returns an `Outcome`; its test is in `CLAIMS`. Distributions are of
 time: a sample of a socket counts for as long as it holds (`metrics.weighted_quantile`). The first 10 s are left out
 everywhere (`evidence.SKIP_NS`).
 """
@@ -179,7 +179,7 @@ def queues_full(sample: Sample) -> Outcome:
 
 # Implements claim 1.21 of frederiksen2024 (section II).
 def changes_a_minute(sample: Sample) -> Outcome:
-    """How many route changes the busiest minute of each scenario has.
+    """The number of route changes in the busiest minute of each scenario.
 
     "Up to a few" is taken as 2 to 5. The study updates routes every 30 s, so that a minute has two updates at most.
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims on what happens after a route change (1.6 to 1.11, 1.17, 1.22).
 
-Each function takes a sample (runs by slug) and returns an `Outcome`. Its test stands in `CLAIMS`, with thresholds; the
+Each function takes a sample (runs by slug) and returns an `Outcome`. Its test is in `CLAIMS`, with thresholds; the
 function names what the thresholds leave open. Most look at the changes of `evidence.disturbed`: only there does the
 study's issue appear. Windows of 1 s before and 2 or 5 s after a change are the tests' own; the study has figures and no
 windows.
@@ -89,8 +89,8 @@ def drops_after_changes(sample: Sample) -> Outcome:
 def window_growth(sample: Sample) -> Outcome:
     """Median growth of the window after changes with late packets, packets/s, by algorithm.
 
-    Reno grows by one packet a round trip (RFC 5681, 3.1), CUBIC by a function of time (RFC 9438, 4.2), BBR with its
-    estimate of the bandwidth: so what is compared is a slope over seconds.
+    Reno grows by one packet per round trip (RFC 5681, 3.1), CUBIC by a function of time (RFC 9438, 4.2), BBR with its
+    estimate of the bandwidth. So the comparison is of a slope over seconds.
 
     Returns: Numbers: `growth_pkts_per_s` by slug. The cause has the median lowest window after those changes, in
         packets.
@@ -263,8 +263,7 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
         "estimate above the capacity": bw > 1.01,
         "paced above the capacity": over > 0.5,
         "window-limited": held > 0.5,
-        # 0.5 on either side: Linux's 2 (bbr_cwnd_gain) and 2.89 (bbr_high_gain, STARTUP) are told apart from each other
-        # by it.
+        # 0.5 on either side: it distinguishes Linux's 2 (bbr_cwnd_gain) from its 2.89 (bbr_high_gain, STARTUP).
         "window is 3 x BDP": abs(gain - 3) <= 0.5,
     }
     return Outcome(
@@ -352,7 +351,7 @@ def filter_overshoots(sample: Sample) -> Outcome:
 def _rtt_around(run: RunView) -> pd.DataFrame:
     """Smoothed RTT around each change with late packets.
 
-    Returns: A row a change that has samples on both sides: `before` (last sample), `min` and `max` (within 2 s),
+    Returns: A row per change that has samples on both sides: `before` (last sample), `min` and `max` (within 2 s),
         `after` (last sample within 5 s), all in ms; `again_pkts` (retransmissions after the change).
     """
     frame = run.metrics.srtt[run.main_flow]

@@ -37,8 +37,7 @@ COUNTERS = (
     "TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo",
     "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery", "TCPRenoRecovery",
 )  # fmt: skip
-"""What the sender's kernel counts of losses, repairs and their undoing (include/uapi/linux/snmp.h); all are
-demanded."""
+"""The sender's kernel counts of losses, repairs and their undoing (include/uapi/linux/snmp.h); all are demanded."""
 UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
 """Reductions of the window that the sender took back, by what told it (tcp_undo_cwnd_reduction and its callers)."""
 
@@ -106,7 +105,7 @@ def disturbed(run: RunView) -> pd.DataFrame:
     mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
     gone_ns = np.sort(mine.loc[~mine["cause"].isin(QUEUE_OR_CHANCE), "t_ns"].to_numpy(dtype="int64"))
     at_ns = run.changes["t_ns"].to_numpy(dtype="int64")
-    # What a link does not report has the instant of its sending, up to a round trip before the change.
+    # A loss that a link does not report has the instant of its sending, up to a round trip before the change.
     lost = np.searchsorted(gone_ns, at_ns + 2_000_000_000) > np.searchsorted(gone_ns, at_ns - 200_000_000)
     changes = run.changes[(run.changes["late_pkts"].fillna(0) > 0).to_numpy() | lost]
     mine = run.metrics.recoveries[run.metrics.recoveries["flow"] == run.main_flow]
@@ -135,7 +134,7 @@ def counters(run: RunView) -> dict[str, int]:
 
 
 def counters_text(run: RunView) -> str:
-    """What the sender's TCP did, in a line."""
+    """The actions of the sender's TCP, in a line."""
     counted = counters(run)
     undone = sum(counted[name] for name in UNDOS)
     return (

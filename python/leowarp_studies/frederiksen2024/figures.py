@@ -35,7 +35,7 @@ STAGGERED = tuple(f"staggered-emulator-{name}" for name in ALGORITHMS)
 
 @dataclass(frozen=True)
 class StudyFigure:
-    """Which figure of which runs stands for which of the study's.
+    """Our figure and runs for each figure of the study.
 
     stem: Name of its files.
     name: Of the figure in `leowarp.report.FIGURES`, which draws it for any runs.

@@ -55,12 +55,12 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
         making.folder, chosen, settings=settings, at_once=making.at_once, kernel=making.kernel, force=making.force,
         progress=making.progress,
     )  # fmt: skip
-    # Nothing to judge: the first failure says more than a page of "cannot be told".
+    # Nothing to check: the first failure says more than a page of "cannot be told".
     if not made:
         raise next(iter(failures.values()))
     write_study(making.folder, KEY, chosen, settings)
     collect_results(making.folder, made)
-    # Read from disk, so that a run of an earlier start and one just made are judged alike.
+    # Read from disk, so that a run of an earlier start and one just made are checked alike.
     views = {slug: RunView(path) for slug, path in made.items()}
     warnings = [f"{slug}: {text}" for slug, run in views.items() for text in run.warnings]
     if duration:
@@ -114,7 +114,7 @@ def _rules_table(run: RunView) -> str:
 
 
 def _runs_table(views: Mapping[str, RunView]) -> str:
-    """A row a run: its page, what it got, and what route changes did to it."""
+    """A row per run: its page, its results, and what route changes did to it."""
     rows = []
     for slug, run in views.items():
         flow = run.summary["flows"][run.main_flow]

@@ -142,7 +142,7 @@ def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}: no trace is kept"
-    # Pooled over bins and sessions: what is asked is how the estimate stands at any time, not how sessions differ.
+    # Pooled over bins and sessions: the question is the estimate at any time, not how sessions differ.
     over = middle(pd.concat([pd.Series(estimate_ratio(trace)) for trace in traces]))
     return (
         f"{label(variant)}, {preset}: lost packets a session: {_counted(loss_counts(traces))}; its estimate of the "
@@ -203,7 +203,7 @@ def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", pres
 
 
 def slow_start_ends(traces: Sequence[Trace]) -> str:
-    """What ended slow start, in sessions, when, and at which windows."""
+    """The end of slow start, in sessions: cause, instant, and windows."""
     # Whether jitter or a loss ended it decides the study's first peak (claim 3.7), so sessions are counted by cause.
     ends = pd.DataFrame([vars(trace.slow_start) for trace in traces])
     texts = []
@@ -261,7 +261,7 @@ def slot_means_bps(
 
 @dataclass(frozen=True)
 class Moves:
-    """By how much BBR's estimate moves, relative to what it was.
+    """Movement of BBR's estimate, relative to its former value.
 
     across, within: float64 arrays. From one slot to the next, and between the halves of a slot; 0.1: 10 %.
     """

@@ -26,7 +26,7 @@ KIND_STYLE: dict[str, dict[str, Any]] = {
 """Shapes besides colours: a grey printer tells them apart."""
 
 HATCHES = {"queue": "", "handover": "////", "isolated": "xxxx", "other": "....", NO_LOSS: ""}
-"""Of the bars of `cuts`, for a grey printer."""
+"""Hatches of the bars of `cuts`, for a grey printer."""
 _NONE_COLOUR = "#d9d9d9"
 
 

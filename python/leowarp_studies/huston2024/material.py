@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study made again: groups of runs by the study engine, judged and drawn from their data sets and kept traces."""
+"""The study reproduced: groups of runs by the study engine, checked and drawn from their data sets and kept traces."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ KEPT = ("flood", "paced", "hystart", "conditions", *TRACED)
 SHOWN_BIN_NS = 200_000_000
 """Of figures 6 to 9."""
 PROGRAMS = Path("programs") / "programs.csv"
-"""What the study `programs` leaves, beside this study's directory."""
+"""Results of the study `programs`, in a directory beside this study's."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
@@ -140,7 +140,7 @@ def why_not(kernel: str) -> str | None:
 
 
 def _programs(frames: dict[str, Any], folder: Path) -> dict[str, str]:
-    """Adds the rows of the study `programs`, if it stands beside this one; else what to type, by data set."""
+    """Adds the rows of the study `programs`, if it is beside this one; else what to type, by data set."""
     file = folder.parent / PROGRAMS
     if file.is_file():
         frames["programs"] = pd.read_csv(file)
@@ -165,7 +165,7 @@ def _sections(
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """What claims and figures take; a group of which every run failed is left out.
+    """Inputs of claims and figures; a group of which every run failed is left out.
 
     Returns frames: `flood` (way of sending -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) ->
         `Trace`s), `hystart` (`Trace`s), `conditions` (condition -> `Trace`s); `sessions`, `beside`, `bbr3`, `jitter`,

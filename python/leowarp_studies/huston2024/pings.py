@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the claims take of a run of pings: its probes, what they saw of each handover, and of the slots between."""
+"""Evidence from a run of pings: its probes, their view of each handover, and of the slots between."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def pings_of(run: RunView) -> Pings:
 
 @dataclass(frozen=True)
 class Handover:
-    """What pings saw of one reconfiguration.
+    """One reconfiguration as pings saw it.
 
     before_ms: Median round-trip time of the second before.
     highest_ms: Largest in the window after.
@@ -74,7 +74,7 @@ class Handover:
 
     @property
     def rise_ms(self) -> float:
-        """How far above what was before."""
+        """Excess over the value before."""
         return self.highest_ms - self.before_ms
 
 

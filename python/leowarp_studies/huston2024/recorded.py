@@ -111,7 +111,7 @@ def read(path: Path | str, capacity: Path | str | None) -> Recording:
 
 
 def capacity_alone() -> ScenarioError:
-    """What is wrong with a capacity that belongs to no recording."""
+    """The error of a capacity that belongs to no recording."""
     return ScenarioError("--capacity says what a recording could carry, and none is given", hint="add --path FILE")
 
 
@@ -179,7 +179,7 @@ def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant]
 def frames(
     recording: Recording, rows: Mapping[str, pd.DataFrame], folder: Path
 ) -> tuple[dict[str, Any], RunView | None]:
-    """Data sets by the names that claims use; windows stand in the column `seed`, and the one hour is called peak.
+    """Data sets by the names that claims use; windows are in the column `seed`, and the one hour is called peak.
 
     Returns frames: Those of `FRAMES` of which there are runs.
     Returns view: One of the runs.

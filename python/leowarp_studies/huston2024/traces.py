@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the claims and figures take of a TCP session's trace: rates over time, losses by where they fell, and each time
-the sender cut its window: after which loss, and how long it took to grow back."""
+"""Evidence from a TCP session's trace: rates over time, losses by where they fell, and each time the sender cut its
+window. Each cut has the loss before it and the time to grow back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CUT_RATIO = 0.9
 """A fall of the slow-start threshold to less than this share of the window before is a cut."""
 
 BIN_NS = 500_000_000
-"""Of the goodput that claims look at: half a second is some ten round trips."""
+"""Bins of the goodput that claims look at: half a second is some ten round trips."""
 
 QUEUE, LOSS = 1, 2
 """Drop causes (design/interfaces.md, section 6)."""
@@ -282,7 +282,7 @@ def cuts(
     kinds = lost["kind"].to_numpy()
     previous_ns = -CUT_WITHIN_NS
     for place in range(1, len(t_ns)):
-        # Of two samples: the window may have begun to fall between the loss and the last sample.
+        # Largest of two samples: the window may have begun to fall between the loss and the last sample.
         before = float(np.nanmax(cwnd_pkts[max(place - 2, 0) : place]))
         now, was = ssthresh_pkts[place], ssthresh_pkts[place - 1]
         # BBR's threshold stays where it is (bbr_ssthresh in tcp_bbr.c), so its sessions have no cuts.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page loads and films as claims and figures take them: a row a run, from what its client measured and its packets."""
+"""Page loads and films as claims and figures take them: a row per run, from what its client measured and its
+packets."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sender's loss detection did, as the sender itself says it: read from what its programs left in a run."""
+"""The actions of a sender's loss detection by its own account: read from what its programs left in a run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Losses:
 
 
 def client_lines(run: Path) -> list[tuple[int, str]]:
-    """What the client of flow 0 printed: virtual time in ns, and the line.
+    """The output of the client of flow 0: virtual time in ns, and the line.
 
     run: Run directory.
     """
@@ -54,7 +54,7 @@ def done_ns(run: Path, size_bytes: int) -> int:
 
 
 def of_run(run: Path) -> Losses:
-    """What the server of flow 0 says: from the statistics that its client printed, else from its qlog.
+    """The account of flow 0's server: from the statistics that its client printed, else from its qlog.
 
     Raises TraceError if there is neither.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study made: groups of runs by the study engine, judged and drawn from their run directories."""
+"""The study made: groups of runs by the study engine, checked and drawn from their run directories."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _warnings(rows: Mapping[str, Any], *, quick: bool) -> list[str]:
 
 
 def _stacks(missing: Mapping[str, str]) -> str:
-    """Which stacks there are, as HTML."""
+    """The available stacks, as HTML."""
     rows = [
         [sender.label, sender.congestion_control, sender.version, missing.get(sender.name, "yes")] for sender in SENDERS
     ]

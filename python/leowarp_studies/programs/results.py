@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's runs as claims and figures take them: a row a run, from its packets and from what its sender says."""
+"""The study's runs as claims and figures take them: a row per run, from its packets and from its sender's account."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from leowarp_studies.programs.senders import KERNEL
 DATA = DIRECTIONS[0]
 """Packets that go from source to destination."""
 BIN_NS = 100_000_000
-"""Of the trace's table `bins`."""
+"""Width of the trace's table `bins`."""
 AFTER_S = 3
-"""What is looked at after a change."""
+"""The time after a change that is looked at."""
 DIP_BINS = 3
 """A dip is one of 300 ms: two round trips of the longest path with a full queue."""
 DIPPED_RATIO = 0.9
@@ -78,7 +78,8 @@ def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], n
         completion_ns = losses.done_ns(directory, transfer.size_bytes) - start_ns
         said = losses.of_run(directory)
         declared, heard = said.declared_pkts, said.found_spurious_pkts
-        # Whatever was lost is declared lost in the end, as the client has all bytes: what is above it was in vain.
+        # Every lost packet is declared lost in the end, as the client has all bytes: declarations beyond that number
+        # were spurious.
         spurious = declared - flow["lost_pkts"]
     if completion_ns is None:
         raise TraceError(f"the transfer of {directory} did not end", "make the runs anew: --force")
@@ -120,8 +121,8 @@ def _arrived(run: Run, flow: int, from_ns: int, seconds: float) -> np.ndarray:
 
 
 def _share(run: Run, flow: int, from_ns: int) -> float | None:
-    """What arrived of a transfer, over that and what arrived of the one beside it, while both had something to send;
-    None if one of them had ended before."""
+    """The share of a transfer in all that arrived of it and the one beside it, while both had something to send; None
+    if one of them had ended before."""
     beside = run.summary["flows"][1]
     both = [_arrived(run, number, from_ns, 60) for number in (flow, beside["flow"])]
     # The last bin with something of each is not whole.

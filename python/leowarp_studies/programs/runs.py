@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is run: every sender over the same paths, each beside a control in which nothing of the path changes.
+"""The runs: every sender over the same paths, each beside a control in which nothing of the path changes.
 
 Transfers are of a given size, so that a stack ends by itself and says what it did. Rates are below those of the paths
 elsewhere in leowarp (10 to 20 Mbit/s), as a QUIC stack costs some 10 us a system call; queues hold the same time.
@@ -46,7 +46,7 @@ TRANSFERS = {
     SHARE: Transfer("Madrid", "Tokyo", 25.0, 20_000_000),
 }
 LATER_S = {CHANGES: 40, STARLINK: 52, MOBILE: 599, SHARE: 50}
-"""How long after its start a transfer is waited for; a run ends with its transfer."""
+"""Time after its start for which a transfer is waited for; a run ends with its transfer."""
 SEEDS = (1, 2, 3)
 QUICK_SEEDS = (1,)
 
@@ -140,7 +140,7 @@ def part(name: str, scenario: str, why: str, ones: Sequence[One], whole: int) ->
 
 
 def _quick(names: set[str]) -> Callable[[Mapping[str, Any], int], bool]:
-    """Which runs a quick study makes."""
+    """The runs of a quick study."""
     return lambda values, seed: values["name"] in names
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who sends: the kernel's TCP, and QUIC stacks as their registries and Debian have them, each with its defaults."""
+"""The senders: the kernel's TCP, and QUIC stacks as their registries and Debian have them, each with its defaults."""
 
 from __future__ import annotations
 

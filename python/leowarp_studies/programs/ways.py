@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose page loads and films are looked at: a protocol, who sends it, and what a player keeps."""
+"""The senders of page loads and films: a protocol, a congestion control, and a player's buffer."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ PLAYERS = (
     Player(FILM, "film, 6 s of buffer", PLAYED[:2], "--media 60 --segment 2", "--target 6"),
 )
 PLAY_S = 20
-"""How long the viewer stays."""
+"""Time for which the viewer stays."""
 
 
 def names_there(senders: frozenset[str]) -> tuple[str, ...]:

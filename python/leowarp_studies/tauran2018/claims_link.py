@@ -16,7 +16,7 @@ from leowarp_studies.tauran2018.runs import OFF, ON
 LINK_BPS = 40e6
 """The study's goodput of an error-free link."""
 PAYLOAD_RATIO = 1075 / 1115
-"""Of a packet: 20 bytes of IP and 20 of TCP, without timestamps."""
+"""Headers of a packet: 20 bytes of IP and 20 of TCP, without timestamps."""
 
 OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
 """The study's two, with delayed ACKs and without."""
@@ -26,7 +26,8 @@ OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
 def residual_loss(frames: Frames) -> Outcome:
     """Share of the packets that the link lost after all retransmissions of HARQ, by SNR.
 
-    Of TCP's packets, not of all codewords: TCP sends few while the channel is bad, so the two differ. Both are given.
+    Share of TCP's packets, not of all codewords: TCP sends few while the channel is bad, so the two differ. Both are
+    given.
 
     Returns: Numbers: `lost_<snr>_db_ratio` (median with interval), `codewords_ratio` by SNR.
     """
@@ -36,7 +37,7 @@ def residual_loss(frames: Frames) -> Outcome:
     falls = all(later.median < sooner.median for sooner, later in itertools.pairwise(lost.values()))
     parts = {
         # A factor of 2: over all codewords the channel rebuilt from published tables loses 8.1 % at 7 dB with every
-        # default, as the threshold, the bits of a transmission and the speed are assumptions (design/lms-harq.md).
+        # default. The threshold, the bits of a transmission and the speed are assumptions (design/lms-harq.md).
         "about 4 % at 7 dB": 0.02 <= low.median <= 0.08,
         "under 0.5 % at 13 dB": high.median < 0.005,
         "falls at each step": falls,
@@ -85,7 +86,7 @@ def goodput_is_low(frames: Frames) -> Outcome:
         for control, delayed in OURS
     }
     highest = max(value.median for values in curves.values() for value in values)
-    # What the path can carry: either congestion control showing it is enough.
+    # The path's capacity: either congestion control showing it is enough.
     free_bps = max(_settled_bps(frames, control) for control in ("reno", "cubic"))
     parts = {
         f"{ev.label(control)}, {delayed}": all(value.median < LINK_BPS / 10 for value in values)
@@ -150,7 +151,7 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
 def resequencing_helps(frames: Frames) -> Outcome:
     """Goodput with resequencing over that without, paired by SNR and seed: the same fading for both.
 
-    The study says it of sessions with delayed ACKs. Those without stand beside them.
+    The study says it of sessions with delayed ACKs. Those without are given beside them.
 
     Returns: Numbers: `<name>_<on or off>_ratio`; above 1 if resequencing helps.
     """
@@ -182,7 +183,7 @@ def resequencing_helps(frames: Frames) -> Outcome:
 
 
 SESSION = "Sessions of 600 s, profile newreno, SNR 7 to 13 dB, 5 seeds; medians over seeds."
-"""What all tests on sessions have in common, for their texts."""
+"""The common part of all tests on sessions, for their texts."""
 
 CLAIMS = (
     Claim("4.1", "Residual loss after HARQ: 4 % at 7 dB to under 0.5 % at 13 dB.", "text",

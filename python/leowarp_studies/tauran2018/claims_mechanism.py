@@ -29,7 +29,7 @@ BY_CHANCE_RATIO = 2 * NEAR_MS / (TIMER_MS - ROUND_MS / 2)
 
 # Implements claim 4.13 of tauran2018 (text).
 def waits_follow_rounds(frames: Frames) -> Outcome:
-    """Of the pairs whose second packet came late, the share that came a round of HARQ late, with resequencing.
+    """Among the pairs whose second packet came late, the share that came a round of HARQ late, with resequencing.
 
     Returns: Numbers: `<name>_ratio`, a median over SNRs; `by_chance_ratio`.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the claims and figures take of a session's trace: its window and timers, and how long ACKs were held back."""
+"""Evidence from a session's trace: its window and timers, and how long ACKs were delayed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Trace:
         return float(floats(self.waits["acks_pkts"]).sum() / segments.sum()) if segments.sum() else float("nan")
 
     def pair_waits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of ACKs that answer two segments: waits in ms, ascending, and how many ACKs had each."""
+        """ACKs that answer two segments: waits in ms, ascending, and how many ACKs had each."""
         # Grouped by the metrics into classes of equal waits, so counts are carried along instead of rows.
         pairs = self.waits[self.waits["segments_pkts"] == PAIR].sort_values("wait_ns")
         return floats(pairs["wait_ns"]) / 1e6, floats(pairs["acks_pkts"])
@@ -84,7 +84,7 @@ class Trace:
         return float(count[wait_ms >= limit_ms].sum() / count.sum()) if count.sum() else float("nan")
 
     def round_pairs_ratio(self, round_ms: float, within_ms: float, longest_ms: float) -> float:
-        """Of pairs that waited for half a round of HARQ to `longest_ms`, the share that waited for whole rounds.
+        """Among pairs that waited for half a round of HARQ to `longest_ms`, the share that waited for whole rounds.
 
         round_ms: From one transmission to the next.
         within_ms: How far from a multiple of it still counts.

@@ -136,7 +136,7 @@ def _involved_ratio(sequence: Sequence[int]) -> float:
     0.5
     """
     arrived = np.array(sequence)
-    # Of each pair, whether the one that arrived first was sent later.
+    # For each pair, whether the one that arrived first was sent later.
     turned = np.triu(arrived[:, None] > arrived[None, :])
     return float((turned.any(axis=0) | turned.any(axis=1)).mean())
 

@@ -64,8 +64,8 @@ def worked_example(frames: Frames) -> Outcome:
 def shape_mirrors(frames: Frames) -> Outcome:
     """Kolmogorov distance of RD, its displacements over the packet rate, to each distribution of delay.
 
-    Of equal variance, uniform and normal are 0.057 apart, and the exponential 0.21 and 0.16 from these: so being near
-    is not enough, its own distribution must be the nearest.
+    With equal variance, uniform and normal are 0.057 apart, and the exponential 0.21 and 0.16 from these. So being near
+    is not enough; its own distribution must be the nearest.
 
     Returns: Numbers: `distance`, measured distribution -> distribution compared with -> 0 to 1.
     """
@@ -104,7 +104,7 @@ def shape_mirrors(frames: Frames) -> Outcome:
 def displacement_grows(frames: Frames) -> Outcome:
     """MD over jitter for each distribution: at 1 ms, off a line through 0, and in which order.
 
-    Linearity is judged where the closed form says that there is any (`STRAIGHT_MS`); the whole grid is given too.
+    Linearity is checked where the closed form says that there is any (`STRAIGHT_MS`); the whole grid is given too.
 
     Returns: Numbers by distribution: `at_1_ms_pkts`, `off_ratio`, `per_ms_pkts`, `bent_ratio`, `bent_whole_ratio`; and
         `ordered_from_ms`.
@@ -141,7 +141,7 @@ def displacement_grows(frames: Frames) -> Outcome:
 def entropy_grows(frames: Frames) -> Outcome:
     """E_r over the logarithm of jitter for each distribution: how straight, and in which order.
 
-    Scaling a delay by c shifts the entropy of a continuous distribution by ln(c); where the jitter is no more than the
+    Scaling a delay by c shifts the entropy of a continuous distribution by ln(c). Where the jitter is no more than the
     spacing of packets, displacements are few whole numbers and that does not hold.
 
     Returns: Numbers by distribution: `slope_nats`, `r2`, `r2_from_0_2_ms`; and `ordered_from_ms`.

@@ -38,7 +38,7 @@ SMALL_MS, LARGER_MS = 0.075, 1.0
 
 # Implements claim 2.12 of torres2020 (sections IV, V).
 def entropy_separates(frames: Frames) -> Outcome:
-    """How far apart the algorithms collapse along each axis, with normal jitter: see `_separation`."""
+    """The distance between the algorithms' collapses along each axis, with normal jitter: see `_separation`."""
     return as_measured(frames, _separation, ("normal",), FIGURE_8)
 
 
@@ -205,7 +205,7 @@ def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _rise(line: pd.DataFrame, metric: str) -> float:
-    """By how much a curve rises above its lowest point before, along a metric: share of the undisturbed throughput."""
+    """The rise of a curve above its lowest point before, along a metric: share of the undisturbed throughput."""
     ratio = line.sort_values(metric, kind="stable")["ratio"].to_numpy()
     return float(np.max(ratio - np.minimum.accumulate(ratio)))
 

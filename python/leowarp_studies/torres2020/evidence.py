@@ -187,7 +187,7 @@ def median_of(mechanisms: pd.DataFrame, profile: str, congestion_control: str, j
 
 
 def sender_did(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int) -> str:
-    """What the sender's loss detection did in a transfer, in words: medians over seeds, normal jitter."""
+    """The actions of the sender's loss detection in a transfer, in words: medians over seeds, normal jitter."""
 
     def median(column: str) -> str:
         value = median_of(mechanisms, profile, congestion_control, jitter_ns, column)

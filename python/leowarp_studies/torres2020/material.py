@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study made again: six groups of runs by the study engine, judged and drawn from their data sets."""
+"""The study reproduced: six groups of runs by the study engine, checked and drawn from their data sets."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ CLAIM_PARTS = {
 
 
 def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """What claims and figures take; a group of which every run failed is left out.
+    """Inputs of claims and figures; a group of which every run failed is left out.
 
     Returns frames: `transfers`, `yeah`, `mechanisms`, `probes` and `path` (DataFrames), `shapes` (distribution ->
         `Shape`), `counted` ((distribution, jitter in ms) -> `Counted`).
@@ -171,7 +171,7 @@ def _warnings(tables: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], *, 
 
 
 def _mechanisms(frames: Mapping[str, Any]) -> str:
-    """What each TCP did with the jitter of the study's collapse: medians over seeds."""
+    """The actions of each TCP with the jitter of the study's collapse: medians over seeds."""
     mechanisms = frames["mechanisms"]
     at_ns = ev.telling_jitter_ns(mechanisms)
     rows = []
@@ -221,7 +221,7 @@ def _data_section() -> str:
 
 
 def _grid_section() -> str:
-    """Which jitters were taken, and which of them the study names, as HTML."""
+    """The jitters of the runs, and those that the study names, as HTML."""
     named = ", ".join(f"{jitter_us / 1e3:g}" for jitter_us in runs.NAMED_US)
     every = ", ".join(f"{jitter_us / 1e3:g}" for jitter_us in runs.JITTERS_US)
     return (

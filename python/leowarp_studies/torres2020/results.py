@@ -44,7 +44,8 @@ MORE_COLUMNS = {
     "own_entropy_nats": "flow0_entropy_nats",
     "own_extent_pkts": "flow0_reordering_extent_max_pkts",
 }
-"""What loss detection did, and what reordering the transfer itself met; of runs whose packets were followed."""
+"""The actions of loss detection, and the reordering that the transfer itself met; from runs whose packets were
+followed."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from leowarp.applications import LAUNCHER
 from leowarp.base.errors import ScenarioError
 from leowarp.base.nodes import host_node
 from leowarp.guest.setup.directions import Directions
@@ -22,7 +23,6 @@ from leowarp.guest.setup.network import HOSTS_PER_BLOCK, Network, numbers_of
 from leowarp.guest.setup.notices import false_notices
 from leowarp.timeline.jitter_tables import JitterTable, named_table, table_of
 from leowarp.timeline.metadata import TimelineMetadata
-from leowarp_applications import LAUNCHER
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan

@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from leowarp.applications import LAUNCHER
 from leowarp.base.errors import HostError
 from leowarp.base.layout import PROGRAMS
 from leowarp.guest.machine import elf
 from leowarp.guest.setup.input import PROGRAMS_PATH, PROGRAMS_WRITE_TO, ROOTS
-from leowarp_applications import LAUNCHER
 
 if TYPE_CHECKING:
     from leowarp.scenario import Plan

@@ -3,11 +3,11 @@ import struct
 
 import pytest
 
+from leowarp.applications import LAUNCHER
 from leowarp.base.errors import HostError
 from leowarp.guest.building import trust
 from leowarp.guest.user.programs import check_programs, keep_outputs, program_file, put_roots
 from leowarp.scenario import load, resolve
-from leowarp_applications import LAUNCHER
 
 
 def plan_of(folder, client: str, keys: str = ""):

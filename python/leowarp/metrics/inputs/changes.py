@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Path delay over time, and the table of route changes: what changed, what was left behind, what it cost.
 
-Delays are those that were in force on the links (the timeline's `delay` events and `channel` rows), not those that the
-route computation saw: the two differ when links are refreshed more often than routes.
+Delays are those in force on the links (the timeline's `delay` events and `channel` rows), not those of the route
+computation. The two differ when links are refreshed more often than routes.
 
-What a route change is, and its number, is decided where routes are made (`leowarp.routes.path_numbers`).
+Routes define a route change and its number (`leowarp.routes.path_numbers`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths, typed_frame
 
 ATTRIBUTION_NS = 5_000_000_000
-"""Default window after a change in which retransmissions, losses and DSACKs are put down to it (shorter if the next
-change comes sooner). 5 s is well above the longest transient that `frederiksen2024` reports (a couple of seconds)."""
+"""Default window after a change in which retransmissions, losses and DSACKs are attributed to it (shorter if the next
+change comes sooner). It is well above the longest transient that `frederiksen2024` reports (a couple of seconds)."""
 
 ARROW = " > "
 """Between the nodes of a path in text; names may hold blanks ("Cape Town")."""
@@ -308,7 +308,7 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
 
 
 class _Consequences:
-    """What happened to the packets of some flows, sorted once: a run has a hundred changes and millions of packets."""
+    """Packets of some flows, sorted once: a run has a hundred changes and millions of packets."""
 
     def __init__(self, tables: Tables, flows: Sequence[int]) -> None:
         self._tables, self._flows = tables, flows

@@ -26,7 +26,7 @@ def link_values(tables: Tables) -> LinkValues:
 class LinkValues:
     """Delay and rate of every direction as step functions of time, from the timeline.
 
-    timeline: Events but for those of tables.
+    timeline: Events except for those of tables.
     channels: Tables of directions: a run has them in `tables.channels`.
     """
 

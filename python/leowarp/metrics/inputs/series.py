@@ -12,8 +12,8 @@ from leowarp.base.errors import TraceError
 def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarray) -> np.ndarray:
     """Mean rate of a cumulative byte counter in each bin.
 
-    Between two samples the counter is taken to grow evenly, so bins that fall on sample instants are exact and others
-    are the best that the samples allow; the bins of a span always add up to the bytes of that span.
+    Between two samples the counter is taken to grow evenly, so bins that end on sample instants are exact. Others are
+    the best that the samples allow; the bins of a span always add up to the bytes of that span.
 
     t_ns: int64 array of shape (n,), strictly increasing. Sample instants.
     counter_bytes: array of shape (n,). The counter at those instants.
@@ -38,7 +38,7 @@ def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarr
 def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, before: float) -> np.ndarray:
     """Value of a step function (it holds from each instant on) at given instants; `before` ahead of the first.
 
-    t_ns: array of shape (n,), ascending. Of equal instants the last one holds.
+    t_ns: array of shape (n,), ascending. At equal instants the last one holds.
     values: array of shape (n,)
     at_ns: array of any shape, or int
     Returns: float64 array of the shape of `at_ns`
@@ -54,7 +54,7 @@ def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, befor
 
 
 def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
-    """How long each sample of a step function holds: until the next, the last until `end_ns`.
+    """Time for which each sample of a step function holds: until the next, the last until `end_ns`.
 
     This is the weight of a sample in every time-weighted mean, quantile and distribution here.
 

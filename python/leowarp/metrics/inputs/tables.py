@@ -78,8 +78,8 @@ class Tables:
         columns and units in `leowarp.trace.TABLES`.
     routes, timeline: `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run; without the rows of tables.
     channels: The timeline's tables of directions, whole: capacity, delay, loss.
-    directions: tuple of (a, b, kind). What a direction number stands for: packets from node `a` to node `b` over a link
-        of that kind.
+    directions: tuple of (a, b, kind). Meaning of a direction number: packets from node `a` to node `b` over a link of
+        that kind.
     hosts: What a host number of `counters` stands for.
     missing: frozenset of str. Tables that the run does not have.
     virtual_ns: When the run was over on its own clock, as the guest says; None: an older run, which lasted as planned.
@@ -131,7 +131,7 @@ class Tables:
             if table not in self._rows:
                 self._rows[table] = rows_by(floats(frame["flow"]))
             mine = self._rows[table].get(flow, np.empty(0, dtype=np.intp))
-            # Of a run with one flow, which most are, no copy of the table is made.
+            # Most runs have one flow; for these no copy of the table is made.
             self._selected[table, flow] = frame if len(mine) == len(frame) else frame.iloc[mine]
         return self._selected[table, flow]
 
@@ -151,7 +151,7 @@ class Tables:
         return f"{a}>{b}"
 
     def host_number(self, station: str) -> int | None:
-        """What stands for a station's host in `counters`, or None if the trace names neither its node nor itself."""
+        """The host of a station in `counters`, or None if the trace names neither its node nor itself."""
         names = (host_node(station), station)
         return next((number for number, name in enumerate(self.hosts) if name in names), None)
 
@@ -200,7 +200,7 @@ class Tables:
 
     @cached_property
     def _rows(self) -> dict[str, dict[Any, np.ndarray]]:
-        """Of tables with a column `flow`: places of the rows of each flow, in the table's order."""
+        """For tables with a column `flow`: places of the rows of each flow, in the table's order."""
         return {}
 
     @cached_property
@@ -224,12 +224,12 @@ class Tables:
 
     @cached_property
     def routes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """What `changes.pair_routes` made so far: every flow of a pair asks for it several times."""
+        """Results of `changes.pair_routes` so far: every flow of a pair asks for them several times."""
         return {}
 
     @cached_property
     def changes_of_pairs(self) -> dict[tuple[str, str], list[Any]]:
-        """What `changes.path_changes` made so far (`PathChange`): every flow of a pair asks for it several times."""
+        """Results of `changes.path_changes` so far (`PathChange`): every flow of a pair asks for them several times."""
         return {}
 
     @cached_property
@@ -246,7 +246,8 @@ class Tables:
 
     @cached_property
     def delays_of_flows(self) -> dict[tuple[int, int], Any]:
-        """What `delays.delays` made (`Delays`), by flow and quantity: conservation and the summary ask for the same."""
+        """Results of `delays.delays` (`Delays`), by flow and quantity: conservation and the summary ask for the
+        same."""
         return {}
 
     @cached_property
@@ -267,7 +268,7 @@ class Tables:
 
     @cached_property
     def last_counters(self) -> dict[int, dict[str, float]]:
-        """What each counter stood at when it was last read, by its name, of each host, by its number."""
+        """Last value of each counter, by its name, of each host, by its number."""
         names = self.counters["counter"].to_numpy(dtype=object)
         values = self.counters["value"].to_numpy()
         # In order of time: the last of a name is what stood there at the end.
@@ -298,7 +299,7 @@ def read_tables(run_dir: str | Path) -> Tables:
     paths |= {"routes": run_dir / layout.ROUTES, "timeline": run_dir / layout.TIMELINE}
     tables = {name: parquetfiles.read_table(path) for name, path in paths.items() if path.exists()}
     read = tables_of(tables, routes=tables.pop("routes", None), timeline=tables.pop("timeline", None), where=run_dir)
-    # Last: damage that shows is told in its own words.
+    # Last: visible damage is reported in its own words.
     for path in paths.values():
         if path.exists():
             recorded.refuse_changed(run_dir, path.relative_to(run_dir).as_posix())
@@ -342,7 +343,7 @@ def tables_of(
         if name == "timeline":
             given, channels = split_timeline(given)
         frame = data_frame(given, units=False)
-        # What was planned for after the end did not happen.
+        # Events planned for after the end did not happen.
         over_ns = names.get("virtual_ns")
         # A run that ends with its flows ends early, and its timeline was made for the whole duration.
         happened = np.full(len(frame), True) if over_ns is None else frame["t_ns"].to_numpy() < over_ns

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How busy each direction of a link was over time, what waited there, and what was dropped.
 
-A trace counts what a link carried over the whole run alone (`linktotals`). Over time it is what the flows sent: every
-packet is counted in the bin in which it left (`bins`), on every link of the path in force then, but for the links
-behind the one that dropped it (`drops`). It is thus early by what the packet took to the link, a tenth of a second or
-so, and what waits at a full link is counted before it is sent: a step may have more than the rate carries. Over a run
-the sums are those of `linktotals`, but for packets that are sent around a route change or answer no flow.
+A trace counts what a link carried over the whole run alone (`linktotals`). Over time it is the flows' traffic: every
+packet is counted in the bin in which it left (`bins`), on every link of the path in force then. Links behind the one
+that dropped it (`drops`) are excepted. It is thus early by the packet's time to the link, a tenth of a second or so.
+Packets waiting at a full link are counted before they are sent, so a step may have more than the rate carries. Over a
+run the sums are those of `linktotals`, except for packets that are sent around a route change or answer no flow.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.nd
         # A row is there only where something changed: until then the value before it stands.
         most = step_at(t_ns, waiting, edges_ns, 0.0)
         peak = floats(rows["queue_max_pkts"])
-        # Of the time since the sample before it, so it is of the step that ends with the sample too.
+        # Since the sample before it, so it belongs to the step that ends with the sample too.
         place = np.maximum(t_ns - 1, 0) // step_ns
         inside = place < steps
         np.maximum.at(most, place[inside], np.where(np.isnan(peak), waiting, peak)[inside])

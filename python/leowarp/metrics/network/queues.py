@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queues, use and drops of links.
 
-A direction is one way of a link, with a queue, a rate and a delay of its own; its number is that of the trace. What
-waits is counted without the packet that is being sent and without those in flight (design/leolink.md).
+A direction is one way of a link, with a queue, a rate and a delay of its own; its number is that of the trace. Waiting
+packets do not include the one that is being sent and those in flight (design/leolink.md).
 """
 
 from __future__ import annotations
@@ -81,9 +81,9 @@ def path_queues(
 def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     """One row per direction of a link that was offered a packet; columns as in `LINK_COLUMNS`.
 
-    `utilisation_ratio` is delivered bits over what the rate in force would have carried while the link was up, and
-    `use_on_path_ratio` over what it would have carried while a path of the flows led over the direction, both in the
-    bytes that the kernel counts; null for unshaped links. The two differ for a link that stays up once its path is
+    `utilisation_ratio` is delivered bits over what the rate in force would have carried while the link was up.
+    `use_on_path_ratio` is over what it would have carried while a path of the flows led over the direction. Both are in
+    the bytes that the kernel counts; null for unshaped links. The two differ for a link that stays up once its path is
     gone; the second is above 1 by what such a link still delivers of its queue.
 
     Returns: DataFrame, ordered by the number of the direction.
@@ -170,7 +170,7 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
     since: dict[frozenset[str], int] = {}
     for t_ns, a, b, up in timeline.loc[timeline["event"] == "link", ["t_ns", "a", "b", "up"]].itertuples(index=False):
         link = frozenset((a, b))
-        # A link that is told up twice goes on; what is up at the end is up until then.
+        # A link with two up events goes on; a link that is up at the end is up until then.
         if up and link not in since:
             since[link] = int(t_ns)
         elif not up and link in since:

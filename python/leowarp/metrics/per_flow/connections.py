@@ -44,7 +44,7 @@ def _flow(program: Any, connection: dict[str, Any]) -> Any:
 
 
 def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]:
-    """What the UDP connection of a program carried.
+    """Traffic of the UDP connection of a program.
 
     lived: `life(...)` of the flow: from its first packet to its last.
     Returns: The scalars of `scalars.of_flows.DATAGRAMS`; all None of a flow that is no program's.

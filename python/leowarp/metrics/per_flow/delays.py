@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Delays of all packets of a flow, whatever is stored of them: one-way delays there and back, and round trips.
 
-The guest counts each packet in a narrow bin as it passes (table `delays`) and keeps the smallest, the largest and the
-sum of all (one way in `bins`, round trips in `flows`): number, mean, smallest and largest are exact. A quantile is the
-smallest delay that a share of the packets does not exceed. Its bin is known, and its rank there: it is put where it
+The guest counts each packet in a narrow bin as it passes (table `delays`). It keeps the smallest, the largest and the
+sum of all (one way in `bins`, round trips in `flows`), so number, mean, smallest and largest are exact. A quantile is
+the smallest delay that a share of the packets does not exceed. Its bin is known, and its rank there: it is put where it
 would be if the delays of the bin were evenly spread. It is off by less than the bin's width, so by less than 1/128 of
 the delay and less than 8.192 us; `error_ns` says by how much at most.
 """
@@ -54,7 +54,7 @@ class Delays:
         return None if len(self.pkts) == 0 else self._place(q)[0]
 
     def error_ns(self, q: float) -> int | None:
-        """How far `quantile_ns(q)` is at most from that of the packets themselves, ns; None of no packets."""
+        """Largest error of `quantile_ns(q)` against that of the packets themselves, ns; None without packets."""
         return None if len(self.pkts) == 0 else self._place(q)[1]
 
     def scalars(self, prefix: str) -> dict[str, int | None]:
@@ -94,7 +94,7 @@ class Delays:
         count = int(self.pkts[place])
         number = rank - 1 - (int(below[place]) - count)
         # In integers, so that the same trace gives the same number everywhere.
-        # The middle of its share of the bin: of n packets the k-th (from 0) stands at (2 k + 1) / 2 n.
+        # The middle of its share of the bin: of n packets the k-th (from 0) is at (2 k + 1) / 2 n.
         value = low + (high - low) * (2 * number + 1) // (2 * count)
         return value, max(value - low, high - value)
 

@@ -35,8 +35,8 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
     """Cumulative bytes of a flow at its socket samples, by one of `GOODPUT_SERIES`.
 
     Returns t_ns: int64 array of shape (n,). Samples at which the counter is known.
-    Returns delivered: float64 array of shape (n,), bytes. Of "sacked" it may fall: a segment that is not full counts as
-        a full one until it is acknowledged.
+    Returns delivered: float64 array of shape (n,), bytes. The series "sacked" may fall: a segment that is not full
+        counts as a full one until it is acknowledged.
     """
     samples = tables.of_flow("sockets", flow)
     if series == "sacked":
@@ -51,7 +51,7 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
 def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | None = None) -> pd.DataFrame:
     """Goodput of a flow in bins: `t_ns` (start of the bin), `goodput_bps`; no rows of fewer than two samples.
 
-    series: {"in_order", "acked", "sacked"}. Which bytes count, see `GOODPUT_SERIES`.
+    series: {"in_order", "acked", "sacked"}. The bytes that count, see `GOODPUT_SERIES`.
     bin_ns: Length of a bin; default: the interval of the socket samples, which needs no interpolation at all.
     Returns: DataFrame with `t_ns` (int64) and `goodput_bps` (float64), ascending; bins that the samples do not cover
         are not in it.
@@ -132,7 +132,7 @@ def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_or
     counter at the last sample of the life, which is taken as the flow stops.
 
     lived: `life(...)` of the flow.
-    series: {"in_order", "acked", "sacked"}. Which bytes count, see `GOODPUT_SERIES`.
+    series: {"in_order", "acked", "sacked"}. The bytes that count, see `GOODPUT_SERIES`.
     """
     if lived.payload_bytes is not None:
         return float(lived.payload_bytes)

@@ -3,7 +3,7 @@
 of sending time, and around each change of the flow's path.
 
 Each scope is a sequence of its own, from its first packet on, so the counts of windows do not add up to those of the
-run: a packet that is overtaken across the border of two windows is late in neither.
+run. A packet that is overtaken across the border of two windows is late in neither.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from leowarp.metrics.inputs.tables import Tables, floats, integers, typed_frame
 from leowarp.trace.schema import reordering as schema
 
 SCOPES = tuple(schema.SCOPES.values())
-"""What a sequence is measured over, by its number in the tables `reordering` and `densities`."""
+"""The scope of a sequence, by its number in the tables `reordering` and `densities`."""
 
 DENSITIES = tuple(schema.DENSITY_KINDS.values())
 """Kinds of histogram, by their number in the table `densities`."""

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which route change made which packets late, lost or sent again, from the truth of each packet.
+"""Late, lost and retransmitted packets by the route change that caused them, from the truth of each packet.
 
-What cannot be put down to a change by one of these rules is put down to none, and counted as such. For data packets:
+An effect that none of these rules attributes to a change is attributed to none, and counted as such. For data packets:
 
 late
     A packet on links that keep their order can only be overtaken where two paths meet. So a route change came
     while it was under way: it was sent before all nodes had switched, and arrived after the change began. If that was
-    one change, it is the cause. If there were several, it is the one between the path on which the packet left and the
-    path on which the first packet that overtook it left, if only one lies between (and that packet is stored). On a
+    one change, it is the cause. If there were several changes, it is the one between the path on which the packet left
+    and the path of the first packet that overtook it. Only one may lie between, and that packet must be stored. On a
     link that jitters or keeps no order packets overtake each other on the same path: there the second rule alone
     decides.
 lost
@@ -124,7 +124,7 @@ def _of_late(
 
     data: Data packets of one flow, sorted by `sent_ns`.
     late: bool array of shape (len(data),)
-    instants: int64 array, sorted. Of the changes, ns.
+    instants: int64 array, sorted. Instants of the changes, ns.
     settled: int64 array, sorted. When the last node had switched, ns; the same where all switch at once.
     reorders: Whether packets may overtake each other on a link of the path: a change under way then proves nothing.
     Returns: int array of shape (late.sum(),). Places in `instants`.
@@ -158,7 +158,7 @@ def _of_lost(
     """Change of each lost packet, NONE if no rule decides (the rules: top of the file).
 
     lost: Rows of lost data packets of the flow, sorted by `sent_ns`.
-    instants: int64 array, sorted. Of the changes, ns.
+    instants: int64 array, sorted. Instants of the changes, ns.
     Returns: int array of shape (len(lost),). Places in `changes`.
     """
     cause, sent = floats(lost["drop_cause"]), lost["sent_ns"].to_numpy(dtype="int64")
@@ -249,7 +249,7 @@ _TOTALS = [*(f"lost_{cause}_pkts" for cause in CAUSES.values()), "needed_retrans
 """Columns of the table of causes whose sum over all rows of a flow is a scalar of the same name."""
 
 NO_CAUSE_SCALARS = dict.fromkeys([*_TOTALS, *CAUSED.values()])
-"""What `cause_scalars` has, of a flow whose packets were not recorded."""
+"""Values of `cause_scalars` for a flow whose packets were not recorded."""
 
 CAUSE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "flow": ("int64", None, "flow number"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the route changes did to a flow, all together: losses near them and elsewhere, recovery, spikes.
+"""Effects of all route changes on a flow together: losses near them and elsewhere, recovery, spikes.
 
 Near a change is within 1 s before or after it (`probes.NEAR_NS`). Whether a change lost packets is asked of those that
 were lost otherwise than at a full queue: what TCP drops at a queue is its own doing.

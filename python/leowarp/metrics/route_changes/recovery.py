@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each route change did to each flow: how deep its goodput fell, how long it took to come back.
+"""Effect of each route change on each flow: the depth of its fall in goodput, and the time to come back.
 
-Of all that is counted here only the time is the change's: what falls into its window may have other causes. What a
-change did for certain, packet by packet, is in `metrics/route_changes/causes.py`.
+Only the time of these counts is the change's: other causes may fall into its window. The module
+`metrics/route_changes/causes.py` has the certain effects of a change, packet by packet.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RECOVERY_STATES = (CA_RECOVERY, CA_LOSS)
 
 @dataclass(frozen=True)
 class RecoveryRule:
-    """What counts as recovered. The words of every number in the recovery table.
+    """Definition of recovered. The words of every number in the recovery table.
 
     Bins of 50 ms are the sampling of `frederiksen2024` (20 Hz), whose figures show transients of some hundred
     milliseconds to a couple of seconds. `within_ns` was 10 s until a first look at 200 s of CUBIC, whose overflowing
@@ -113,7 +113,7 @@ def recoveries(
 
 
 class _Life:
-    """What is known of one flow, as arrays by time: a run has a hundred changes, each with a window into them."""
+    """One flow as arrays by time: a run has a hundred changes, each with a window into them."""
 
     def __init__(self, tables: Tables, flow: int) -> None:
         samples = tables.of_flow("sockets", flow)
@@ -175,7 +175,7 @@ class _Life:
         }
 
     def sender(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """What the sender's window, smoothed RTT and state did, by the samples after `t_ns` and up to `until_ns`."""
+        """The sender's window, smoothed RTT and state, by the samples after `t_ns` and up to `until_ns`."""
         inside = slice(*np.searchsorted(self._t_ns, [t_ns, until_ns], side="right"))
         row: dict[str, Any] = {}
         for column, name, unit in (("cwnd_pkts", "cwnd", "pkts"), ("srtt_us", "srtt", "us")):
@@ -203,7 +203,7 @@ class _Life:
         return {
             "retransmissions_pkts": len(again),
             "spurious_retransmissions_pkts": spurious,
-            # Of no retransmission there is no share, which is another thing than a share of 0.
+            # Without a retransmission there is no share, which is another thing than a share of 0.
             "spurious_ratio": spurious / len(again) if len(again) else None,
             "first_retransmission_after_ns": int(again[0]) - t_ns if len(again) else None,
             "last_retransmission_after_ns": int(again[-1]) - t_ns if len(again) else None,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the path of a pair of stations could carry over time: rates and tables of capacity alike.
+"""Capacity of the path of a pair of stations over time: rates and tables of capacity alike.
 
 Capacity is that of the narrowest link alone: delay, loss and other flows take nothing away from it.
 """
@@ -22,7 +22,8 @@ ETHERNET_BYTES = 14
 """The Ethernet header, which the kernel's queueing disciplines count (docs/concepts/links.md)."""
 
 BELOW_RATIO = 0.9
-"""Of the capacity; the same share at which goodput counts as recovered from a change (`recovery.RecoveryRule`)."""
+"""Share of the capacity; the same share at which goodput counts as recovered from a change
+(`recovery.RecoveryRule`)."""
 
 BELOW_BIN_NS = 1_000_000_000
 """Shorter than a few round trips, a hole in the sequence and its filling would count as a dip and a burst."""
@@ -89,10 +90,10 @@ def below_capacity_ratio(
 ) -> float | None:
     """Share of a flow's life in which its goodput was below `BELOW_RATIO` of what its path could carry.
 
-    Judged by whole seconds of the run's clock that lie within its life and its samples. The capacity of a second is
-    the mean of the narrowest link of the path in force, cut where the path changes, so that a second with two paths
-    has both in proportion; a second in which nothing could be carried is left out. None: no link is shaped, or no
-    whole second was sampled.
+    The unit is a whole second of the run's clock within its life and its samples. The capacity of a second is the mean
+    of the narrowest link of the path in force, cut where the path changes, so that a second with two paths has both in
+    proportion. A second in which nothing could be carried is left out. None: no link is shaped, or no whole second was
+    sampled.
     """
     t_ns, received = counter(tables, number, "in_order")
     start_ns = lived.start_ns
@@ -121,8 +122,8 @@ def capacity_scalars(
     links: LinkValues,
     ip_bytes: int = IP_BYTES,
 ) -> dict[str, float | None]:
-    """What the path could have carried of a flow's payload in full segments while it lived, and how much of it the
-    flow got: goodput over it. Flows that share the path share the capacity.
+    """Payload of a flow in full segments that the path could have carried while it lived, and the flow's goodput over
+    it. Flows that share the path share the capacity.
 
     pair: (str, str). Its source and destination.
     lived: `life(...)` of the flow.
@@ -152,7 +153,7 @@ def payload_ratio(tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int 
     """
     segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])
     known = segments[~np.isnan(segments)]
-    # Of a flow that never sampled its segments: IP (20), TCP (20) and timestamps (12, RFC 7323, appendix A), in bytes.
+    # For a flow that never sampled its segments: IP (20), TCP (20) and timestamps (12, RFC 7323, appendix A), in bytes.
     segment_bytes = float(known.max()) if len(known) else ip_bytes - 52.0
     # A program may ask for smaller segments (TCP_MAXSEG). Whether these have timestamps is not known: without them no
     # share of the capacity is too high.
@@ -163,7 +164,7 @@ def payload_ratio(tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int 
 def overhead_bytes(tables: Tables, pair: Pair) -> int:
     """Bytes a packet on top of its IP length, of the links of a pair's first path; 14 if the timeline does not say.
 
-    Of links that differ it is the largest: the answer then is too low a share of payload and never one too high.
+    If links differ it is the largest: the answer then is too low a share of payload and never one too high.
     """
     told = tables.link_overheads_bytes
     # One path stands for all: the links of a medium have the same overhead, whichever of them a path takes.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which TCP flows compete, and when.
+"""Competing TCP flows, and when they compete.
 
 Two flows compete while both live and their data take the same direction of a link with a rate, by the paths in force.
 Flows of one ordered pair of stations always take the same path. Flows of opposite directions do not compete: a link has
@@ -47,7 +47,7 @@ ALWAYS: Spans = np.array([[0, np.iinfo(np.int64).max]])
 class Competition:
     """The TCP flows of a run that may compete, and with whom they do.
 
-    lives: dict of flow number to Life. Of all TCP flows.
+    lives: dict of flow number to Life. Over all TCP flows.
     controls: frozenset of int. Those that are control connections, which compete with nobody.
     rivals: dict of flow number to tuple of int. Competitors of each TCP flow, ascending.
     together: dict of flow number to Spans. When a flow that has competitors competed with each of them.

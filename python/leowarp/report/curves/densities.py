@@ -62,7 +62,8 @@ def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "aut
 
 
 def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
-    """RBD: share of arrivals after which a buffer that restores the order holds so many packets (RFC 5236, 3.11).
+    """RBD: share of arrivals after which a buffer that restores the order holds this number of packets (RFC 5236,
+    3.11).
 
     densities: By packets in the buffer.
     y_scale: {"auto", "linear", "log"}. As for `draw_density`.
@@ -171,7 +172,7 @@ def _share_axis(axes: Axes, smallest: float, largest: float, y_scale: str) -> bo
     if log:
         axes.set_yscale("log")
         # At the lower end the axis begins at half the smallest share or below (10^-0.3), or its bar would have no
-        # height to see; at the upper end a twentieth of the decades shown is left free.
+        # visible height. At the upper end a twentieth of the decades shown is left free.
         axes.set_ylim(
             10.0 ** np.floor(np.log10(smallest) - 0.3), 10.0 ** (0.05 * np.log10(largest / smallest)) * largest
         )

@@ -21,7 +21,7 @@ from leowarp.timeline.channel import LandMobile, PowerSeries
 from leowarp.timeline.channel.statistics import statistics
 
 FIRST_S = 10.0
-"""Of the series as a line: longer, and single fades could not be told apart."""
+"""Length of the series as a line: in a longer one single fades could not be distinguished."""
 
 LIGHTEST, DARKEST = 0.88, 0.25
 """Greys of the first state and of the last."""
@@ -32,8 +32,8 @@ def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str
 
     channel: What it was made with, for the closed forms.
     file: Its ending says the format: .svg, .pdf or .png.
-    footer: What stands at the foot.
-    Raises ScenarioError if the file's name says no format that can be drawn, the file cannot be written, or the power
+    footer: Text at the foot. Raises ScenarioError if the file's name says no format that can be drawn, the file cannot
+    be written, or the power
         never changes.
     """
     kind = format_of(file, "--figure")
@@ -51,7 +51,7 @@ def fading_figure(
     """Power over the first seconds below the states; distribution, correlation, rate and length of fades of it all.
 
     channel: What it was made with, for the closed forms.
-    footer: What stands at the foot.
+    footer: Text at the foot.
     seconds: So much of the series is drawn over time.
     Raises ScenarioError if the power never changes.
     """
@@ -70,8 +70,8 @@ def fading_figure(
     # length.
     shown = min(len(power.level_db), max(2, math.ceil(seconds * 1e9 / power.spacing_ns) + 1))
     times_s = np.arange(shown) * power.spacing_ns * 1e-9
-    # As pixels from so many points on: noise of 5,000 points is an SVG of 88 kB (as pixels 108), of 20,000 one of 124
-    # (87).
+    # As pixels from this number of points on: noise of 5,000 points is an SVG of 88 kB (as pixels 108), of 20,000 one
+    # of 124 (87).
     panels["power"].plot(times_s, power.level_db[:shown], color=BEFORE, linewidth=0.5, rasterized=shown > 20_000)
     until_s = min(seconds, float(times_s[-1]))
     panels["power"].set(xlabel="time, s", ylabel="power, dB", xlim=(0, until_s))

@@ -15,7 +15,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.report.style import BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, format_of, new_figure, save, styled
 from leowarp.timeline.recordings import Description, Measurement, Schedule, Series
 
-# Of the 15 s between a dish's reconfigurations a bin is 125 ms; an outage of the profile lasts 146 ms in the mean
+# A bin is 125 ms of the 15 s between a dish's reconfigurations. An outage of the profile lasts 146 ms in the mean
 # (design/starlink-profile.md: runs of 14.58 lost pings, 10 ms apart).
 _BINS = 120
 _MOST_ROWS = 400

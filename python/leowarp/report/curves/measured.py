@@ -15,7 +15,7 @@ from leowarp.timeline.recordings import Capacity, Description, Measurement
 from leowarp.timeline.recordings.measurement import UNSHAPED
 
 MOST_SLOTS = 60
-"""More than so many lines would hide what they mark."""
+"""More lines than this would hide what they mark."""
 
 
 def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> None:

@@ -46,7 +46,7 @@ class FigureKind:
         a link whose capacity is a table; `changes`: TCP over a path that can change), routes over satellites, a mobile
         channel, or what programs measured (`players`, `page loads`). A page leaves it out if a run has none.
     needs: Trace tables that it is drawn from.
-    part: Section of a run's page that it stands in.
+    part: Section of a run's page with it.
     own_flows: Whether it chooses the flows that it shows itself.
     """
 

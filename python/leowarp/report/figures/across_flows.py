@@ -135,7 +135,7 @@ def completion(runs: Sequence[RunView]) -> Figure:
 
 
 BINS_PER_DECADE = 3
-"""Of sizes, whose flows have one median: a factor of 2.2 each."""
+"""Spread of sizes whose flows have one median: a factor of 2.2 each."""
 
 FEWEST_IN_BIN = 5
 """Flows of like size of which a median is worth drawing."""
@@ -177,7 +177,7 @@ def _sized(run: RunView) -> pd.DataFrame:
 
 
 def has_sizes(run: RunView) -> bool:
-    """Whether so many TCP flows have a size that their times to completion are worth drawing against it."""
+    """Whether enough TCP flows have a size to draw their times to completion against it."""
     return sum(run.plan.flows[number].size_bytes is not None for number in run.tcp_flows) > MOST_LINES
 
 
@@ -202,6 +202,6 @@ def _flows(run: RunView) -> pd.DataFrame:
 
 
 def has_pairs(run: RunView) -> bool:
-    """Whether TCP flows go between so many pairs of stations that a matrix is worth drawing."""
+    """Whether TCP flows go between enough pairs of stations to draw a matrix."""
     ends = {(run.plan.flows[number].source, run.plan.flows[number].destination) for number in run.tcp_flows}
     return len(ends) >= FEWEST_PAIRS

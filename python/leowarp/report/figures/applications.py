@@ -66,7 +66,7 @@ def playback(runs: Sequence[RunView]) -> Figure:
 
 
 def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """What a player had to be played, s, at the corners of the line: `(t_s, buffer_s)`.
+    """Content of a player's buffer, s, at the corners of the line: `(t_s, buffer_s)`.
 
     Before each segment came the buffer was shorter by that segment; it had become so by playing, or stood still.
 

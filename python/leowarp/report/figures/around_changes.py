@@ -51,7 +51,7 @@ def _never_changed(group: Sequence[RunView]) -> TraceError:
 
 
 def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunView:
-    """Of several flows of the first run the one with the most late packets at one route change.
+    """With several flows of the first run, the one with the most late packets at one route change.
 
     runs: Views of flows; those of other runs than the first are left aside.
     change_s: Only this change counts, s; a flow whose path did not change then comes last.
@@ -82,15 +82,15 @@ class Column(NamedTuple):
 
 
 def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = None) -> list[Column]:
-    """What stands in each column of a figure: one change of each of several runs, or several changes of one run.
+    """Content of each column of a figure: one change of each of several runs, or several changes of one run.
 
     runs: Runs, or views of their flows.
     count: Columns of one run; of several runs each has one.
     change_s: The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several
         runs.
-    Returns: Run by run, by time. Of one run the changes are those with the most late packets over its flows, then with
-        the most lost; of several runs the instant is the same for all. The flows are those whose path changed then, or,
-        of more than can be told apart, the hardest hit.
+    Returns: Run by run, by time. For one run the changes are those with the most late packets over its flows, then with
+        the most lost; for several runs the instant is the same for all. The flows are those whose path changed then,
+        or, of more than can be told apart, the hardest hit.
     Raises TraceError if no flow of a run ever had another path.
     """
     at_ns = None if change_s is None else round(change_s * 1e9)

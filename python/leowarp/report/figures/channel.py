@@ -28,7 +28,7 @@ MOST_BINS = 300
 BINS_S = (0.1, 1, 2, 5, 10, 30, 60, 300, 900, 3600)
 
 TOLD_APART = 4
-"""Retransmissions from so many on are one colour."""
+"""Retransmissions from this number on are one colour."""
 
 BLUES = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#04264d")
 

@@ -110,7 +110,7 @@ def _reason(error: TraceError) -> str:
 
 
 def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
-    # A format that is there already is made anew: beside a new figure it would show older numbers.
+    # A format that is there already is drawn again: beside a new figure it would show older numbers.
     kinds = [
         kind for kind in FORMATS if kind in (*PAGE_FORMATS, *formats) or stem.with_name(f"{stem.name}.{kind}").exists()
     ]

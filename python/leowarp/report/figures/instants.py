@@ -89,7 +89,7 @@ def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
 
 
 def sentence(views: Sequence[RunView], change_s: float | None) -> str:
-    """Which instant figures around route changes show, and why; empty if no path ever changed."""
+    """The instant that figures around route changes show, and why; empty if no path ever changed."""
     if change_s is not None:
         return f"Figures around a change show all runs at {change_s:g} s, as asked for."
     t_ns = common_instant([view for run in views for view in _flows_of(run)])

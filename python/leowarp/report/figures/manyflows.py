@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a figure shows more flows than lines can be told apart: bands over all of them over time, or each as a thin grey
-curve with the lowest, the median and the highest in colour."""
+"""A figure with more flows than distinguishable lines: bands over all of them over time, or each as a thin grey curve
+with the lowest, the median and the highest in colour."""
 
 from __future__ import annotations
 
@@ -50,8 +50,7 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
     for low, high, colour, words in (
         (0, 1, "#e6eef5", "all flows"), (0.1, 0.9, "#bcd5e8", "middle 80 %"), (0.25, 0.75, "#84b3d4", "middle half")
     ):  # fmt: skip
-        # Of a flow that has no value at an instant, because it has not begun or has ended, there is no part in the
-        # bands.
+        # A flow without a value at an instant, because it has not begun or has ended, has no part in the bands.
         least, most = np.nanquantile(values, (low, high), axis=0)
         axes.fill_between(grid, least, most, color=colour, linewidth=0, label=words, zorder=1.5)
     axes.plot(grid, np.nanmedian(values, axis=0), color=BEFORE, linewidth=0.9, label="median flow", zorder=2.5)
@@ -68,7 +67,7 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))
     order = sorted(range(len(runs)), key=lambda place: scores[place])
-    # Of an even number the lower of the two in the middle: each curve is that of one flow, and none is a mean of two.
+    # For an even number the lower of the two in the middle: each curve is that of one flow, and none is a mean of two.
     chosen = {order[0]: "lowest", order[(len(order) - 1) // 2]: "median", order[-1]: "highest"}
     found: list[Named] = []
     names = labels(runs)

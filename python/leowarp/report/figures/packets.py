@@ -61,7 +61,7 @@ class _Around:
 def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) -> Figure:
     """Sequence against time around one route change: sent, arrived on the old and on the new path, late, resent, ACKs.
 
-    Of one flow: of several that with the most late packets.
+    For one flow: among several the one with the most late packets.
 
     change_s: Which change; the one with the most late packets if not given.
     Raises TraceError if the packets around the change were not stored.
@@ -102,7 +102,7 @@ def packets_beside(runs: Sequence[RunView], names: Sequence[str], *, change_s: f
         axes.set_title(f"{name}: {len(around.late)} packets overtaken", loc="left")
         axes.set_xlabel(worded(runs, "time after the route change, ms"))
     panels[0].set_ylabel("packet number")
-    # Of all panels: a mark that only one of them has is in the legend, too.
+    # From all panels: a mark that only one of them has is in the legend, too.
     marks = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     figure.legend(marks.values(), marks.keys(), loc="outside upper center", ncols=5, markerscale=1.8, columnspacing=1.4)
     return figure
@@ -169,7 +169,7 @@ def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: f
     number = data["number"].to_numpy()
     late, again = truths(data["is_late"]), truths(data["is_retransmission"])
     lost = np.isnan(received)
-    # Paths are told apart by when the packet left: the first after the change takes the new one.
+    # The instant at which a packet left distinguishes paths: the first after the change takes the new one.
     old = sent < 0
     near = np.flatnonzero(~lost & ~again & (np.abs(sent) < 200))
     for index in near[:: max(len(near) // TRACKS, 1)]:

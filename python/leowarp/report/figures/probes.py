@@ -48,7 +48,7 @@ def draw_probes(
     axes.plot(sent_s, found.delay_ns / 1e6, ".", color=BEFORE, markersize=size, markeredgewidth=0, rasterized=True)
     lost_s = sent_s[found.is_lost]
     if len(lost_s):
-        # In the axes' own height, so that they stand at the bottom whatever the scale.
+        # In the axes' own height, so that they are at the bottom whatever the scale.
         axes.plot(lost_s, np.full(len(lost_s), 0.012), "|", color=BAD, markersize=6, markeredgewidth=0.8,
                   transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
     axes.set_ylabel("round-trip time, ms")
@@ -150,8 +150,8 @@ def ping_between_changes(
 def probe_delays(runs: Sequence[RunView]) -> Figure:
     """One-way delay and round-trip time of each ping or udp packet by when it was sent.
 
-    Returns: A panel a run, ms over s; diamonds on the axis are lost packets. Of more flows than can be told apart bands
-        of the one-way delay over all of them, in columns of 10 ms.
+    Returns: A panel a run, ms over s; diamonds on the axis are lost packets. With more flows than distinguishable
+        lines: bands of the one-way delay over all of them, in columns of 10 ms.
     Raises TraceError if a run has no ping or udp flow.
     """
     for run in runs:

@@ -18,7 +18,7 @@ from leowarp.report.style import PAGE_IN, highest_of, line_style, mark_changes, 
 from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles, worded
 
 BIN_S = 0.5
-"""Of goodput and capacity: long against a round trip, short against a slot of 15 s."""
+"""Width of bins of goodput and capacity: long against a round trip, short against a slot of 15 s."""
 
 
 def draw_goodput(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> None:
@@ -33,7 +33,7 @@ def draw_goodput(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, *
 
 
 def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> float | None:
-    """What the narrowest link of a flow's path could carry of payload, as an area.
+    """Payload that the narrowest link of a flow's path could carry, as an area.
 
     bin_s: Length of a bin, s; in each stands the mean of the capacity over it.
     **style: Of the area: color, label, zorder.
@@ -124,7 +124,7 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
         above.set_ylabel("goodput, Mbit/s")
         # Room for the legend above the lines.
         above.set_ylim(0, (1.15 + 0.1 * -(-min(len(flows), MOST_LINES) // 2)) * highest_of(above))
-        # Of many short flows no band has a second in which several ran, and an empty legend is a warning.
+        # With many short flows no band has a second in which several ran, and an empty legend is a warning.
         if above.get_legend_handles_labels()[0]:
             above.legend(loc="upper right", ncols=4 if len(flows) > MOST_LINES else 2)
         below.set_ylabel("Jain's index")

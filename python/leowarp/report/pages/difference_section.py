@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between runs that are compared, first on their page: keys of the plans, modules, kernels, versions."""
+"""Differences between compared runs, first on their page: keys of the plans, modules, kernels, versions."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from leowarp.report import html
 from leowarp.results.run import Run
 
 MOST_RUNS = 4
-"""Beside a comparison of more there is none: each has a globe of its own, and a screen shows so many."""
+"""A comparison of more has none: each has a globe of its own, and a screen shows this number."""
 
 
 def moving(runs: Sequence[Run], folder: Path) -> str:

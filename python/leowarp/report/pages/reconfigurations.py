@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page says about the reconfigurations of an access link, in place of route changes over satellites."""
+"""The page's section on the reconfigurations of an access link, in place of route changes over satellites."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scalars of a summary as rows of a page's tables: in the words, units and scales that are declared.
 
-Which scalars a table has, and in which order, is the table's own matter.
+Each table chooses its scalars and their order.
 """
 
 from __future__ import annotations

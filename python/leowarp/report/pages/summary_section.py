@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page says first, in numbers: the six that matter; and, folded, all scalars of its flows and runs."""
+"""The first numbers of a page: the six that matter; and, folded, all scalars of its flows and runs."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def first_entries(run: RunView) -> list[tuple[str, str]]:
 
 
 def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
-    """A number of several runs: whose it is stands in the first cell, if it is the same of all, else beside each."""
+    """A number of several runs: its owner is in the first cell, if it is the same for all, else beside each."""
     known = [each for each in said if each is not None]
     same = len({whose for _, whose in known}) == 1
     head = f"{label}, {known[0][1]}" if same and known[0][1] else label
@@ -185,7 +185,7 @@ def _table(
 
 
 def _spread_tables(run: RunView) -> str:
-    """Of many flows: sums and quantiles over them, then the worst and the best."""
+    """For many flows: sums and quantiles over them, then the worst and the best."""
     tables = ""
     for section in overview(run.summary):
         few = section.of(section.title, range(len(section.columns)))

@@ -69,7 +69,7 @@ class Batch:
 
     def encode(self) -> dict[str, Any]:
         """As JSON has it, for `DaskWorkers`; `decode` is the way back."""
-        # The maker is an object of any class, so it is pickled. That is safe here: a batch goes from the process that
+        # The maker is an object of any class, so it is pickled. This is safe here: a batch goes from the process that
         # runs the study to its own workers, and never comes from a file.
         return {
             "number": self.number,
@@ -102,7 +102,7 @@ def encode_file(content: bytes) -> str:
 
 
 def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """What became of each run of a batch, as soon as it is known.
+    """Result of each run of a batch, as soon as it is known.
 
     scratch: Made if it is not there, and removed at the end, whatever ends it.
     Yields place: Of the run in the batch; each place at most once, not necessarily in order.
@@ -138,7 +138,7 @@ def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
     folder.mkdir(parents=True)
     inputs = {name: base64.b64decode(batch.inputs[name]) for name in order.inputs}
     write_plan(folder, order.plan, inputs)
-    # Whoever started the study was asked what may run (`engine`).
+    # The user who started the study was asked what may run (`engine`).
     return scenario.resolve(scenario.load(folder / layout.PLAN)).named_by_caller()
 
 
@@ -169,4 +169,4 @@ def _check(batch: Batch) -> None:
 
 
 _CHECKED: dict[tuple[Maker, str, tuple[str, str]], float] = {}
-"""What this process has found to be right, and when."""
+"""Facts that this process has checked, and when."""

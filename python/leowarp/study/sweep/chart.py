@@ -38,7 +38,7 @@ class Chart:
     def svg(self) -> str:
         """The chart as an `<svg>` element; "" if nothing is known, or too many lines would have to be told apart."""
         known = [value for line in self.lines.values() for value in line if value.known and math.isfinite(value.high)]
-        # More lines than colours are told apart by nobody; the table below has them all.
+        # Nobody can distinguish more lines than colours; the table below has them all.
         if not known or not 1 <= len(self.lines) <= len(COLOURS):
             return ""
         low, high, step = _axis(min(value.low for value in known), max(value.high for value in known))

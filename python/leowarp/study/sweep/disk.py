@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writing so that a kill or a power cut leaves the old or the new, never a half; a full disk is one clear error.
 
-POSIX promises of rename(2) only that nobody sees the name missing. That content and name outlast a power cut takes an
-fsync(2) of the file before the rename, and one of the directory after it. The tests of the sweep kill a study at every
-call to the disk.
+POSIX promises of rename(2) only that nobody sees the name missing. An fsync(2) of the file before the rename, and one
+of the directory after it, make content and name outlast a power cut. The tests of the sweep kill a study at every call
+to the disk.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import contextlib
 import ctypes
 import errno
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from leowarp.base import plainfiles
 from leowarp.base.errors import HostError
 
 TEMPORARY = ".partial"
 """Such files begin with a dot besides, so that no reader of a data set takes one for a part of it."""
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# What the kernel (ENOSYS) or the file system (EINVAL, for instance NFS; rename(2)) says that cannot exchange names.
+# Answers of a kernel (ENOSYS) or file system (EINVAL, for instance NFS; rename(2)) that cannot exchange names.
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
 # linux/fcntl.h and linux/fs.h: names are relative to the working directory; exchange two of them.
 _AT_FDCWD = -100
@@ -68,7 +68,7 @@ def sync_directory(path: Path) -> None:
 def exchange(new: Path, old: Path) -> None:
     """Puts the directory `new` where `old` is, in one step where the file system can; `new` then is the old one.
 
-    Where it cannot (NFS), `old` is missing for a moment: `recover` finds it after a kill in between.
+    Where that is impossible (NFS), `old` is missing for a moment: `recover` finds it after a kill in between.
 
     new, old: Directories of one file system; `old` need not be there.
     Raises OSError if the names cannot be changed.
@@ -90,18 +90,9 @@ def recover(old: Path) -> None:
     aside = _aside(old)
     if aside.exists():
         if old.exists():
-            remove(aside)
+            plainfiles.remove(aside)
         else:
             os.rename(aside, old)
-
-
-def remove(path: Path) -> None:
-    """Removes a file or a directory, if it is there."""
-    # A link is removed itself; rmtree through one would remove what it points to.
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def remove_partial(folder: Path) -> None:
@@ -128,7 +119,7 @@ class AppendedFile:
     def append(self, content: bytes) -> None:
         """Adds `content`, or leaves the file as it was and raises OSError.
 
-        What a Ctrl-C interrupts may stand there until the next piece takes its place.
+        Leftovers of a Ctrl-C may stay there until the next piece takes their place.
         """
         try:
             if os.fstat(self._descriptor).st_size > self._end:
@@ -146,7 +137,7 @@ class AppendedFile:
 
     def empty(self) -> None:
         """Takes everything out."""
-        # Not synced: rows that come back after a power cut stand in files as well, and count once.
+        # Not synced: rows that come back after a power cut are in files as well, and count once.
         os.ftruncate(self._descriptor, 0)
         self._end = 0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a study is: on a terminal one bar, in a notebook one text, elsewhere a plain line every few seconds."""
+"""Progress of a study: on a terminal one bar, in a notebook one text, elsewhere a plain line every few seconds."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from leowarp.base.printable import one_line
-from leowarp.base.progress import PLAIN_INTERVAL_S, clock
-from leowarp.base.status import CellText, is_notebook, is_terminal
+from leowarp.base.progress import PLAIN_INTERVAL_S, Showing, clock
 
 WINDOW_S = 300.0
 """The rate is that of the last minutes: cheap runs may come first."""
@@ -22,7 +20,7 @@ WINDOW_S = 300.0
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """How far a study is.
+    """Progress of a study.
 
     done, total: Runs with a result, those of earlier starts included; failed ones too.
     failed: Of those done.
@@ -111,7 +109,7 @@ class Pace:
         return self._cpu_s / self._with_cost if self._with_cost else None
 
 
-class StudyDisplay:
+class StudyDisplay(Showing):
     """Shows `StudyProgress`: `with StudyDisplay() as show: show(progress)`.
 
     A terminal gets a bar, a notebook a text that is replaced. Anything else gets a line at most every
@@ -119,33 +117,18 @@ class StudyDisplay:
     """
 
     def __init__(self) -> None:
-        self._bars: Any = None
+        super().__init__()
         self._task: Any = None
-        self._cell: CellText | None = None
         self._said, self._said_at = "", 0.0
 
-    def __enter__(self) -> Self:
-        if is_terminal():
-            # Imported here: workers and pipes never need it.
-            from rich.console import Console
-            from rich.progress import BarColumn, TextColumn
-            from rich.progress import Progress as Bars
+    def _new_bars(self) -> Any:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bars
 
-            self._bars = Bars(
-                BarColumn(bar_width=24), TextColumn("{task.description}", markup=False), console=Console(stderr=True)
-            )
-            self._bars.start()
-        elif is_notebook():
-            self._cell = CellText()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if self._bars is not None:
-            self._bars.stop()
-        if self._cell is not None:
-            self._cell.end()
+        return Bars(
+            BarColumn(bar_width=24), TextColumn("{task.description}", markup=False), console=Console(stderr=True)
+        )
 
     def __call__(self, progress: StudyProgress) -> None:
         """Shows how far the study is now; names of a study file's go through `one_line`, which shows control

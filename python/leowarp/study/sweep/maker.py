@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes the runs of a study: `Maker`, and the one that boots guests."""
+"""Makers of the runs of a study: `Maker`, and the one that boots guests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Maker(Protocol):
     """Makes the runs of a study, in the process of a worker.
 
-    It reaches a worker pickled, on this machine through a pipe and on others through Dask, so it is an object of a
+    It reaches a worker pickled, on this machine through a pipe and on others through Dask. So it is an object of a
     class that the worker can import, and holds nothing that lives in one process alone. It is hashable: a worker
     remembers for which makers it has compared the checksums.
     """
@@ -91,4 +91,4 @@ class GuestMaker:
 
 
 GUESTS = GuestMaker()
-"""What makes runs if nobody says otherwise."""
+"""The default maker of runs."""

@@ -62,7 +62,7 @@ class Outstanding:
 
 
 def batch_size(left: int, workers: int, run_s: float | None) -> int:
-    """How many runs go into the next batch.
+    """Number of runs in the next batch.
 
     left: Runs that are not given out.
     workers: How many work at a time.

@@ -103,7 +103,7 @@ def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
 
 
 def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
-    """What to check before trusting the numbers: missing, failed and removed runs first, then the runs' own, most
+    """Points to check before trusting the numbers: missing, failed and removed runs first, then the runs' own, most
     frequent first.
     """
     sentences = []

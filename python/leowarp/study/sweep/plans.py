@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`plans.parquet`: every run that a study has or had, with the text of its plan, so that any can be made again."""
+"""`plans.parquet`: every run that a study has or had, with the text of its plan, so that any can be repeated."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
     origin: What would make it now.
     """
     parts = (run.plan_sha256, origin.kernel_sha256, origin.agent_sha256, origin.leowarp_version)
-    # Not of the plan alone: another kernel, agent or version may give another result, and makes another run
+    # The plan alone is not enough: another kernel, agent or version may give another result, and makes another run
     # (docs/changes/0.2.0.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     # From an earlier start: what a newer kernel, agent or version would make of it is another run.
@@ -100,7 +100,7 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
 
 @dataclass(frozen=True)
 class StudyFacts:
-    """What else the start of a study in a directory needs to know; stored in the metadata of `plans.parquet`.
+    """Further facts for the start of a study in a directory; stored in the metadata of `plans.parquet`.
 
     name, keep: Of the study file.
     layout: Of the results.
@@ -112,7 +112,7 @@ class StudyFacts:
 
 
 def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> int:
-    """Writes `plans.parquet`: the runs, and those that were there before, so that any stored row can be made again.
+    """Writes `plans.parquet`: the runs, and those that were there before, so that any stored row can be repeated.
 
     facts: Of the present start.
     runs: The whole study, in its order.
@@ -159,7 +159,7 @@ def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
 
 
 def read_facts(folder: Path) -> StudyFacts:
-    """What the directory was last started with.
+    """Settings of the directory's last start.
 
     They are checked as anything that comes from a file: names must be plain, since the partition names folders.
 
@@ -208,7 +208,7 @@ def input_of(folder: Path, name: str) -> bytes:
 
 
 def code_of(folder: Path, run: StudyRun) -> list[Code]:
-    """What runs, besides leowarp's own kernel, if a run is made that the study's directory alone tells of.
+    """Code that runs, besides leowarp's own kernel, if a run is made from the study's directory alone.
 
     Raises TraceError if the text of its plan is none.
     Returns: A kernel of the user's, then modules; empty for a plan that runs leowarp's own kernel alone. They are named
@@ -250,8 +250,8 @@ def _path(folder: Path) -> Path:
 
 
 def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
-    """Plans as a table. The text of a plan stands there in two parts, before and after its seed: equal for all seeds of
-    a combination, they compress well.
+    """Plans as a table. The text of a plan is there in two parts, before and after its seed: equal for all seeds of a
+    combination, they compress well.
     """
     columns: dict[str, list[Any]] = {
         "run_id": [run.run_id for run in runs],

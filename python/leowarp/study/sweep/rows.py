@@ -36,7 +36,7 @@ it."""
 
 @dataclass(frozen=True)
 class Origin:
-    """What made a run, besides its plan.
+    """Makers of a run, besides its plan.
 
     kernel_sha256, agent_sha256: Of the guest's kernel image and of the agent in it, hexadecimal.
     leowarp_version: Of the package that computed the metrics.
@@ -142,7 +142,7 @@ def schema_of(
     """The columns of `known` and of further rows, in one order and with one type each, so that all files are alike.
 
     A number is int64 if it is whole in every run, else float64; so is what is null in every run so far. Types do not
-    depend on which runs stand in which file.
+    depend on which runs are in which file.
 
     rows: Rows to come; may be empty.
     known: Of the data set so far. A column of it never becomes narrower.

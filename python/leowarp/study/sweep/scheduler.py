@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 CONNECT_S = 30
-"""How long a scheduler, or the worker that has a result, may take to answer."""
+"""Time in which a scheduler, or the worker that has a result, must answer."""
 COUNT_S = 2.0
 """How often workers are counted: on a cluster they come and go."""
 
@@ -97,9 +97,7 @@ class DaskWorkers:
             self._counted_at = time.monotonic()
 
     def _events_of(self, future: Future) -> list[Event]:
-        """What became of a batch; nothing if the worker that had its result is lost, because Dask then makes
-        it again.
-        """
+        """Result of a batch; nothing if the worker that had it is lost, because Dask then makes it again."""
         from distributed import KilledWorker
 
         if future.status in ("cancelled", "lost"):
@@ -114,7 +112,7 @@ class DaskWorkers:
             # Dask gives up at one failure more than are allowed, and each of them was a worker's death.
             return [BatchEnded(self._under_way.pop(future), lost=error.allowed_failures + 1)]
         except Exception as error:
-            # What `_results` could not catch: leowarp is missing there, or another version.
+            # Failures that `_results` could not catch: leowarp is missing there, or another version.
             message = f"a worker of {self._address} could not begin: {error!r}"
             hint = "install the same leowarp on every machine; the worker's log says more"
             fault = encode_error(HostError(message, hint))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study's directory holds, for whoever only looks: also while a study is at work there."""
+"""Content of a study's directory, for a reader: also while a study is at work there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOLD = ("run_id", "number", "status", "error", "error_kind", "error_hint", "cpu
 
 @dataclass(frozen=True)
 class StudyStatus:
-    """How far a study is.
+    """Progress of a study.
 
     total, done, failed: Runs of the study as it was last started; failed ones are done too.
     removed: Rows of runs that are no longer in the study.
@@ -85,7 +85,7 @@ def row_of_run(folder: Path, run_id: str) -> dict[str, Any]:
     """The stored row of a run.
 
     Raises ScenarioError if there is none.
-    Returns: Column -> value, as `rows.row_of`; of a row that stands in the journal alone, without the types of the data
+    Returns: Column -> value, as `rows.row_of`; for a row that is in the journal alone, without the types of the data
         set.
     """
     table, journal = read_results(folder)

@@ -18,7 +18,7 @@ from leowarp_studies.huston2024.words import FEWER, GOODPUT, PAIRED, SESSION, co
 # Implements claim 3.12 of huston2024 (text).
 def deferring_bbr(frames: Frames) -> Outcome:
     """BBR that only defers its rate increase across reconfigurations against BBR: goodput, retransmissions and the
-    99th percentile of RTT, seed by seed. `bbr_handover` with all that it adds stands beside it.
+    99th percentile of RTT, seed by seed. `bbr_handover` with all that it adds is given beside it.
 
     Returns: Numbers: `goodput_ratio`, `retransmissions_ratio`, `rtt_p99_ratio`, `goodput_with_all_ratio`.
     """
@@ -76,7 +76,7 @@ MARKS_ONLY = "cubic_handover-marks"
 def ecn_approaches_bbr(frames: Frames) -> Outcome:
     """A CUBIC that answers marks and not losses over fq_codel, against plain CUBIC and BBR.
 
-    DCTCP over a queue that marks above 5 ms, and CUBIC as RFC 3168 has it over five queues, stand beside it: both
+    DCTCP over a queue that marks above 5 ms, and CUBIC as RFC 3168 has it over five queues, are given beside it: both
     reduce for losses too.
 
     Returns: Numbers: `cuts_at_losses_ratio` (per session, of plain CUBIC's), `of_cubic_ratio`, `of_bbr_ratio`,
@@ -94,7 +94,7 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
         "approaches BBR": of_bbr.median >= 0.8,
     }
     dctcp, classic = ev.gain(frames, "dctcp-ecn-fq_codel", "bbr"), ev.gain(frames, "cubic-ecn-fq_codel", "bbr")
-    # What RFC 3168 adds by itself, with the same queue: otherwise fq_codel's own gain would be taken for ECN's.
+    # The addition of RFC 3168 by itself, with the same queue: otherwise fq_codel's own gain would be taken for ECN's.
     without = ev.gain(frames, "cubic-ecn-fq_codel", "cubic-fq_codel")
     others = ", ".join(
         f"{aqm} {ev.gain(frames, f'cubic-ecn-{aqm}', 'bbr').text(1, 2)}" for aqm in AQMS if aqm != "fq_codel"

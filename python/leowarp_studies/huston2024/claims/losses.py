@@ -24,14 +24,14 @@ WITHIN_S = CUT_WITHIN_NS / 1e9
 
 LOSS_BASED = ("cubic", "reno")
 KEEPS_RATIO = 0.9
-"""Of its goodput: a sender that has as much maintains its rate."""
+"""Share of its goodput: a sender that has as much maintains its rate."""
 
 STUDY_SLOPE_BPS_PER_S = (70e6 - 50e6) / 5
 """The study's figure 6: from 50 to 70 Mbit/s in five seconds."""
 STUDY_DROP_RATIO = 40 / 70
 """The study's figure 6: a single loss event takes the rate from 70 to 40 Mbit/s."""
 SHORTEST_S = 2.0
-"""Of a stretch between two cuts: a slope needs four bins of half a second."""
+"""Length of a stretch between two cuts: a slope needs four bins of half a second."""
 
 
 def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:

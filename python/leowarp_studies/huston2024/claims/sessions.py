@@ -2,9 +2,9 @@
 """Claims on sessions of Reno, CUBIC and BBR (3.7 to 3.11, 3.27), at peak and off-peak, and SACK.
 
 Each function takes the study's data sets and returns an `Outcome` with `numbers` in bit/s, packets and ratios. Variants
-are compared seed by seed on the same path (`evidence.gain`): a ratio of medians would compare different skies. What
-decides a loss-based session here is isolated loss, not the handover: without it all three congestion controls fill the
-link (design/starlink-profile.md, "Isolated loss"), which is why each proposal is also run without it (`CLEAN_PEAK`).
+are compared seed by seed on the same path (`evidence.gain`): a ratio of medians would compare different skies. Isolated
+loss decides a loss-based session here, not the handover. Without it all three congestion controls fill the link
+(design/starlink-profile.md, "Isolated loss"), which is why each proposal is also run without it (`CLEAN_PEAK`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from leowarp_studies.huston2024.words import CALIBRATED, GOODPUT, PAIRED, SESSIO
 def cubic_at_peak(frames: Frames) -> Outcome:
     """A CUBIC session's first peak, its fall, and its mean, against what its link could have carried.
 
-    Peak and fall are means of half a second (`BIN_NS`). What ended slow start is given with them, and the same peak of
+    Peak and fall are means of half a second (`BIN_NS`). The end of slow start is given with them, and the same peak of
     sessions without HyStart: whether HyStart or a loss ends slow start decides how high the peak is.
 
     Returns: Numbers, medians with intervals: `peak_bps`, `fall_bps`, `mean_bps`, `capacity_bps`, `used_ratio`,
@@ -94,7 +94,7 @@ def cubic_off_peak(frames: Frames) -> Outcome:
     settled = middle([trace.between(12.0, trace.end_s) for trace in frames["traces"]["cubic", OFF_PEAK]])
     off, peak = ev.goodput_bps(frames, "cubic", OFF_PEAK), ev.goodput_bps(frames, "cubic")
     ratio = off.median / peak.median
-    # Ours within 25 % of "near 200", and 3 to 4 widened by as much; the profile has a tenth of the isolated loss
+    # Ours within 25 % of "near 200", and 3 to 4 widened by as much. The profile has a tenth of the isolated loss
     # off-peak, which alone moves CUBIC from 42 to 145 Mbit/s (design/starlink-profile.md).
     parts = {"near 200": 150e6 <= settled.median <= 250e6, "several times": 2.5 <= ratio <= 5}
     text = (
@@ -201,10 +201,11 @@ def reno_is_poor(frames: Frames) -> Outcome:
 
 # Implements claim 3.11 of huston2024 (text).
 def sack_matters(frames: Frames) -> Outcome:
-    """What CUBIC, Reno and BBR keep of their goodput without SACK, at peak, off-peak and without isolated loss.
+    """The share of their goodput that CUBIC, Reno and BBR keep without SACK, at peak, off-peak and without isolated
+    loss.
 
-    The verdict is on CUBIC at peak. The others are there for the cause: a single loss a window NewReno repairs in one
-    round trip as SACK does, so that how much SACK gives depends on how many packets are lost at once.
+    The verdict is on CUBIC at peak. The others are there for the cause. NewReno repairs a single loss per window in one
+    round trip as SACK does, so the gain of SACK depends on how many packets are lost at once.
 
     Returns: Numbers: `ratio` (CUBIC at peak), and each other pair under "<congestion control>, <preset>".
     """

@@ -37,7 +37,7 @@ def what_moves_it(frames: Frames) -> str:
 
 # Implements claim 3.18 of huston2024 (text).
 def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
-    """BBR over paths of which capacity, base delay and jitter each vary or stand still.
+    """BBR over paths of which capacity, base delay and jitter each vary or are constant.
 
     If the minimum RTT decided, jitter above it would not matter, and a step of it would move the estimate. Both are
     asked; that jitter does not matter fits other explanations too.
@@ -122,8 +122,8 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
 def others_make_the_peak(frames: Frames) -> Outcome:
     """CUBIC and BBR beside flows of other customers, against the same sessions off-peak, with one isolated loss.
 
-    How many customers there are is not known, so that any number may be chosen that lowers CUBIC as much as the study
-    saw. What decides is whether BBR keeps its rate beside that number.
+    The number of customers is not known, so any number may be chosen that lowers CUBIC as much as the study saw. The
+    test is whether BBR keeps its rate beside that number.
 
     Returns: Numbers by customers: `cubic_times_ratio` (off-peak over peak), `bbr_kept_ratio`, `bbr_over_cubic_ratio`.
     """

@@ -24,7 +24,7 @@ from leowarp.study.sweep.parameters.file import Condition, Parameter, StudyFile
 from leowarp.study.sweep.parameters.keys import columns_of
 
 _OTHER_SEED = 987_654_321
-"""Of no study: shows in which place of a plan's text the seed stands."""
+"""A seed of no study: it shows the place of the seed in a plan's text."""
 
 MOST_COMBINATIONS = 100_000
 """Each is loaded and checked before the first run: 5 ms, so that more would take ten minutes before anything runs."""
@@ -44,7 +44,7 @@ class Combination:
     """A value of each parameter, and what follows from them whatever the seed.
 
     values: Dotted key -> value as it was written.
-    columns: Columns of the results -> what stands there, see `keys.columns_of`.
+    columns: Columns of the results -> their values, see `keys.columns_of`.
     plan: With the scenario's own seed.
     """
 
@@ -60,7 +60,7 @@ class Combination:
     def around_seed(self) -> tuple[str, str]:
         """The plan's text before and after its seed.
 
-        Raises AssertionError if the seed stands in no place or in several of the text, which would be a fault of ours.
+        Raises AssertionError if the seed is in no place or in several of the text, which would be a fault of ours.
         """
         # Every default written out, so that a study's runs do not move when a later version changes a default.
         text = self.plan.to_toml()

@@ -2,8 +2,8 @@
 """A study file: a scenario, what is varied in it, and the seeds. Looks at the text; `expand` makes plans of it.
 
 Everything that can be told from the file alone is checked here, and all mistakes are reported together, each with its
-file, line, key, rule and a way out. What needs the scenario (whether a key exists, whether a combination is a valid
-plan) is checked in `expand`. The keys are described in docs/guides/studies.md.
+file, line, key, rule and a way out. Checks that need the scenario (whether a key exists, whether a combination is a
+valid plan) are in `expand`. The keys are described in docs/guides/studies.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from leowarp.study.sweep.parameters.ranges import RANGE_KEYS, values_of_range
 KEYS = ("name", "schema", "scenario", "set", "parameters", "together", "exclude", "only", "seeds", "keep")
 """All keys that the top of a study file may have."""
 KEEP = ("none", "failed", "all")
-"""What `[keep] runs` may say, the default first: which whole run directories stay beside the results."""
+"""Values of `[keep] runs`, the default first: which whole run directories stay beside the results."""
 STUDY_SCHEMA = 1
 """The one value of `schema` that this version reads; a file without it is taken to be of this one."""
 MOST_SEEDS = 1_000_000
@@ -39,7 +39,7 @@ MOST_SEEDS = 1_000_000
 
 @dataclass(frozen=True)
 class Parameter:
-    """What is varied: a dotted key and its values in order.
+    """A varied quantity: a dotted key and its values in order.
 
     key: As a file writes it, with quotes around parts that are no bare keys: `flows.0.size`.
     parts: The same in parts: `("flows", "0", "size")`.
@@ -88,7 +88,7 @@ class StudyFile:
     keep : str
         Whole run directories that stay: "none", "failed" or "all".
     text : str
-        The file, or what could stand in its place.
+        The file, or a text in its place.
     """
 
     name: str
@@ -403,7 +403,7 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
 
 
 def _keep(document: Node, problems: Problems) -> str:
-    """What stays of run directories; "none" if it is not said."""
+    """The run directories that stay; "none" if it is not given."""
     table = document.get("keep")
     if table is None:
         return KEEP[0]
@@ -419,7 +419,7 @@ def _keep(document: Node, problems: Problems) -> str:
 def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> None:
     """`[seeds]` and a parameter `run.seed` would both set the seed."""
     if study.seeds is not None:
-        # Of `varied` and not of the study's dimensions, which leave out what is wrong for another reason, too.
+        # Part of `varied` and not of the study's dimensions, which leave out errors of another kind, too.
         origins = {**varied.origins, **{key: node.origin for key, node in study.set.items()}}
         if "run.seed" in origins:
             problems.add(origins["run.seed"], "run.seed", "[seeds] sets it too", "take one of them out")

@@ -30,7 +30,7 @@ class PlanKey:
     declared: Key
 
     def value(self, plan: Plan, attribute: str | None = None) -> Any:
-        """What the plan says.
+        """The plan's value.
 
         attribute: Another attribute of the same section, such as `queue_bytes` of a queue.
         """
@@ -97,7 +97,7 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
 def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataType]:
     """The types of `columns_of`.
 
-    A quantity that is kept in whole units is int64, any other float64; its text stands beside it.
+    A quantity that is kept in whole units is int64, any other float64; its text is beside it.
     """
     name = column_name(parts, label)
     key = plan_key(parts)

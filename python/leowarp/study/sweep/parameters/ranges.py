@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`{ from = "0 ms", to = "10 ms", count = 5 }`: a range of numbers, written out.
 
-The values lie evenly on a straight scale, or evenly on a logarithmic one. What is kept in whole units (times in ns,
-rates in bit/s, sizes in bytes, counts) is rounded to the nearest of them, ties to even; both ends are exact.
+The values lie evenly on a straight scale, or evenly on a logarithmic one. Values kept in whole units (times in ns,
+rates in bit/s, sizes in bytes, counts) are rounded to the nearest, ties to even; both ends are exact.
 """
 
 from __future__ import annotations
@@ -170,6 +170,6 @@ def seeds_in_words(seeds: Sequence[int]) -> str:
 
 
 def _example(key: PlanKey) -> str:
-    """What `from` may look like for this key, for a hint."""
+    """An example of `from` for this key, for a hint."""
     quantity = key.declared.quantity
     return f'"{quantity.example}"' if quantity is not None else "1"

@@ -136,7 +136,10 @@ def _ways(given: argparse.Namespace, connections: int) -> dict[str, Callable[[],
 def _http3() -> ModuleType:
     """The module that needs aioquic, which nothing else does.
 
-    Raises ValueError if this Python does not have it.
+    Raises
+    ------
+    ValueError
+        If this Python does not have it.
     """
     try:
         return importlib.import_module("programs.http3")

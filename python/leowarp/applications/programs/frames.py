@@ -30,8 +30,13 @@ LAST_WAIT_S = 2.0
 class Stream:
     """What is sent.
 
-    bitrate_bps: Of the frames, headers not counted; all are of one length.
-    count: How many frames.
+    Attributes
+    ----------
+    frames_per_s : float
+    bitrate_bps : int
+        Of the frames, headers not counted; all are of one length.
+    count : int
+        How many frames.
     """
 
     frames_per_s: float
@@ -88,7 +93,10 @@ def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
 
     A frame of which no packet came began when it was due.
 
-    Raises OSError if the host is not known, or nobody is at the port.
+    Raises
+    ------
+    OSError
+        If the host is not known, or nobody is at the port.
     """
     ask = ASK.pack(MAGIC, round(stream.frames_per_s * 1000), stream.bitrate_bps, stream.count)
     missing: dict[int, set[int]] = {}

@@ -62,7 +62,10 @@ def literal(index: int, value: bytes) -> bytes:
 def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
     """The fields of a block as `literal` writes them: index of the name, value; of an indexed one an empty value.
 
-    Raises ConnectionError if the block has more of HPACK: it is another client's.
+    Raises
+    ------
+    ConnectionError
+        If the block has more of HPACK: it is another client's.
     """
     place = 0
 
@@ -92,7 +95,10 @@ def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
 async def frames(reader: asyncio.StreamReader, begun: bytes = b"") -> AsyncIterator[tuple[int, int, int, bytes]]:
     """All frames of a connection, each as (kind, flags, stream, payload), until it ends.
 
-    begun: What was read of it already.
+    Parameters
+    ----------
+    begun : bytes
+        What was read of it already.
     """
     data = bytearray(begun)
     while True:
@@ -284,7 +290,10 @@ class _Server:
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, content: Content, begun: bytes) -> None:
     """Answers the requests of one connection, whose preface has been read, until its client ends it.
 
-    begun: What was read behind the preface.
+    Parameters
+    ----------
+    begun : bytes
+        What was read behind the preface.
     """
     server = _Server(writer, content)
     server.waiting += frame(SETTINGS, 0, 0)

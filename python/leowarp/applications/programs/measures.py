@@ -34,7 +34,11 @@ class Measures:
     def write(self, kind: str, **values: int | str | None) -> None:
         """Writes one line.
 
-        **values: Columns of the table `measures`; times in ns of `now_ns`. None: left out.
+        Parameters
+        ----------
+        kind : str
+        **values
+            Columns of the table `measures`; times in ns of `now_ns`. None: left out.
         """
         given = {key: value for key, value in values.items() if value is not None}
         self._file.write(json.dumps({"kind": kind, **given}) + "\n")

@@ -20,11 +20,18 @@ from .playback import Playback
 class Viewing:
     """How it is watched.
 
-    rule: As `abr.rule_of` takes it.
-    target_s: No segment is asked for while its coming would make the buffer longer than this.
-    begin_s, resume_s: Media that must be there for the first picture, and after a stall; None: a segment.
-    latency_s: Of a live stream: how far behind the live edge playing begins, at least.
-    play_s: The viewer goes so long after the start; None: at the end of the video.
+    Attributes
+    ----------
+    rule : str
+        As `abr.rule_of` takes it.
+    target_s : float
+        No segment is asked for while its coming would make the buffer longer than this.
+    begin_s, resume_s : float or None
+        Media that must be there for the first picture, and after a stall; None: a segment.
+    latency_s : float
+        Of a live stream: how far behind the live edge playing begins, at least.
+    play_s : float or None
+        The viewer goes so long after the start; None: at the end of the video.
     """
 
     rule: str
@@ -38,9 +45,12 @@ class Viewing:
 async def run(opened: Callable[[], Way], viewing: Viewing, measures: Measures) -> None:
     """Plays a video over the way that `opened` gives.
 
-    Raises ValueError if the server has none, its manifest is not understood, or a live one is to be played without an
-        end.
-    Raises OSError if there is no connection, or it breaks.
+    Raises
+    ------
+    ValueError
+        If the server has none, its manifest is not understood, or a live one is to be played without an end.
+    OSError
+        If there is no connection, or it breaks.
     """
     start_ns = now_ns()
     way = opened()

@@ -14,9 +14,15 @@ from .measures import Measures, now_ns
 class Wanted:
     """What is to be done.
 
-    request_bytes, answer_bytes: Lengths of the bodies.
-    interval_s: From the start of one to the start of the next, if that one is over by then; 0: at once.
-    reconnect: Whether each has a connection of its own, whose handshake counts.
+    Attributes
+    ----------
+    count : int
+    request_bytes, answer_bytes : int
+        Lengths of the bodies.
+    interval_s : float
+        From the start of one to the start of the next, if that one is over by then; 0: at once.
+    reconnect : bool
+        Whether each has a connection of its own, whose handshake counts.
     """
 
     count: int
@@ -29,7 +35,10 @@ class Wanted:
 async def run(host: str, port: int, wanted: Wanted, measures: Measures) -> None:
     """Makes them. A connection that breaks ends its transaction, which then has no end; the next has another.
 
-    Raises OSError if a connection cannot be opened.
+    Raises
+    ------
+    OSError
+        If a connection cannot be opened.
     """
     began_ns, connection, opened = now_ns(), None, 0
     for number in range(wanted.count):

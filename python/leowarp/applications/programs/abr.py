@@ -29,8 +29,12 @@ class Rule(Protocol):
     def choose(self, buffer_s: float, throughput_bps: float | None) -> int:
         """The place for the next segment.
 
-        buffer_s: Media that is there to be played.
-        throughput_bps: As `Throughput.mean_bps`; None: nothing has come yet.
+        Parameters
+        ----------
+        buffer_s : float
+            Media that is there to be played.
+        throughput_bps : float or None
+            As `Throughput.mean_bps`; None: nothing has come yet.
         """
 
 
@@ -104,7 +108,10 @@ class Dynamic:
 def rule_of(name: str, ladder_bps: tuple[int, ...], target_s: float) -> Rule:
     """The rule of a name: dynamic, throughput, bola; or `fixed:N`, the place N of the ladder.
 
-    Raises ValueError if there is none.
+    Raises
+    ------
+    ValueError
+        If there is none.
     """
     match name.partition(":"):
         case "dynamic", "", "":

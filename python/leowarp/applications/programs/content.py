@@ -29,8 +29,13 @@ class Answer:
 class Object:
     """An object of a page.
 
-    length: In bytes.
-    after: The object that names it: it is asked for once that one is there, and `delay_ms` have passed.
+    Attributes
+    ----------
+    path : str
+    length : int
+        In bytes.
+    after : str or None
+        The object that names it: it is asked for once that one is there, and `delay_ms` have passed.
     """
 
     path: str
@@ -42,10 +47,17 @@ class Object:
 def page_of(name: str) -> list[Object]:
     """The objects of a page, the first one first.
 
-    name: Of a page that comes with these programs (`median`), or the path of a TOML file with entries `[[objects]]`:
+    Parameters
+    ----------
+    name : str
+        Of a page that comes with these programs (`median`), or the path of a TOML file with entries `[[objects]]`:
         `path`, `bytes`, `after` (not of the first), `delay_ms`, and `count` for several of a kind, whose `path` then
         has `{}` for their number.
-    Raises ValueError if an object has no path or length, or comes after one that is not above it.
+
+    Raises
+    ------
+    ValueError
+        If an object has no path or length, or comes after one that is not above it.
     """
     own = PAGES / f"{name}.toml"
     with (own if own.exists() else Path(name)).open("rb") as file:
@@ -79,10 +91,16 @@ def write_files(objects: list[Object], directory: Path) -> None:
 class Video:
     """A video in segments of equal length, each in several bit rates, all of which are constant.
 
-    ladder_bps: Increasing.
-    segment_ms: How long a segment plays.
-    media_s: How long all of it plays; None: it is live, and a segment is there once it is over.
-    start_ns: When a live one began.
+    Attributes
+    ----------
+    ladder_bps : tuple of int
+        Increasing.
+    segment_ms : int
+        How long a segment plays.
+    media_s : float or None
+        How long all of it plays; None: it is live, and a segment is there once it is over.
+    start_ns : int
+        When a live one began.
     """
 
     ladder_bps: tuple[int, ...]

@@ -16,13 +16,22 @@ _DURATION = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?")
 class Manifest:
     """What there is to be played.
 
-    ids: Of the representations of the first video, by increasing bit rate.
-    ladder_bps: Their bit rates.
-    segment_ns: How long a segment plays.
-    first: Number of the first one.
-    count: How many there are; None: live.
-    start_ns: When a live one began, on the clock of measures.
-    template: Path of a segment, relative to the manifest.
+    Attributes
+    ----------
+    ids : tuple of str
+        Of the representations of the first video, by increasing bit rate.
+    ladder_bps : tuple of int
+        Their bit rates.
+    segment_ns : int
+        How long a segment plays.
+    first : int
+        Number of the first one.
+    count : int or None
+        How many there are; None: live.
+    start_ns : int or None
+        When a live one began, on the clock of measures.
+    template : str
+        Path of a segment, relative to the manifest.
     """
 
     ids: tuple[str, ...]
@@ -41,8 +50,10 @@ class Manifest:
 def manifest_of(text: bytes) -> Manifest:
     """Reads an MPD.
 
-    Raises ValueError if it is no MPD, or has no SegmentTemplate with a duration: other ways to name segments are not
-        known here.
+    Raises
+    ------
+    ValueError
+        If it is no MPD, or has no SegmentTemplate with a duration: other ways to name segments are not known here.
     """
     try:
         root = ET.fromstring(text)

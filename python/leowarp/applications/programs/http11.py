@@ -17,10 +17,15 @@ ZEROS = memoryview(bytes(PIECE_BYTES))
 class Fetched:
     """What came of a request.
 
-    request_ns, first_byte_ns, end_ns: When the request was handed to the socket, when the first bytes of the answer
-        were read, and when the last were.
-    length: Of the body, in bytes.
-    body: Empty unless it was to be kept.
+    Attributes
+    ----------
+    status : int
+    request_ns, first_byte_ns, end_ns : int
+        When the request was handed to the socket, when the first bytes of the answer were read, and when the last were.
+    length : int
+        Of the body, in bytes.
+    body : bytes
+        Empty unless it was to be kept.
     """
 
     status: int
@@ -63,9 +68,17 @@ class Connection:
     async def fetch(self, path: str, *, request_bytes: int = 0, keep: bool = False) -> Fetched:
         """The answer to a request, read to its end.
 
-        request_bytes: Length of the request's body, which is zeros; 0: a GET without one.
-        keep: Whether the body is wanted.
-        Raises ConnectionError if the connection ends before, or the answer has no Content-Length.
+        Parameters
+        ----------
+        request_bytes : int
+            Length of the request's body, which is zeros; 0: a GET without one.
+        keep : bool
+            Whether the body is wanted.
+
+        Raises
+        ------
+        ConnectionError
+            If the connection ends before, or the answer has no Content-Length.
         """
         method = "POST" if request_bytes else "GET"
         head = f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\n"
@@ -105,7 +118,10 @@ async def serve(
 ) -> None:
     """Answers the requests of one connection until its client ends it.
 
-    begun: What was read of it already.
+    Parameters
+    ----------
+    begun : bytes
+        What was read of it already.
     """
     data = begun
     while True:
