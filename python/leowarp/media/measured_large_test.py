@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of a large table a run reads its own rows, and they say what the whole table says."""
+"""A run reads its own rows of a large table, and they say what the whole table says."""
 
 import dataclasses
 from pathlib import Path

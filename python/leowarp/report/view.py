@@ -46,7 +46,7 @@ class RunView:
         self.run = run if isinstance(run, Run) else Run(run, complete=False)
         self.flow = flow
         self.path = self.run.path
-        # What is the same of every flow is computed once for all views: of 2,000 flows each had a list of 2,000 names.
+        # Views of one run share what all flows share: each of 2,000 views had its own list of 2,000 names.
         self._whole = self if whole is None else whole
         # Now, not when a figure is half drawn: a directory without a plan is no run.
         self.document = self.run.document
@@ -175,7 +175,7 @@ class RunView:
         """Route changes of the main flow's pair."""
         flow = self.plan.flows[self.main_flow]
         changes = self.metrics.route_changes
-        # Of thousands of flows many have the same pair.
+        # Many flows have the same pair.
         known, pair = self._whole._changes_of_pairs, (flow.source, flow.destination)
         if pair not in known:
             mine = (changes["source"] == flow.source) & (changes["destination"] == flow.destination)

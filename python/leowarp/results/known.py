@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of a run already, so that its pages need not read and compute it again."""
+"""Numbers of a run that are known already, so that its pages need not read and compute them again."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def run(
             # Only now: matplotlib takes 0.4 s to load, a sixth of a run of 2 s.
             from leowarp import report as reports
 
-            # What the run is made of is known: to read and to compute it again took half of the report's time.
+            # Plan and numbers are known: reading and computing them again took half of the report's time.
             reports.write_report(known(Run(target), plan, numbers), on_figure=of_figures(show, target.name))
         stage("done")
     return Run(target)

@@ -29,18 +29,18 @@ LONG_CPU_S = 3_600
 _BASE_BYTES = 200 << 20
 """Python and its libraries, with a run of nothing."""
 _ROW_BYTES = 600
-"""Of a row of the timeline while it is made: 10,000 satellites with all links, 689,798 rows in 378 MiB; an access link
+"""A row of the timeline while it is made: 10,000 satellites with all links, 689,798 rows in 378 MiB; an access link
 of 1,000 s, 227,021 rows in 129 MiB."""
 _SATELLITE_BYTES = 1_500
 """Positions, links and the search for paths: 10^6 satellites, 1,326 MiB."""
 _SAMPLE_BYTES = 700
-"""Of a sampled row (socket, counters, queue) while a run is judged: 100 s of examples/chain.toml at 1 ms."""
+"""A sample of a socket, counters or a queue, when metrics are computed: 100 s of examples/chain.toml at 1 ms."""
 _PACKET_BYTES = 200
-"""Of a packet that is stored by itself, while it is converted."""
+"""A packet that is stored by itself, while it is converted."""
 _GUEST_SATELLITE_BYTES = 130 << 10
 """In the guest, with its links: 4,408 satellites took 463 MiB more than 648 (docs/performance.md)."""
 _GUEST_BASE_BYTES = 64 << 20
-"""Of the guest without any node: kernel, agent, capture buffers."""
+"""The guest without any node: kernel, agent, capture buffers."""
 
 _SEARCH_S = 7e-6
 """Search for paths per satellite, route update and pair: 10^6 satellites, 7.3 s."""
@@ -108,13 +108,13 @@ def long_run(plan: Plan) -> str | None:
 
 
 def satellites_of(plan: Plan) -> int:
-    """How many satellites a plan's Walker patterns have; 0 of a file of elements, which bounds itself."""
+    """The number of satellites of a plan's Walker patterns; 0 of a file of elements, whose size is limited."""
     sky = plan.constellation
     return 0 if sky is None else sum(shell.planes * shell.satellites_per_plane for shell in sky.patterns)
 
 
 def parts_of(plan: Plan) -> list[Part]:
-    """What takes memory and time in a run of a plan, each with its estimate; at least one."""
+    """Causes of memory and time in a run of a plan, each with its estimate; at least one."""
     parts = [_samples(plan), _packets(plan)]
     if plan.constellation is not None:
         parts += [_routes(plan), _events(plan)]
@@ -279,7 +279,7 @@ def _fading_rows(plan: Plan) -> Part:
 
 
 _FADING_BYTES = 100
-"""Of a sample of fading, or a codeword: examples/mobile.toml, 1,000 s."""
+"""A sample of fading, or a codeword: examples/mobile.toml, 1,000 s."""
 
 _TABLES: dict[type, Callable[[Plan], Part]] = {Access: _access_rows, Mobile: _fading_rows}
 """Media whose timeline is a table that is drawn."""

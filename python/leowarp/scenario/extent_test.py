@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot work is refused by its numbers alone, with what to type."""
+"""A plan that cannot work is refused by its numbers alone, with what to type."""
 
 import dataclasses
 

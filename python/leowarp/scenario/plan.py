@@ -29,7 +29,7 @@ from leowarp.scenario.workload.traffic import Traffic
 T = TypeVar("T")
 
 _MOST_BYTES = {"tle": 64 << 20, "environments": 8 << 20, "cc_modules": 8 << 20, "size_file": 16 << 20}
-"""Of files that are read whole, by key. 64 MiB of elements are 460,000 sets as TLE, or 100,000 as OMM in JSON."""
+"""Limits of files that are read whole, by key. 64 MiB of elements are 460,000 sets as TLE, or 100,000 in JSON."""
 
 
 def resolve(scenario: Scenario) -> Plan:
@@ -240,7 +240,7 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
         most_bytes = _MOST_BYTES.get(key, plainfiles.MOST_INPUT_BYTES)
         sha256 = plainfiles.sha256_of(path, most_bytes, links=not origin.is_of_a_run)
     except OSError as error:
-        # Of what is too long; every other error says by itself what is wrong.
+        # Every other error says by itself what is wrong.
         advice = "take a part of it" if "more than" in str(error.strerror) else None
         problems.add(origin, f"{section.name}.{key}", f'cannot read "{path}": {error.strerror}', advice)
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is too large is refused alike by every verb that would make it, before anything is made."""
+"""Every verb refuses alike what is too large, before anything is made."""
 
 import os
 

@@ -219,7 +219,7 @@ class Tables:
 
     @cached_property
     def queues_of_directions(self) -> dict[tuple[int, int], pd.DataFrame]:
-        """What `queue_series` made; paths of many pairs lead over one link."""
+        """Results of `queue_series`; paths of many pairs lead over one link."""
         return {}
 
     @cached_property

@@ -61,8 +61,8 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
 
     scores: By which the lowest, the median and the highest are found.
     Returns: list of (view, label, style). All in colour, if they can be told apart; else all in grey, of which the
-        first alone has a label, and then those three in colour on top. Of more than `MOST_GREY` in grey there are as
-        many, evenly spaced by their scores, and the label says so.
+        first alone has a label, and then those three in colour on top. At most `MOST_GREY`
+        are grey: of more, these are evenly spaced by their scores, and the label says so.
     """
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))

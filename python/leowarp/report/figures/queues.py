@@ -61,7 +61,7 @@ def queues(runs: Sequence[RunView]) -> Figure:
     names, left_out = labels(runs), ""
     if any(len(group) > 1 for group in by_run(runs)):
         runs, names = _one_a_pair(runs)
-    # Of a thousand pairs most lead over the same links.
+    # Many pairs lead over the same links.
     known: dict[int, dict[int, np.ndarray]] = {}
     maps = [queue_map(run, known.setdefault(id(run.run), {})) for run in runs]
     if len(runs) > MOST_QUEUES and any(run.flow is not None for run in runs):

@@ -2,8 +2,8 @@
 """The rows of a large table that a run needs, found without reading the others: rows are in order of time.
 
 A table of 10^7 rows took 6.2 GB of memory when it was read whole, for a run of which a thousandth of it was needed.
-Rows outside are not looked at, so that a mistake in them is not found. Whatever is not as expected on the way (a time
-that is no number, say) ends the search, and the table is read whole, which names the mistake.
+Rows outside are not looked at, so that a mistake in them is not found. Anything unexpected on the way, such as a
+time that is no number, ends the search. The table is then read whole, which names the mistake.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.machine.memory import usable_memory_bytes
 
 FROM_BYTES = 16 << 20
-"""Of a file that is read in part: up to here the whole of it costs 400 MB."""
+"""Least size of a file that is read in part: up to here the whole of it takes 400 MB of memory."""
 
 MARGIN_NS = 120 * 10**9
 """Rows before and after the run that are read too: twice the longest delay, after which an answer passes."""
@@ -36,7 +36,7 @@ _WORDS = (b"down", b"lost", b"")
 
 @dataclass(frozen=True)
 class Stretch:
-    """What a run needs of a measurement, on the measurement's clock.
+    """The part of a measurement that a run needs, on the measurement's clock.
 
     margin_ns: Before and after it.
     """
