@@ -218,6 +218,14 @@ class Tables:
         return rows_by(floats(self.links["direction"]))
 
     @cached_property
+    def longest_queues_pkts(self) -> dict[Any, float]:
+        """Most packets that a sample saw waiting, by direction."""
+        waiting = floats(self.links["queue_pkts"])
+        return {
+            direction: float(np.nanmax(waiting[at], initial=0.0)) for direction, at in self.rows_of_directions.items()
+        }
+
+    @cached_property
     def queues_of_directions(self) -> dict[tuple[int, int], pd.DataFrame]:
         """Results of `queue_series`; paths of many pairs lead over one link."""
         return {}
