@@ -218,6 +218,12 @@ class Tables:
         return rows_by(floats(self.links["direction"]))
 
     @cached_property
+    def sampled_queues(self) -> dict[str, np.ndarray]:
+        """Samples of queues as arrays: `t_ns` (int64), `queue_pkts`, `queue_bytes`, `queue_max_pkts` (float64)."""
+        names = ("queue_pkts", "queue_bytes", "queue_max_pkts")
+        return {"t_ns": integers(self.links["t_ns"])} | {name: floats(self.links[name]) for name in names}
+
+    @cached_property
     def longest_queues_pkts(self) -> dict[Any, float]:
         """Most packets that a sample saw waiting, by direction."""
         waiting = floats(self.links["queue_pkts"])

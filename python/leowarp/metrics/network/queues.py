@@ -38,18 +38,14 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
 
 
 def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
-    mine = tables.links.iloc[tables.rows_of_directions.get(direction, [])]
-    frame = pd.DataFrame({
-        "t_ns": integers(mine["t_ns"]),
-        "queue_pkts": floats(mine["queue_pkts"]),
-        "queue_bytes": floats(mine["queue_bytes"]),
-        "queue_max_pkts": floats(mine["queue_max_pkts"]),
-    })  # fmt: skip
+    # Columns as arrays of the whole table: a frame per direction takes ten times as long.
+    at = tables.rows_of_directions.get(direction, np.empty(0, dtype=np.intp))
+    columns = {name: values[at] for name, values in tables.sampled_queues.items()}
     # The table has a row where something changed alone, and a queue is empty until something waits in it.
-    if len(frame) == 0 or frame["t_ns"].iloc[0] > 0:
-        start = pd.DataFrame({"t_ns": [0], "queue_pkts": [0.0], "queue_bytes": [0.0], "queue_max_pkts": [0.0]})
-        frame = pd.concat([start, frame], ignore_index=True) if len(frame) else start
-    return frame[frame["t_ns"] <= end_ns].reset_index(drop=True)
+    if len(at) == 0 or columns["t_ns"][0] > 0:
+        columns = {name: np.insert(values, 0, 0) for name, values in columns.items()}
+    inside = columns["t_ns"] <= end_ns
+    return pd.DataFrame({name: values[inside] for name, values in columns.items()})
 
 
 def path_queues(
