@@ -16,7 +16,7 @@ from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.link_values import LinkValues, link_values
 from leowarp.metrics.inputs.series import holding_ns, step_at, weighted_quantile
-from leowarp.metrics.inputs.tables import ACK, CAUSES, DATA, Tables, floats, integers, truths, typed_frame
+from leowarp.metrics.inputs.tables import ACK, CAUSES, DATA, Tables, floats, truths, typed_frame
 
 DROP_STEMS = ("queue", "loss", "down")
 """Causes that a link itself counts (`linktotals.dropped_*`)."""
