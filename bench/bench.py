@@ -31,7 +31,7 @@ LARGE = ROOT / "bench" / "thousand-flows.toml"
 
 @dataclass(frozen=True)
 class Measured:
-    """What one run cost.
+    """Cost of one run.
 
     cpu_s: Processor time of guest and host up to the trace, as a run's manifest has it.
     all_cpu_s: The same with the metrics and the writing of the run directory.

@@ -15,6 +15,7 @@ without a reason, or the share of such sentences is above `MOST_RATIO`.
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 import statistics
 import subprocess
@@ -57,6 +58,7 @@ INSTEAD = {
 _INSTEAD = {re.compile(rf"\b({pattern})\b", re.IGNORECASE): word for pattern, word in INSTEAD.items()}
 _READ = (".md", ".py", ".rs", ".c", ".h", ".ts", ".sh")
 _GENERATED = re.compile(r"built/|docs/reference/(api|tables|scenario|clauses)\.md|CHANGELOG")
+_COMMAND = re.compile(r"(python|leowarp|make|cargo|>>>|\.\.\.) ")
 _REASON = re.compile(r"\bprose: \S")
 _COMMENT = re.compile(r"^(?:///|//!|//|/\*+|\*(?!/)|#)\s?(?!include)(.*?)(?:\*/)?$")
 
@@ -72,7 +74,8 @@ class Sentence:
 
     @property
     def words(self) -> int:
-        return len(self.text.split())
+        """A piece of code counts as one word: a list of columns is not read as a sentence."""
+        return len(re.sub(r"`[^`]*`", "code", self.text).split())
 
     @property
     def faults(self) -> list[str]:
@@ -86,19 +89,28 @@ class Sentence:
         return found
 
 
+def quoted_lines(text: str) -> set[int]:
+    """Numbers of the lines of a Python file that its docstrings take, those below attributes included."""
+    taken: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            taken.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return taken
+
+
 def prose_lines(path: str, text: str) -> list[str]:
     """The prose in each line of a file, without marks of comments and quotes; "" where there is none."""
-    found, is_code, is_quoted = [], False, False
-    for line in text.splitlines():
+    found, is_code = [], False
+    quoted = quoted_lines(text) if path.endswith(".py") else frozenset()
+    for number, line in enumerate(text.splitlines(), 1):
         stripped, prose = line.strip(), ""
         if path.endswith(".md"):
             if stripped.startswith("```"):
                 is_code = not is_code
             elif not is_code and not stripped.startswith(("|", "#", "<!--", "![", ":::")):
                 prose = stripped
-        elif path.endswith(".py") and (is_quoted or '"""' in line):
-            prose = stripped.replace('"""', "")
-            is_quoted ^= bool(line.count('"""') % 2)
+        elif number in quoted:
+            prose = "" if _COMMAND.match(stripped) else stripped.replace('"""', "")
         elif match := _COMMENT.match(stripped):
             prose = match[1]
         found.append("" if prose.startswith("SPDX-") else prose)
@@ -129,7 +141,7 @@ def sentences(path: str, text: str) -> Iterator[Sentence]:
 
 
 def git(*arguments: str) -> str:
-    """What git prints; "" if it fails, as where there is no such commit."""
+    """Output of git; "" if it fails, as where there is no such commit."""
     return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout
 
 
@@ -156,7 +168,7 @@ def read(paths: list[str]) -> list[Sentence]:
 
 
 def share(found: list[Sentence]) -> float:
-    """How many of the sentences break a rule without a reason, 0 to 1."""
+    """Share of the sentences that break a rule without a reason, 0 to 1."""
     return sum(bool(each.faults) and not each.has_reason for each in found) / max(len(found), 1)
 
 

@@ -54,7 +54,8 @@ class Outcome:
 
 COUNTED = ("goodput_bps", "sent_pkts", "lost_pkts", "late_pkts", "retransmissions_pkts", "spurious_pkts",
            "lost_again_pkts", "recoveries", "timeouts", "undos")  # fmt: skip
-"""Of the transfer's data packets; lost again are retransmissions that were lost, which only a timer or RACK finds."""
+"""Counts of the transfer's data packets; lost again are retransmissions that were lost, which only a timer or RACK
+finds."""
 
 
 def costed(command: list[str], scratch: Path) -> tuple[str, float, int]:

@@ -14,7 +14,7 @@ import type { Theme } from "./theme";
 
 const LOST_S = 0.03;
 
-/** What is drawn beside the paths. */
+/** Things that are drawn beside the paths. */
 export interface Shown {
   links: boolean;
   names: boolean;

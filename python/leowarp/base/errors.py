@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong, grouped by who can mend it.
+"""Errors, grouped by who can fix them.
 
 Every message says what was attempted, with which value, and which rule it broke; the hint says what to type next.
 """
@@ -59,7 +59,7 @@ class TraceError(LeowarpError):
 
 
 class UnexpectedError(LeowarpError):
-    """What no rule foresees: a fault of leowarp, or a file that is not as it should be and that no check found."""
+    """An unforeseen error: a fault of leowarp, or a wrong file that no check found."""
 
     # Apart from 1 to 5, which say who can mend it: nobody knows that here.
     exit_code = 70  # EX_SOFTWARE of sysexits.h
@@ -70,7 +70,7 @@ INTERRUPTED_EXIT_CODE = 130
 
 
 def unexpected(error: Exception) -> LeowarpError:
-    """What to say of an error that no rule foresees, which would be a traceback otherwise.
+    """Message for an unforeseen error, which would be a traceback otherwise.
 
     An OSError with a path is mostly a full disk, a missing permission or a file that vanished: a HostError (status 3).
 

@@ -23,7 +23,7 @@ _MOST_NAMES = 8
 
 
 class FlowKey(NamedTuple):
-    """What tells a flow from the others of its run; None: unknown, or it has none."""
+    """Fields that distinguish a flow from the others of its run; None: unknown, or it has none."""
 
     number: int
     source: str | None
@@ -34,7 +34,7 @@ class FlowKey(NamedTuple):
 
     @classmethod
     def of_summary(cls, flow: Mapping[str, Any]) -> FlowKey:
-        """Of a flow as `summary.json` has it."""
+        """From a flow of `summary.json`."""
         ends = flow.get("source"), flow.get("destination")
         return cls(flow.get("flow", 0), *ends, flow.get("kind"), flow.get("congestion_control"), flow.get("name"))
 

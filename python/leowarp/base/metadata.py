@@ -60,4 +60,4 @@ _SHAPES: dict[str, Callable[[Any], bool]] = {
     "jitter_table": lambda value: _is_list_of(value, int | float),
     "harq": lambda value: isinstance(value, dict),
 }
-"""What a value must be like, so that whoever takes it needs not ask."""
+"""Condition on a value, so that its user needs not ask."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Places whose content is believed: nobody but the user and root may write there.
 
-leowarp runs programs that it finds in its cache, and it runs what its trust list names. Whoever can write to such a
+leowarp runs programs that it finds in its cache, and it runs what its trust list names. Anyone who can write to such a
 place can run programs as this user. So each directory on the way to it is checked, as OpenSSH does for authorized_keys
 (`safe_path` in misc.c).
 """

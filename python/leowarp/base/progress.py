@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far runs are: on a terminal a bar each, in a notebook one text, elsewhere a plain line every few seconds."""
+"""Progress of runs: on a terminal a bar each, in a notebook one text, elsewhere a plain line every few seconds."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from leowarp.base.status import CellText, is_notebook, is_terminal
 STAGES = ("timeline", "guest", "trace", "metrics", "report", "done", "failed")
 PLAIN_INTERVAL_S = 5.0
 """Between two plain lines of a run."""
-# Of a build's plain lines: ten seconds at first, later a quarter of the time so far, so that a log of hours has 30.
+# Interval of a build's plain lines: ten seconds at first, later a quarter of the time so far, so that a log of hours
+# has 30.
 BUILD_INTERVAL_S = 10.0
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far one run is.
+    """Progress of one run.
 
     Attributes
     ----------
@@ -76,13 +77,14 @@ OnProgress = Callable[[Progress], None]
 
 
 def of_figures(show: OnProgress, name: str) -> Callable[[int, int], None]:
-    """What hears how many figures are drawn, of how many, and shows it as the stage `report` of a run of this name."""
+    """Callback for the number of figures drawn, of how many, which shows it as the stage `report` of a run of this
+    name."""
     return lambda done, expected: show(Progress(name, "report", done=done, expected=expected))
 
 
 @dataclass(frozen=True)
 class BuildProgress:
-    """How far the build of the guest kernel is.
+    """Progress of the build of the guest kernel.
 
     stage: {"unpack", "compile", "pack"}
     done, expected: Steps of the build; per cent of the source while it is unpacked.
@@ -111,7 +113,7 @@ class BuildProgress:
 
     @property
     def counted(self) -> str:
-        """What is done, of what: per cent of the source while it is unpacked, then steps of the build."""
+        """Part done, of the whole: per cent of the source while it is unpacked, then steps of the build."""
         return f"{self.done} %" if self.stage == "unpack" else f"{self.done}/{self.expected} steps"
 
     def text(self) -> str:
@@ -123,8 +125,7 @@ class BuildProgress:
 
 
 class Showing:
-    """What is shown of work on stderr while it goes on: bars in a terminal, a text in a cell of a notebook; else lines,
-    which need nothing to begin."""
+    """A display of work on stderr: bars in a terminal, a text in a cell of a notebook, lines elsewhere."""
 
     def __init__(self) -> None:
         self._bars: Any = None
@@ -256,7 +257,7 @@ class building:
                 self._bars.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def steps(self, at: BuildProgress) -> None:
-        """How far the kernel's build is."""
+        """Progress of the kernel's build."""
         if not self._shown:
             return
         with self._lock:

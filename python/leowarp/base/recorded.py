@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run directory says of itself: whether it is complete, its `summary.json` and its `manifest.json`.
+"""A run directory's own records: whether it is complete, its `summary.json` and its `manifest.json`.
 
 Both are checked when they are read, so that whoever uses one need not ask at every step.
 """
@@ -20,7 +20,7 @@ from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN, REPORT, SUMMARY, TRA
 from leowarp.base.spelling import nearest
 
 TEXTS = ("name", "kind", "source", "destination", "congestion_control", "share_reason", "reason")
-"""Of a summary: what is a text if it is there. Everything else is a number, a truth value or null."""
+"""Fields of a summary that are text if they are there. Everything else is a number, a truth value or null."""
 
 KINDS = ("tcp", "ping", "udp", "program")
 
@@ -112,7 +112,7 @@ _State = tuple[int, int, int, int]
 
 
 def _state(path: Path) -> _State:
-    """What tells that a file was written: its device, inode, size, and when it was changed last."""
+    """Evidence that a file was written: its device, inode, size, and when it was changed last."""
     status = path.stat()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
@@ -204,7 +204,7 @@ def text_of_json(value: dict[str, Any]) -> str:
 
 
 def why_no_summary(value: Mapping[str, Any]) -> str | None:
-    """What is wrong with a summary, as the end of a sentence; None if nothing is.
+    """Fault of a summary, as the end of a sentence; None if there is none.
 
     Keys are not held against the table of scalars: a run of a newer or older version has others.
     """
@@ -225,7 +225,7 @@ def why_no_summary(value: Mapping[str, Any]) -> str | None:
 
 
 def why_no_manifest(value: Mapping[str, Any]) -> str | None:
-    """What is wrong with a manifest, as the end of a sentence; None if nothing is."""
+    """Fault of a manifest, as the end of a sentence; None if there is none."""
     shapes: dict[str, type] = {
         "warnings": list, "files": dict, "costs": dict, "kernel": dict, "agent": dict, "python": dict, "host": dict,
         "leowarp_version": str, "drawn": dict, "later": list, "directories": list,
@@ -237,7 +237,7 @@ def why_no_manifest(value: Mapping[str, Any]) -> str | None:
         return "its warnings are not texts"
     if not all(isinstance(text, str) for text in value.get("files", {}).values()):
         return "its files have no checksums"
-    # Whoever opens what a manifest lists stays within its directory.
+    # Every file that a manifest lists is within its directory.
     for name in (*value.get("files", ()), *value.get("directories", ())):
         if not plainfiles.is_plain_path(name):
             return f"it lists {name!r:.80}, which is no file below its directory"
@@ -251,7 +251,7 @@ def why_no_manifest(value: Mapping[str, Any]) -> str | None:
 
 
 def _instead_of(path: Path) -> str:
-    """What to type in place of a directory that is no run."""
+    """Command to type in place of a directory that is no run."""
     runs = [each for folder in (path.parent, path) for each in _runs_in(folder)]
     near = nearest(path.name, [run.name for run in runs])
     # Stable: behind the near name the others stay in the order of a listing.

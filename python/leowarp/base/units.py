@@ -147,10 +147,10 @@ class Quantity:
         return self.example
 
     def _unit_hint(self, unit: str) -> str:
-        """What to say of a unit that is none: the known mistake, the nearest unit, and all of them."""
+        """Message for an unknown unit: the known mistake, the nearest unit, and all of them."""
         if unit in self.mistakes:
             return f"{self.mistakes[unit]}; {self.name} is in one of: {', '.join(self.units)}"
-        # Of a unit of two letters one wrong one leaves a similarity of 0.5, below difflib's own cutoff of 0.6.
+        # A unit of two letters with one wrong has a similarity of 0.5, below difflib's own cutoff of 0.6.
         return one_of(unit, self.units, f"{self.name} is in one of:", cutoff=0.4)
 
 
@@ -298,7 +298,7 @@ RATIO = Quantity(
     "0.1 %",
     {},
 )
-# Whole millionths, as the guest is told red's largest probability (design/interfaces.md, section 13).
+# Whole millionths, as the guest gets red's largest probability (design/interfaces.md, section 13).
 PROBABILITY = Quantity(
     "a probability",
     "_ppm",

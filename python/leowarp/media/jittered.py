@@ -54,8 +54,8 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
     events.node(ROUTER, "router")
     for host in (A, B):
         events.node(host, "host")
-    # Towards A nothing is jittered, but it is s1 and not host B that holds packets back: what a host sends late by
-    # itself its capture takes for sent late, and TCP's small queues for its own backlog.
+    # Towards A nothing is jittered, but s1 and not host B holds the packets. A packet that a host itself sends late is
+    # taken by its capture for sent late, and by TCP's small queues for its own backlog.
     modelled_up = path.delay_up_ns > 0 or path.rate_up_bps is not None
     events.link_up(0, A, ROUTER, _link(path) if modelled_up else LinkKind.ideal(plan, "wire"))
     events.link_up(0, ROUTER, B, _link(path))
@@ -99,7 +99,7 @@ def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ra
 
 
 def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | None]:
-    """The table of the plan's distribution; of a user's samples also its values (float64, ascending, mean 0, standard
+    """The table of the plan's distribution. For a user's samples also its values (float64, ascending, mean 0, standard
     deviation 1), which go into the timeline's metadata because the guest has no other way to them.
 
     Raises ScenarioError if there are fewer than two samples, or all quantiles are one number.
@@ -134,7 +134,7 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
             f"standard deviation of the distribution {path.distribution}, ends at 2^31 ns",
             f"at most {most_ns / 1e6:.0f} ms of {path.distribution}",
         )
-    # What netem sends at once would take the mean of the delays away from `delay`.
+    # Packets that netem sends at once would take the mean of the delays away from `delay`.
     least_ns = path.delay_ns + table.least * path.jitter_ns
     if least_ns < 0:
         enough_ms = math.ceil(-table.least * path.jitter_ns / 1e6)

@@ -63,7 +63,7 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
     # It never goes down: no connection is a loss of every packet, as rows of the table say.
     link = LinkKind.queued(plan, "isl", keys, "drain")
     tables = link.discipline == "leolink"
-    # What serialises the probe is its bytes on the link, as of every packet.
+    # The probe's bytes on the link determine its transmission time, as for every packet.
     link = replace(link, probe_bytes=probe_bytes + keys.overhead_bytes if probe_bytes and tables else 0)
     events = row_events(plan, routes, link)
     channels_in_run = [_rows_in_run(plan, rows, begin_ns, end_ns) for rows in channels]
@@ -123,7 +123,7 @@ def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
 
 def _in_run(t_ns: Times, begin_ns: int, end_ns: int) -> tuple[Times, slice]:
     """Times on the run's clock, the first 0, and the places of their rows."""
-    # Of the rows up to the run's start only the last is in force.
+    # Among the rows up to the run's start only the last is in force.
     first = int(np.searchsorted(t_ns, begin_ns, side="right")) - 1
     # At least one row: a table may have its last long before the run's start, and that one holds.
     after = max(int(np.searchsorted(t_ns, end_ns, side="left")), first + 1)
@@ -156,8 +156,8 @@ def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
                 'write network.link_model = "leolink"',
             )
         events.rate(t_ns, sender, 1 - sender, None if rate_bps == UNSHAPED else rate_bps)
-    # Prepended with what no delay is, so that the first row is told; with 0 for losses, as a link without an event
-    # loses nothing.
+    # Prepended with a value that is no delay, so that the first row counts as a change; with 0 for losses, as a link
+    # without an event loses nothing.
     for place in np.flatnonzero(np.diff(rows.delay_ns, prepend=-1)):
         events.delays(int(rows.t_ns[place]), *ends, rows.delay_ns[place : place + 1], both_ways=False)
     for place in np.flatnonzero(np.diff(rows.loss_ratio, prepend=0.0)):

@@ -15,7 +15,7 @@ from leowarp.scenario.schema import Plan
 
 
 class SteadyLinks(Protocol):
-    """What a section says of links whose rate is one number, both ways and all the time.
+    """Section of links whose rate is one number, both ways and all the time.
 
     The sections `[isl]`, `[ground]`, `[chain]` and `[jittered]` have these attributes; a measured, an access or a
     mobile link has not, for its rate is a table's or differs by direction.
@@ -27,7 +27,7 @@ class SteadyLinks(Protocol):
 
     @property
     def overhead_bytes(self) -> int:
-        """What a packet counts on top of its IP length."""
+        """Bytes of a packet on top of its IP length."""
 
 
 SectionT = TypeVar("SectionT", bound=MediumSection)
@@ -48,7 +48,7 @@ class PlannedMedium(ABC, Generic[SectionT]):
 
     @abstractmethod
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """Which way packets go.
+        """Routes of packets.
 
         ephemeris: Of the same plan; None if that has no constellation.
         Raises ScenarioError if two that talk never have a path.
@@ -77,13 +77,13 @@ class PlannedMedium(ABC, Generic[SectionT]):
         return ()
 
     def likely_rate_bps(self) -> float | None:
-        """What it carries to the user, roughly, before anything is computed; None: it is unshaped, or not known yet.
+        """Rough capacity towards the user, before anything is computed; None: it is unshaped, or not known yet.
 
-        Of several steady links the narrowest. Used to foresee what a run costs (`leowarp study --dry-run`), never for a
+        The narrowest of several steady links. Used to foresee what a run costs (`leowarp study --dry-run`), never for a
         result.
         """
         return min((link.left_bps for link in self.steady_links() if link.left_bps is not None), default=None)
 
     def likely_hops(self) -> int:
-        """How many links a packet passes, roughly."""
+        """Rough number of links on a packet's path."""
         return 1

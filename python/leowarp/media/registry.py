@@ -38,7 +38,7 @@ def planned(plan: Plan) -> PlannedMedium[Any]:
 
 
 def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
-    """Which way a plan's packets go; see `PlannedMedium.routes`.
+    """Routes of a plan's packets; see `PlannedMedium.routes`.
 
     ephemeris: Of the same plan; None for a plan without a constellation.
     Raises ValueError if the plan has a constellation and no ephemeris is given.

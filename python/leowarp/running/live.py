@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario's network by the clock on the wall, for programs of this machine (`leowarp live`): not repeatable, nothing
-is recorded, nothing left behind."""
+"""A scenario's network in real time, for programs of this machine (`leowarp live`): not repeatable, nothing is
+recorded, nothing left behind."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 SOCKS_PORT = 1080
-"""Of SOCKS by RFC 1928, section 3."""
+"""By RFC 1928, section 3 (SOCKS)."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a guest is booted on, and what is to be checked before its results are trusted.
+    """Files to boot a guest on, and points to check before its results are trusted.
 
     routes, timeline: As in `10-routes.parquet` and `20-timeline.parquet`.
     warnings: Of both: what to know before trusting a run of them.
@@ -34,7 +34,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a run's trace says.
+    """Facts of a run's trace.
 
     warnings: Every one, of the kernel's build, routes, timeline, the kernel as it ran, agent and metrics, in this
         order.
@@ -48,7 +48,7 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
     """Routes and timeline of a plan.
 
     plan: Checked already (`media.check`).
-    directory: A run directory that is being written: each table is written there as soon as it is made, so that the
+    directory: A run directory that is being written. Each table is written there as soon as it is made, so that the
         routes of a timeline that cannot be made are there to be looked at.
     Returns: The same for the same plan, in memory and on disk: nothing here draws but by the plan's seed.
     Raises LeowarpError: Whatever the rooms say.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many runs of which only the summary stays: what a study of thousands is made of.
 
-Each has the numbers of the same run in a directory of its own: any of them can be made again, `leowarp.run(plan)`.
+Each has the numbers of the same run in a directory of its own: any of them can be repeated, `leowarp.run(plan)`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Made:
-    """What became of one run.
+    """Result of one run.
 
     index: Its place among the plans.
     summary: As in `summary.json`; None if it failed.

@@ -37,7 +37,7 @@ def main(parent_pid: int, scratch: Path) -> None:
     # The parent may have died before the call above.
     if os.getppid() != parent_pid:
         sys.exit(1)
-    # What a library prints must not get between the lines.
+    # Output of libraries must not get between the lines.
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 

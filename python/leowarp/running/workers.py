@@ -44,10 +44,10 @@ class Task(Protocol):
 
     @property
     def number(self) -> int:
-        """What its events are known by."""
+        """Key of its events."""
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Makes the runs, in the process of the worker. What it raises ends the task and is told as its fault."""
+        """Makes the runs, in the process of the worker. An exception ends the task and is reported as its fault."""
 
 
 @dataclass(frozen=True)
@@ -117,18 +117,18 @@ class LocalWorkers:
 
     @property
     def free(self) -> int:
-        """How many workers have no task."""
+        """Number of workers without a task."""
         return sum(worker.batch is None for worker in self._workers)
 
     def give(self, task: Task) -> None:
         """Hands a task to a free worker; there must be one (`free`)."""
         worker = next(worker for worker in self._workers if worker.batch is None)
         worker.begin(task.number)
-        # Pickled, as it may hold objects of any class. That is safe: it goes from a process to its own children.
+        # Pickled, as it may hold objects of any class. This is safe: it goes from a process to its own children.
         worker.give(json.dumps({"number": task.number, "task": base64.b64encode(pickle.dumps(task)).decode()}))
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """What the workers have said, and which of them have died; those are replaced.
+        """Messages of the workers, and which of them have died; those are replaced.
 
         timeout_s: How long to wait if nobody says anything; 0: not at all.
         Raises HostError if a worker ended by itself before it could begin, or `MOST_KILLED_AT_START` in a row were
@@ -151,7 +151,7 @@ class LocalWorkers:
                     self._replace_dead(worker, events)
                 except HostError as error:
                     self._error = error
-        # What was said before the worker ended is handed over first; the next call raises.
+        # Messages before the worker's end are handed over first; the next call raises.
         if self._error is not None and not events:
             raise self._error
         return events
@@ -172,7 +172,7 @@ class LocalWorkers:
             worker.close()
         self._workers = []
         self._selector.close()
-        # What was made before the interruption counts; the batches that it ended are nobody's fault.
+        # Runs made before the interruption count; the batches that it ended are nobody's fault.
         return [event for event in events if isinstance(event, RunMade)]
 
     def _start(self) -> _Process:
@@ -299,7 +299,7 @@ class _Process:
 
 
 def _event(worker: _Process, message: Mapping[str, Any]) -> list[Event]:
-    """What a message says: nothing new, a run, or the end of the batch, after which the worker is free."""
+    """Content of a message: nothing new, a run, or the end of the batch, after which the worker is free."""
     if "ready" in message:
         worker.was_ready = True
         return []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writing a run directory, which is either complete or marked incomplete.
 
-While a run is being written, the directory holds a file `INCOMPLETE` that says why; the writer keeps it locked, so a
-writer that was killed is told from one that still works. The last step of a run is `manifest.json`, then the mark goes.
+While a run is being written, the directory holds a file `INCOMPLETE` that says why. The writer keeps it locked, which
+distinguishes a killed writer from one that still works. The last step of a run is `manifest.json`, then the mark goes.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ class Writing:
             os.close(mark)
 
     def _is_the_mark_of_what_may_go(self, mark: int) -> bool:
-        """Whether a mark that is locked still stands there, and not beside a run that was completed meanwhile.
+        """Whether a locked mark is still there, and not beside a run that was completed meanwhile.
 
-        Another writer may have ended between the look at the directory and the lock: it has taken the mark away after
-        it was opened here, or before, and then the mark is a new one, empty, beside a complete run.
+        Another writer may have ended between the look at the directory and the lock. It has taken the mark away after
+        it was opened here. Or it did so before, and then the mark is a new one, empty, beside a complete run.
         """
         here = os.fstat(mark)
         try:
@@ -125,7 +125,7 @@ class Writing:
             os.close(self._mark)
 
     def _failed(self, error: OSError) -> HostError:
-        """What to say of an error of the system while the run was made: it is the directory's only if it names it."""
+        """Message for an error of the system while the run was made: it is the directory's only if it names it."""
         # A write names no file. One that has no space has none here, or in the place for temporary files.
         if error.errno in _NO_SPACE or (isinstance(error.filename, str | Path) and self._holds(Path(error.filename))):
             return _unwritable(self.path, error)
@@ -156,7 +156,7 @@ class Writing:
             return
         if not self.path.is_dir():
             raise ScenarioError(f"cannot write a run to {self.path}: it is a file", hint="choose another with --out")
-        # What a kill leaves of a file that was to appear whole is ours, too.
+        # Leftovers of a kill from a file that was to appear whole are ours, too.
         names = [entry.name for entry in self.path.iterdir()]
         strange = sorted(name for name in names if name.removesuffix(plainfiles.PARTIAL) not in ARTEFACTS)
         if strange:
@@ -199,7 +199,7 @@ def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes | Pat
 
 
 def _unwritable(path: Path, error: OSError) -> HostError:
-    """What to say of an error of the file system."""
+    """Message for an error of the file system."""
     hint = "free some space, or choose another directory with --out"
     if error.errno not in _NO_SPACE:
         hint = "choose a directory that may be written with --out"

@@ -93,7 +93,7 @@ class Arrays:
 
     def _add(self, kind: str, values: np.ndarray) -> dict[str, int]:
         """Keeps an array's bytes by weight (all first bytes, then all second ones, ...), once."""
-        # Of small differences the upper three bytes are 0 or 255 nearly throughout: long runs once they lie together.
+        # In small differences the upper three bytes are 0 or 255 nearly throughout: long runs once they lie together.
         planes = values.view("u1").reshape(len(values), values.itemsize).T
         content = np.ascontiguousarray(planes).tobytes()
         # Runs of one constellation share its positions.

@@ -41,7 +41,7 @@ def document(sources: Sequence[Source]) -> str:
 
 
 def title(sources: Sequence[Source]) -> str:
-    """What a page about runs is called.
+    """Title of a page about runs.
 
     Each scenario's name once.
     """

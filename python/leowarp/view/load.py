@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which links are busy, hold queues or drop packets, second by second and in the whole run, on a page."""
+"""Busy links, queues and drops, second by second and in the whole run, on a page."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
     arrays: Takes the columns in.
     Returns: `step_s`; one direction after another, `rows` of each of `directions`: `steps` (differences of the numbers
         of steps, of each direction anew from 0), `busy_permille` (missing: unshaped, or not recorded), `queue_pkts`
-        (missing: not sampled), `dropped_pkts`. What is not told is 0. `run`: the whole run by `Run.links`, one value a
-        direction in `run.directions`: `busy_permille` (of the time on a path), `queue_pkts`, `dropped_pkts`.
+        (missing: not sampled), `dropped_pkts`. A value that is left out is 0. `run`: the whole run by `Run.links`, one
+        value a direction in `run.directions`: `busy_permille` (of the time on a path), `queue_pkts`, `dropped_pkts`.
     """
     step_ns = STEP_NS
     while True:

@@ -21,7 +21,7 @@ BUDGET_BYTES = 2_000_000
 SPANS_S = ((1.0, 3.0), (0.5, 2.0), (0.3, 1.2), (0.2, 0.8), (0.15, 0.5), (0.1, 0.3), (0.05, 0.2), (0.02, 0.1))
 """Before and after a change: from this much on, the first that fits."""
 IN_WINDOW = 1
-"""Of `stored_because`: it was sent while every packet was stored."""
+"""Flag of `stored_because`: it was sent while every packet was stored."""
 LATE, AGAIN, VAIN, LOST, BACK = 1, 2, 4, 8, 16
 
 
@@ -94,8 +94,8 @@ def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: in
 def _within(packets: pd.DataFrame, begins: np.ndarray, ends: np.ndarray) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """Packets sent in the spans, and the spans in which all under way are among them.
 
-    Who looks at the first instants of a span misses the packets that were sent before it: it begins when the last of
-    those, by the largest delay, must have arrived.
+    The first instants of a span lack the packets that were sent before it: it begins when the last of those, by the
+    largest delay, must have arrived.
     """
     sent_ns = packets["sent_ns"].to_numpy(dtype="int64")
     place = np.searchsorted(begins, sent_ns, side="right") - 1

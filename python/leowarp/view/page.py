@@ -15,10 +15,10 @@ from leowarp.view.document import document, title
 from leowarp.view.source import Source
 
 FILE = "view.html"
-"""What the page is called, beside a run's report."""
+"""Name of the page, beside a run's report."""
 
 MOST_BYTES = 5_000_000
-"""Of the page of a run of 1000 s over 648 satellites; held by a test."""
+"""Size of the page of a run of 1000 s over 648 satellites; held by a test."""
 
 
 def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Satellites and stations of a page: positions at keyframes, and which satellites are linked.
 
-Between keyframes the page interpolates with the polynomial of degree 5 through the six nearest (`web/src/sky.ts`). Of a
-circular orbit of radius r and angular velocity w, keyframes h apart, the error is at most 225/64 r (w h)^6 / 720: for
-h = 300 s 21 m at 1200 km of height and 43 m at 550 km. Coordinates are int16, so each is rounded by at most 1/65534 of
-the largest: 116 m at 1200 km. A pixel of a globe of 800 is 16 km.
+Between keyframes the page interpolates with the polynomial of degree 5 through the six nearest (`web/src/sky.ts`). For
+a circular orbit of radius r and angular velocity w, keyframes h apart, the error is at most 225/64 r (w h)^6 / 720.
+With h = 300 s it is 21 m at 1200 km of height and 43 m at 550 km. Coordinates are int16, so each is rounded by at most
+1/65534 of the largest: 116 m at 1200 km. A pixel of a globe of 800 is 16 km.
 """
 
 from __future__ import annotations

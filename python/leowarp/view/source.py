@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page reads of a run: plan, tables, end; and the clock of its instants."""
+"""Inputs of a page from a run: plan, tables, end; and the clock of its instants."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which way packets go, on a page: the path of each pair over time with the delays of its links, and its changes."""
+"""Paths of packets on a page: the path of each pair over time with the delays of its links, and its changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from leowarp.view.container import Arrays
 from leowarp.view.source import Names, Source
 
 MOST_REFRESHES = 5_000
-"""Instants at which a path's delays are told; a channel has one a millisecond, and then only route updates tell."""
+"""Instants at which a path's delays are listed; a channel has one per millisecond, and then only route updates
+count."""
 
 # Columns of the table of route changes (docs/concepts/truth.md) that the page shows at a change.
 CHANGE_COUNTS = (
@@ -95,7 +96,7 @@ def _delays(
         if not source.links.has_channel(a, b):
             instants.append(when[(when > from_ns) & (when < until_ns)].astype("int64"))
     at_ns = np.unique(np.concatenate(instants))
-    # All or one: a part of the instants would show delays that stand still in between.
+    # All or one: a part of the instants would show delays that are constant in between.
     at_ns = at_ns if len(at_ns) <= most else at_ns[:1]
     of_links = [
         np.full(len(at_ns), _delay_ns(source, link, from_ns, from_ns, until_ns))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `leowarp reorder` is asked for: its options, as one value.
+"""A request to `leowarp reorder`: its options, as one value.
 
 The words that an option may be are enumerations here, so that typer lists them in the help and refuses others.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """What a file may be; `crates/arrivals` reads text and captures, Arrow the other two."""
+    """Kinds of files; `crates/arrivals` reads text and captures, Arrow the other two."""
 
     text = "text"
     csv = "csv"
@@ -30,9 +30,7 @@ class Format(StrEnum):
 
 
 class Protocol(StrEnum):
-    """What numbers the packets of a capture: ICMP echo's sequence, TCP's, RTP's (RFC 3550, 5.1), or a field of UDP's
-    payload.
-    """
+    """Packet numbers in a capture: ICMP echo's sequence, TCP's, RTP's (RFC 3550, 5.1), or a field of UDP's payload."""
 
     icmp = "icmp"
     icmp_reply = "icmp-reply"
@@ -43,7 +41,7 @@ class Protocol(StrEnum):
 
 # Members are lower-case, unlike constants elsewhere: their names are the words that a user types.
 class TimeUnit(StrEnum):
-    """Of a column with times."""
+    """Unit of a column with times."""
 
     s = "s"
     ms = "ms"
@@ -52,7 +50,7 @@ class TimeUnit(StrEnum):
 
 
 class Order(StrEnum):
-    """Which byte of a number comes first; network order is big."""
+    """Order of a number's bytes; network order is big."""
 
     big = "big"
     little = "little"
@@ -157,7 +155,7 @@ class Request:
     json_: options.Json = False
 
     def source(self) -> Source:
-        """What the file does not say itself.
+        """Facts that the file itself does not have.
 
         Returns: Options of CSV, Parquet and captures as typed; which fit the file `reordering.measure_file` decides.
         """
@@ -173,7 +171,7 @@ class Request:
     def settings(self) -> Settings:
         """How the sequence is measured.
 
-        Returns: Thresholds and windows in packets. How many were sent is not among them: it is known apart from the
+        Returns: Thresholds and windows in packets. The number sent is not among them: it is known apart from the
             arrivals.
         """
         from leowarp.reordering import Settings
@@ -188,7 +186,7 @@ class Request:
         )
 
     def formats(self) -> list[Drawn]:
-        """Of the figures; all of them if none was typed.
+        """Names of the figures; all of them if none was typed.
 
         Raises ScenarioError if some were typed and no figure is asked for.
         """

@@ -25,7 +25,7 @@ def reorder(request: Request) -> None:
     from leowarp.cli.output import note, print_json
 
     file, source = request.file, request.source()
-    # Opening it waits for a writer, in silence. Of a pipe without a name (/dev/fd/63) there is nothing to wait for.
+    # Opening it waits for a writer, in silence. A pipe without a name (/dev/fd/63) has nothing to wait for.
     if Path(os.path.realpath(file)).is_fifo():
         note(f"{_name(file)} is a named pipe: waiting for a process that writes into it (Ctrl-C ends this)")
     if request.flows:
@@ -53,7 +53,7 @@ def reorder(request: Request) -> None:
 
 # Implements RFC 4737, 1.3 (context).
 def _facts(measured: Measured, file: str) -> dict[str, Any]:
-    """What was measured: the file, the flow, what else a capture held, and what to look at (RFC 4737, 1.3).
+    """The measurement: the file, the flow, further content of a capture, and what to look at (RFC 4737, 1.3).
 
     Returns: ``flow`` is None of text and tables, ``capture`` and ``captured_at`` of what is no capture.
     """
@@ -105,7 +105,7 @@ def _print_flows(file: str, source: Source, as_json: bool) -> None:
 
 
 def _seconds(flow: Flow) -> str | None:
-    """How long a flow lasted; None where the capture has no times."""
+    """Length of a flow; None where the capture has no times."""
     if flow.first_ns is None or flow.last_ns is None:
         return None
     return f"{(flow.last_ns - flow.first_ns) / 1e9:.3f}"
@@ -200,7 +200,7 @@ def _text(value: Any) -> str | None:
 
 
 def _name(file: str) -> str:
-    """What the file is called in titles."""
+    """Name of the file in titles."""
     return "standard input" if file == "-" else Path(file).name
 
 
@@ -222,14 +222,14 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
 
     result = measured.reordering
     rd, rbd, n = result.density, result.buffer_density, result.n_reordering
-    # What a figure needs to be read without its command: file, flow, counts and threshold.
+    # Facts that a figure needs to be read without its command: file, flow, counts and threshold.
     where = _name(file) if measured.flow is None else f"{_name(file)}, {_flow_text(measured.flow)}"
     counts = f"{where} · received: {result.received_pkts:,} · duplicates: {result.duplicate_pkts:,} · lost: "
     counts += f"{result.lost_pkts:,}"
     scalars = f"MD = {_text(rd.mean_displacement_pkts)} packets, E_r = {_text(rd.entropy_nats)} nats"
     mean = f"mean {_text(rbd.buffer_mean_pkts)} packets"
     figures = {}
-    # Of no packets there is no density; n-reordering of none is a figure that says so.
+    # Without packets there is no density; n-reordering of none is a figure that says so.
     if rd.counted_pkts:
         figures["density"] = densities.density(
             [densities.Shares(rd.displacement_pkts, rd.share)],
@@ -251,7 +251,7 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
 
 
 class _Shown:
-    """How far a long file has been read, on stderr: a bar on a terminal, elsewhere a line every few seconds.
+    """Progress of reading a long file, on stderr: a bar on a terminal, elsewhere a line every few seconds.
 
     A context and a callable in one: `reordering.measure_file` calls it with (share done or None, packets so far), and
     leaving the block clears the bar. A short file shows nothing: on a terminal the first line comes after half a

@@ -111,14 +111,14 @@ def remove(name: Annotated[str, typer.Argument(help="A kernel that you added.")]
 
 @kernel_app.command()
 def info(choice: Choice = "default", json_: options.Json = False) -> None:
-    """What the kernel and the agent are made of: versions, sources, checksums. Builds them if they are not there."""
+    """Sources of the kernel and the agent: versions, checksums. Builds them if they are not there."""
     from leowarp.cli.output import print_json, print_table
 
     facts = _facts(built_image(choice))
     if json_:
         print_json(facts)
         return
-    # Warnings are told where a run is made; here they would be a cell as long as a paragraph.
+    # Warnings are printed where a run is made; here they would be a cell as long as a paragraph.
     for part in ("kernel", "agent"):
         print_table(
             part,

@@ -51,9 +51,9 @@ class MobileChannel:
 
     @cached_property
     def statistics(self) -> pa.Table:
-        """What the series does beside the model's closed forms; columns as `timeline.channel.statistics.COLUMNS`.
+        """The series beside the model's closed forms; columns as `timeline.channel.statistics.COLUMNS`.
 
-        Returns: A row a statistic: its name, the state or level it is of, its value, and the closed form or null.
+        Returns: A row per statistic: its name, the state or level it is of, its value, and the closed form or null.
             Computed once.
         """
         return statistics(self.power, self.fading)
@@ -92,7 +92,7 @@ def title(channel: MobileChannel) -> str:
 
 
 def level_rows(channel: MobileChannel) -> list[Row]:
-    """What the power did, and what the model says: shares and stays of the states, quantiles, mean.
+    """The power series, and the model's values: shares and stays of the states, quantiles, mean.
 
     Returns: list of (name, value, closed form). As texts with units; None where nothing was met or no closed form is
         known, which a table shows as a dash.
@@ -161,7 +161,7 @@ def codeword_rows(channel: MobileChannel) -> list[Row]:
 
 
 def link_rows(channel: MobileChannel) -> list[Row]:
-    """What the link layer works with.
+    """Parameters of the link layer.
 
     Returns: list of (quantity, value). Es/N0, kind of hybrid ARQ, codewords, threshold, bits and symbols, as texts with
         units.
@@ -187,7 +187,7 @@ def link_rows(channel: MobileChannel) -> list[Row]:
 
 
 def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
-    """What became of all codewords, and what the link layer works with.
+    """Fate of all codewords, and parameters of the link layer.
 
     Returns: The fields of `media.mobile.described`, and ``symbol_rate_hz`` of first transmissions and
         ``threshold_bits`` (None: the threshold goes by the rate of the code).
@@ -198,7 +198,7 @@ def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
     constant = harq.threshold_kind == "constant"
     return asdict(described(channel.mobile, channel.realisation.outcomes)) | {
         "symbol_rate_hz": symbols * 1e9 / harq.codeword_period_ns,
-        # By code rate the threshold hangs on what was sent so far (`RATIOS_BY_RATE` of timeline/channel/harq.py): no
+        # By code rate the threshold depends on the bits sent so far (`RATIOS_BY_RATE` of timeline/channel/harq.py): no
         # one number.
         "threshold_bits": harq.threshold_ratio * harq.data_bits if constant else None,
     }
@@ -220,7 +220,7 @@ def as_json(channel: MobileChannel) -> dict[str, Any]:
 
 
 def about(channel: MobileChannel) -> dict[str, object]:
-    """What the channel was made from.
+    """Inputs of the channel.
 
     Returns: Quantities under names that end in their unit; those of the fading are None without it.
     """

@@ -26,7 +26,7 @@ _WANDER_STEP_NS = 100_000_000
 """How often the slow wander moves; 100 ms is what the public traces of capacity resolve."""
 
 _TESTS = 1460
-"""Of the study's figure 2: one every four hours, August 2023 to March 2024 (244 days)."""
+"""Tests of the study's figure 2: one every four hours, August 2023 to March 2024 (244 days)."""
 
 _CUT = 2.0
 """Standard deviations at which the spread over slots is cut."""
@@ -44,7 +44,7 @@ def median_bps(access: Access, way: str, seed: int) -> int:
         median * (end / median) ** min(|x| / e, 1),   end: the schedule's least if x < 0, else its greatest
 
     way: {"down", "up"}
-    seed: ``run.seed``. The stream `access.schedule.<way>` is told the instant of `clock` as well, so that tests at
+    seed: ``run.seed``. The stream `access.schedule.<way>` depends on the instant of `clock` as well, so that tests at
         other hours are other draws.
     Raises ScenarioError if `clock` is before 1970 and the capacity is that of a schedule.
     """

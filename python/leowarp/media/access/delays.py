@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Delay and loss over time: base, jitter, waiting for a frame, handover, outages, as one table a direction.
 
-Jitter is a function of time, in steps of whole frames, and not a draw for each packet: on a FIFO, packets that draw
-for themselves wait for the slowest before them, so that a busy flow would meet the largest of many draws all the time.
-Of steps, too, a fall by more than time passes bunches packets (they arrive when the last one before the fall does):
-that standing delay is measured in design/starlink-profile.md.
+Jitter is a function of time, in steps of whole frames, and not a draw for each packet. On a FIFO, packets that draw for
+themselves wait for the slowest before them, so a busy flow would meet the largest of many draws all the time. With
+steps, too, a fall by more than time passes bunches packets (they arrive when the last one before the fall does): that
+standing delay is measured in design/starlink-profile.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from leowarp.media.access.slots import Slots
 from leowarp.scenario.schema import Access
 
 _ERLANG_ORDER = 3
-"""Shape of the jitter down: of order 3 the delays of LeoCC's public trace above each slot's least (mean 2.2 ms,
+"""Shape of the jitter down. Order 3 has the delays of LeoCC's public trace above each slot's least (mean 2.2 ms,
 standard deviation 1.2 ms; an exponential one would have 2.2, order 3 has 1.3)."""
 
 
@@ -87,7 +87,7 @@ def _jitter(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDAr
         lasts = rng.geometric(1.0 / frames_each, count)
         values_ns = rng.gamma(_ERLANG_ORDER, mean_ns / _ERLANG_ORDER, count)
     else:
-        # Uniform from 0 to twice the mean, in steps of 6 ms on average: a flood ping then meets the published mean
+        # Uniform from 0 to twice the mean, in steps of 6 ms on average. A flood ping then meets the published mean
         # difference of 6.7 ms within 15 %, whether 10 ms or a round trip apart (design/starlink-profile.md, "Steps of
         # the jitter").
         lasts = rng.integers(math.ceil(frames_each / 2.0), math.floor(1.5 * frames_each) + 1, count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a profile makes: two tables for each direction of the link, and what was drawn on the way to them."""
+"""Result of a profile: two tables for each direction of the link, and the draws behind them."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """What was drawn for each slot, and the outages; all on the run's clock.
+    """Draws for each slot, and the outages; all on the run's clock.
 
-    handover_ns: int64 array of shape (n,). How long the handover at the slot's beginning lasts.
+    handover_ns: int64 array of shape (n,). Length of the handover at the slot's beginning.
     spike_ns: int64 array of shape (n,) or None. Delay on top at its beginning; None: packets are held instead.
     capacity_bps, capacity_up_bps: int64 arrays of shape (n,). Median of the slot.
     outage_begin_ns, outage_end_ns: int64 arrays of shape (k,). Ascending and apart; they may begin before the run and

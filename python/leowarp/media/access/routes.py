@@ -42,7 +42,7 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
     # The slot that the run begins in began before it.
     t_ns = np.maximum(slots.begin_ns, 0)
     delay_ns = slots.base_at_ns(t_ns).tolist()
-    # What the path before would have had an instant later, with its satellite where it is now.
+    # Delay that the path before would have had an instant later, with its satellite where it is now.
     old_ns = slots.base_at_ns(slots.begin_ns[1:] - 1).tolist()
     values = [
         PathValues(

@@ -2,7 +2,7 @@
 """Slots of an access link: from one reconfiguration to the next a path of its own, by draw or by geometry.
 
 The scheduler of Starlink is not published. By geometry, it takes one of the satellites that terminal and gateway both
-see above the mask from a slot's beginning to its end: a random one, the likelier the higher it stands above the mask
+see above the mask from a slot's beginning to its end. It takes a random one, likelier the higher it is above the mask
 for the terminal, or the highest. It may take the same one again.
 """
 
@@ -55,7 +55,7 @@ class Slots:
         """The base delay at instants not before the first slot.
 
         t_ns: int64 array of any shape
-        Returns: int64 array of the same shape. That of the last row at or before each instant.
+        Returns: int64 array of the same shape. Value of the last row at or before each instant.
         """
         return self.base_ns[np.searchsorted(self.base_t_ns, t_ns, side="right") - 1]
 
@@ -80,7 +80,7 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
         return _by_geometry(access, ephemeris, begin_ns, plan.run.seed)
     # The RTT is what the study measured; half of it each way, as nothing public tells the two apart.
     base_ns = _drawn_rtts_ns(access, len(begin_ns), plan.run.seed) // 2 + access.server_delay_ns
-    # Without geometry no satellite is meant: a name a slot, so that a path is told from the one before.
+    # Without geometry no satellite is meant: a name per slot distinguishes a path from the one before.
     names = tuple(f"s-{slot}" for slot in range(len(begin_ns)))
     return Slots(begin_ns=begin_ns, names=names, base_t_ns=begin_ns, base_ns=base_ns)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The profile of a Starlink dish (`starlink`): parameters, slots and a seed to the tables of both directions.
 
-What it models and what each number rests on: docs/guides/access-links.md.
+The model and the source of each number: docs/guides/access-links.md.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Switching:
         self._done_ns = 0
 
     def after_ns(self, update: int, pair: int, path: Path, *, is_way_back: bool) -> Sequence[int]:
-        """How long after the update each node of a path has its entry, ns; one for each node but the last.
+        """Delay after the update at which each node of a path has its entry, ns; one for each node but the last.
 
         update, pair: Their places. A way back is asked for after its way there, and begins when that is done.
         """

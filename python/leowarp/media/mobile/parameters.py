@@ -34,7 +34,7 @@ def fading_of(mobile: Mobile) -> LandMobile | None:
 def harq_of(mobile: Mobile) -> Harq:
     """The link layer's parameters.
 
-    Why each default is what it is, and what hangs on it: design/lms-harq.md.
+    The reason of each default, and what depends on it: design/lms-harq.md.
     """
     return Harq(
         kind=mobile.harq,
@@ -65,7 +65,7 @@ def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
 
 
 def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
-    """What the last hop does to packets, over the whole run.
+    """The last hop's effect on packets, over the whole run.
 
     Returns rows: Delay and loss (0 or 1) of the way from satellite to terminal.
     Returns outcomes: Of all codewords of the run, whether they carry a packet or not.
@@ -75,7 +75,7 @@ def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
 
 
 def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
-    """What became of the codewords, in a few numbers.
+    """Fate of the codewords, in a few numbers.
 
     It goes into the timeline's metadata (`harq`), and from there into the report.
     """
@@ -89,7 +89,7 @@ def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
 
 
 def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
-    """What to know before trusting a run over the channel."""
+    """Points to know before trusting a run over the channel."""
     warnings = []
     packet_bytes = mobile.data_bits // 8
     if plan.network.mtu_bytes > packet_bytes:

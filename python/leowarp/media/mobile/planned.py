@@ -31,7 +31,7 @@ class PlannedMobile(PlannedMedium[Mobile]):
         return mobile_timeline(self.plan, self.section, ephemeris, routes)
 
     def likely_rate_bps(self) -> float | None:
-        """What first transmissions carry: the most, if retransmissions take capacity from them."""
+        """Rate of first transmissions: the most, if retransmissions take capacity from them."""
         return self.section.rate_bps
 
     def check(self) -> None:

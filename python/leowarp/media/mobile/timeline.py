@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The timeline of a mobile channel: hosts mobile and server; terminal, satellite and gateway between them.
 
-The link from satellite to terminal is the one that fades. The terminal is a router of its own, not the host: a host's
-capture sees a packet when its own link begins to send it, so that the time in that link's queue would be taken for the
+The link from satellite to terminal is the one that fades. The terminal is a router of its own, not the host. A host's
+capture sees a packet when its own link begins to send it, so the time in that link's queue would be taken for the
 application's.
 """
 
