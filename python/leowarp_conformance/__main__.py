@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from leowarp.base.errors import LeowarpError
+from leowarp.base.machine.cgroups import usable_cores
 from leowarp.guest.building.kernel import kernel
-from leowarp.guest.machine.cgroups import usable_cores
 from leowarp_conformance import packetdrill, page, reasons
 from leowarp_conformance.attempt import Laboratory, attempt, check_host, init_program
 from leowarp_conformance.ladder import Outcome, climb

@@ -9,10 +9,13 @@ directories are looked at before anything in them is opened, and what is opened 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from leowarp.base.errors import ScenarioError
 
@@ -24,6 +27,8 @@ MOST_JSON_BYTES = 32 << 20
 
 MOST_INPUT_BYTES = 1 << 30
 """Limit of a file that a scenario names; it is read into memory."""
+
+_PIECE_BYTES = 1 << 20
 
 PARTIAL = ".partial"
 """End of the name of a file until it is whole."""
@@ -112,6 +117,47 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
     links: Whether it may be reached through a symbolic link: a name that the user typed may.
     Raises OSError if it cannot be read, is no plain file, or has more than `most_bytes`; `strerror` says so.
     """
+    with opened(path, links=links) as file:
+        # Before it is read: a sparse file of 10 GB would take a second, and a GiB of memory.
+        if os.fstat(file.fileno()).st_size > most_bytes:
+            raise too_long(path, most_bytes)
+        # One byte more than allowed tells a file that is too long, whatever size it claimed.
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise too_long(path, most_bytes)
+    return content
+
+
+def too_long(path: Path, most_bytes: int) -> OSError:
+    """The error of a file that has more than it may."""
+    most = f"{most_bytes >> 20} MiB" if most_bytes >= 1 << 20 else f"{most_bytes} B"
+    return OSError(0, f"it has more than {most}", str(path))
+
+
+def sha256_of(path: Path, most_bytes: int, *, links: bool = False) -> str:
+    """The sha256 of a plain file, hexadecimal, read piece by piece.
+
+    Raises OSError: As `read`.
+    """
+    with opened(path, links=links) as file:
+        if os.fstat(file.fileno()).st_size > most_bytes:
+            raise too_long(path, most_bytes)
+        found, count_bytes = hashlib.sha256(), 0
+        while piece := file.read(_PIECE_BYTES):
+            found.update(piece)
+            count_bytes += len(piece)
+            if count_bytes > most_bytes:
+                raise too_long(path, most_bytes)
+    return found.hexdigest()
+
+
+@contextlib.contextmanager
+def opened(path: Path, *, links: bool = False) -> Iterator[BinaryIO]:
+    """A plain file, open for reading.
+
+    links: As of `read`.
+    Raises OSError if it cannot be opened, or is no plain file; `strerror` says so.
+    """
     # Opening a pipe for reading waits for a writer, unless asked not to.
     follow = 0 if links else os.O_NOFOLLOW
     try:
@@ -128,16 +174,13 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
             raise OSError(0, f"it is {kind_of(mode)}", str(path))
         # O_NONBLOCK was for opening alone: a read of /dev/stdin would otherwise fail before its writer has written.
         os.set_blocking(descriptor, True)
-        # One byte more than allowed tells a file that is too long, whatever size it claimed.
-        content = file.read(most_bytes + 1)
-    if len(content) > most_bytes:
-        raise OSError(0, f"it has more than {most_bytes >> 20} MiB", str(path))
-    return content
+        yield file
 
 
-def write(path: Path, content: bytes) -> None:
+def write(path: Path, content: bytes | BinaryIO) -> None:
     """Writes a file that appears whole, in the place of one that is there; never through a link.
 
+    content: Its bytes, or a file that is open: its rest is copied piece by piece.
     Not forced onto the disk (no fsync).
 
     Raises OSError if it cannot be written; nothing of it is left then.
@@ -149,7 +192,10 @@ def write(path: Path, content: bytes) -> None:
     try:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         with open(descriptor, "wb") as file:
-            file.write(content)
+            if isinstance(content, bytes):
+                file.write(content)
+            else:
+                shutil.copyfileobj(content, file, _PIECE_BYTES)
         # Replaces a link that has the name, and not what it points to.
         os.replace(partial, path)
     except OSError:

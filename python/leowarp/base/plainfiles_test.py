@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links, pipes and devices in the place of files."""
 
+import hashlib
 import os
 import socket
 from pathlib import Path
@@ -102,7 +103,7 @@ def test_what_stands_where_a_file_grows_is_replaced_too(tmp_path):
 def test_only_so_much_is_read(tmp_path):
     (tmp_path / "file").write_bytes(b"12345")
     assert plainfiles.read(tmp_path / "file", 5) == b"12345"
-    with pytest.raises(OSError, match="it has more than 0 MiB"):
+    with pytest.raises(OSError, match="it has more than 4 B"):
         plainfiles.read(tmp_path / "file", 4)
     with pytest.raises(OSError, match="it has more than"):
         plainfiles.read(Path("/dev/zero"), 1000, links=True)
@@ -119,3 +120,25 @@ def test_the_shells_own_names_are_written():
 )  # fmt: skip
 def test_names_that_lead_nowhere_else(name, is_plain):
     assert plainfiles.is_plain_name(name) is is_plain
+
+
+def test_a_file_that_is_too_long_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "sparse"
+    path.write_bytes(b"a")
+    os.truncate(path, 10 << 30)
+    monkeypatch.setattr(plainfiles, "_PIECE_BYTES", "no piece of it may be read")
+    for reading in (plainfiles.read, plainfiles.sha256_of):
+        with pytest.raises(OSError, match="more than 1024 MiB"):
+            reading(path, 1 << 30)
+
+
+def test_the_hash_and_a_copy_of_a_file_are_made_piece_by_piece(tmp_path, monkeypatch):
+    monkeypatch.setattr(plainfiles, "_PIECE_BYTES", 7)
+    path, copy = tmp_path / "file", tmp_path / "copy"
+    path.write_bytes(bytes(range(100)))
+    assert plainfiles.sha256_of(path, 100) == hashlib.sha256(path.read_bytes()).hexdigest()
+    with plainfiles.opened(path) as file:
+        plainfiles.write(copy, file)
+    assert copy.read_bytes() == path.read_bytes()
+    with pytest.raises(OSError, match="more than 99 B"):
+        plainfiles.sha256_of(path, 99)

@@ -46,7 +46,7 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
     """
     begin_ns = plan.run.start_ns
     end_ns = begin_ns + plan.run.duration_ns
-    measured = measurement_of(keys, end_ns)
+    measured = measurement_of(keys, end_ns, begin_ns)
     begins_at = plan.flows[0].source if keys.rtt_from == "auto" else keys.rtt_from
     channels = channel_rows(measured, keys, begin_ns, end_ns, down_first=begins_at == "A")
     capacities = [
@@ -188,6 +188,8 @@ def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity],
     for source, t_ns in tables.items():
         # A table of one row says how the path is for good: that it is held for long is its meaning.
         longest_ns = int(np.diff(t_ns).max()) if len(t_ns) > 1 else 0
+        if source == measured.source and measured.longest_step_ns is not None:
+            longest_ns = measured.longest_step_ns
         held_ns = end_ns - int(t_ns[-1])
         if longest_ns and held_ns > longest_ns:
             warnings.append(
@@ -211,7 +213,7 @@ class PlannedMeasured(PlannedMedium[Measured]):
     def likely_rate_bps(self) -> float | None:
         """Mean capacity down; None: unshaped, at least at times."""
         end_ns = self.plan.run.start_ns + self.plan.run.duration_ns
-        capacity = measurement_of(self.section, end_ns).capacity_down
+        capacity = measurement_of(self.section, end_ns, self.plan.run.start_ns).capacity_down
         if capacity is None or UNSHAPED in capacity.rate_bps:
             return None
         # Rows as such, for a rough number: they are of one length in most files.

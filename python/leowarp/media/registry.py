@@ -12,6 +12,7 @@ import pyarrow as pa
 from leowarp.ephemeris import Ephemeris, ephemeris_of
 from leowarp.media.protocol import PlannedMedium
 from leowarp.routes import Routes
+from leowarp.scenario.extent import check_extent
 from leowarp.scenario.schema import Access, Chain, Constellation, Jittered, Measured, Mobile, Plan
 
 _PLANNED: Mapping[type, tuple[str, str]] = {
@@ -65,8 +66,9 @@ def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
 
 
 def check(plan: Plan) -> None:
-    """Refuse a plan whose timeline would be refused for the content of a file; see `PlannedMedium.check`.
+    """Refuse a plan that is too large, or whose timeline would be refused; see `check_extent`, `PlannedMedium.check`.
 
-    Raises ScenarioError: As `timeline_of`.
+    Raises ScenarioError: As these and `timeline_of`.
     """
+    check_extent(plan)
     planned(plan).check()

@@ -236,6 +236,12 @@ def _csv_errors(this: Reading, step, names: list[str]):
         text = str(error)
         if text.startswith("Empty CSV file"):
             return None
+        # A row that does not end within a block, of which the reader has two in memory.
+        if "straddling" in text:
+            raise TraceError(
+                f"cannot read {this.name} as csv: a row is longer than {_BLOCK_BYTES >> 10} KiB, which no arrival is",
+                hint="write one arrival a line; is it a text at all? (head -c 100 shows its beginning)",
+            ) from error
         raise TraceError(f"cannot read {this.name} as csv: {_told(text, names)}") from error
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise TraceError(f"cannot read {this.name} as csv: {error}") from error

@@ -28,6 +28,7 @@ from leowarp.report.realisation import realisation_of_run
 from leowarp.report.rules import kernel_name as kernel_name
 from leowarp.report.rules import rules_of
 from leowarp.report.style import ALGORITHMS, line_style
+from leowarp.results.known import numbers_to_draw
 from leowarp.results.run import Run
 from leowarp.scenario.schema import Access, Mobile, Plan
 from leowarp.timeline.channel import Realisation
@@ -40,21 +41,27 @@ class RunView:
     flow: The flow that a figure with one flow a view shows; of a run with several flows a figure gets a view of each.
     """
 
-    def __init__(self, run: Run | Path | str, flow: int | None = None) -> None:
+    def __init__(self, run: Run | Path | str, flow: int | None = None, whole: RunView | None = None) -> None:
         # The report is drawn while the run is still marked incomplete: manifest and mark come last (`running/one.py`).
         self.run = run if isinstance(run, Run) else Run(run, complete=False)
         self.flow = flow
         self.path = self.run.path
+        # Views of one run share what all flows share: each of 2,000 views had its own list of 2,000 names.
+        self._whole = self if whole is None else whole
         # Now, not when a figure is half drawn: a directory without a plan is no run.
         self.document = self.run.document
 
     def of_flow(self, flow: int) -> RunView:
         """The same run, read once, seen for one of its flows."""
-        return RunView(self.run, flow)
+        return RunView(self.run, flow, self._whole)
 
-    @cached_property
+    @property
     def flow_names(self) -> list[str]:
         """The name of each flow, by its number."""
+        return self._whole._flow_names
+
+    @cached_property
+    def _flow_names(self) -> list[str]:
         return flow_names([FlowKey.of_plan(number, flow) for number, flow in enumerate(self.plan.flows)])
 
     def chosen(self, flow: int | str | Sequence[int | str]) -> list[int]:
@@ -79,7 +86,7 @@ class RunView:
     @property
     def metrics(self) -> Metrics:
         """Results of the tables."""
-        return self.run.numbers
+        return numbers_to_draw(self.run)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -104,6 +111,10 @@ class RunView:
     @property
     def tcp_flows(self) -> list[int]:
         """Numbers of the TCP flows."""
+        return self._whole._tcp_flows
+
+    @cached_property
+    def _tcp_flows(self) -> list[int]:
         return [number for number, flow in enumerate(self.plan.flows) if flow.kind == "tcp"]
 
     @property
@@ -164,8 +175,16 @@ class RunView:
         """Route changes of the main flow's pair."""
         flow = self.plan.flows[self.main_flow]
         changes = self.metrics.route_changes
-        mine = (changes["source"] == flow.source) & (changes["destination"] == flow.destination)
-        return changes[mine].reset_index(drop=True)
+        # Many flows have the same pair.
+        known, pair = self._whole._changes_of_pairs, (flow.source, flow.destination)
+        if pair not in known:
+            mine = (changes["source"] == flow.source) & (changes["destination"] == flow.destination)
+            known[pair] = changes[mine].reset_index(drop=True)
+        return known[pair]
+
+    @cached_property
+    def _changes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
+        return {}
 
     @cached_property
     def capacity_bps(self) -> float | None:
@@ -175,9 +194,17 @@ class RunView:
 
         With timestamps a full segment is 1448 bytes of 1500, so 100 Mbit/s at 14 bytes of overhead carry 95.64 Mbit/s.
         """
+        # A path's own if rates are tables; else that of the links, which all flows share.
+        return self._steady_capacity_bps() if self._whole._has_tables else self._whole._links_capacity_bps
+
+    @cached_property
+    def _has_tables(self) -> bool:
+        """Whether rates of links are tables, so that each path has its own."""
+        return not planned(self.plan).steady_links()
+
+    @cached_property
+    def _links_capacity_bps(self) -> float | None:
         sections = planned(self.plan).steady_links()
-        if not sections:
-            return self._steady_capacity_bps()
         shaped = [
             section.left_bps / (self.ip_bytes + section.overhead_bytes)
             for section in sections

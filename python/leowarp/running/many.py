@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from leowarp.base.errors import GuestError, LeowarpError, ScenarioError, decode_error
+from leowarp.base.machine.cgroups import usable_cores
 from leowarp.base.progress import OnProgress, Progress, building, shown
 from leowarp.guest import guest_image
-from leowarp.guest.machine.cgroups import usable_cores
 from leowarp.results.run import Run
 from leowarp.running.whole_run import WholeRun
 from leowarp.running.workers import BatchEnded, LocalWorkers, RunMade

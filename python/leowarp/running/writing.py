@@ -179,11 +179,11 @@ class Writing:
             )
 
 
-def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes]) -> None:
+def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes | Path]) -> None:
     """Writes `00-plan.toml` and, if it names files, their copies in `00-inputs/`.
 
     directory: A run directory that is being written.
-    inputs: mapping of file name to content
+    inputs: Content by the name of the file, or the file that has it, which is copied.
     Raises ScenarioError if a name is more than that of a file: a path would lead out of the directory.
     """
     plainfiles.write(directory / PLAN, plan_text.encode())
@@ -191,7 +191,11 @@ def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes]) -> 
         if not plainfiles.is_plain_name(name):
             raise ScenarioError(f"cannot write the input {name!r} of a plan: it is not the name of a file")
         (directory / INPUTS).mkdir(exist_ok=True)
-        plainfiles.write(directory / INPUTS / name, content)
+        if isinstance(content, Path):
+            with plainfiles.opened(content, links=True) as file:
+                plainfiles.write(directory / INPUTS / name, file)
+        else:
+            plainfiles.write(directory / INPUTS / name, content)
 
 
 def _unwritable(path: Path, error: OSError) -> HostError:

@@ -1,8 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text to scenario, scenario to plan: the first room of the street."""
 
+from leowarp.scenario.extent import check_extent, long_run
 from leowarp.scenario.loading import Scenario, load
 from leowarp.scenario.plan import is_kernel_name, plan_inputs, plan_of, resolve
 from leowarp.scenario.schema import Plan
 
-__all__ = ["Plan", "Scenario", "is_kernel_name", "load", "plan_inputs", "plan_of", "resolve"]
+__all__ = [
+    "Plan",
+    "Scenario",
+    "check_extent",
+    "is_kernel_name",
+    "load",
+    "long_run",
+    "plan_inputs",
+    "plan_of",
+    "resolve",
+]

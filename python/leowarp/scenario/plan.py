@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,13 +19,17 @@ from leowarp.scenario.media.constellation import FollowsConstellation
 from leowarp.scenario.media.medium import MEDIA, Medium, medium_of
 from leowarp.scenario.network.profiles import guest_sysctls, host_sysctls
 from leowarp.scenario.schema import Plan
+from leowarp.scenario.text.counts import MOST_FLOWS
 from leowarp.scenario.text.decoding import Section
 from leowarp.scenario.text.key import InputFile, keys
 from leowarp.scenario.text.problems import Problems
 from leowarp.scenario.workload.arrivals import arrivals
-from leowarp.scenario.workload.traffic import MOST_FLOWS, Traffic
+from leowarp.scenario.workload.traffic import Traffic
 
 T = TypeVar("T")
+
+_MOST_BYTES = {"tle": 64 << 20, "environments": 8 << 20, "cc_modules": 8 << 20, "size_file": 16 << 20}
+"""Limits of files that are read whole, by key. 64 MiB of elements are 460,000 sets as TLE, or 100,000 in JSON."""
 
 
 def resolve(scenario: Scenario) -> Plan:
@@ -236,10 +239,12 @@ def _found_file(section: Section, key: str, name: str, wanted: str | None, probl
         # One of a run was found by name in a directory that somebody else may have filled.
         if origin.is_of_a_run and path.parent.is_symlink():
             raise OSError(0, f"{path.parent.name} is a symbolic link", str(path.parent))
-        content = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=not origin.is_of_a_run)
-        sha256 = hashlib.sha256(content).hexdigest()
+        most_bytes = _MOST_BYTES.get(key, plainfiles.MOST_INPUT_BYTES)
+        sha256 = plainfiles.sha256_of(path, most_bytes, links=not origin.is_of_a_run)
     except OSError as error:
-        problems.add(origin, f"{section.name}.{key}", f'cannot read "{path}": {error.strerror}')
+        # Every other error says by itself what is wrong.
+        advice = "take a part of it" if "more than" in str(error.strerror) else None
+        problems.add(origin, f"{section.name}.{key}", f'cannot read "{path}": {error.strerror}', advice)
         return None
     if wanted is not None and wanted != sha256:
         rule = f'"{path}" has sha256 {sha256[:12]}..., and the plan was made with {wanted[:12]}...'

@@ -47,6 +47,10 @@ def plan(
         # No key holds the planes that were found in the elements, so they are printed beside the plan.
         places = planned_places(resolved)
         _notes(() if places is None else places.sentences)
+    from leowarp.scenario import long_run
+
+    if (sentence := long_run(resolved)) is not None:
+        _notes([sentence])
     text = resolved.to_toml()
     if out is not None:
         # Nothing is written through a symbolic link (docs/security.md, what a plan cannot do).
@@ -210,11 +214,14 @@ def plan_of(file: Path, settings: list[str] | None) -> Plan:
     """The plan of a scenario, a plan or a run directory, with `--set` applied.
 
     settings: ``KEY=VALUE`` each.
-    Raises ScenarioError: As `scenario.load` and `scenario.resolve`.
+    Raises ScenarioError: As `scenario.load`, `scenario.resolve` and `scenario.check_extent`.
     """
     from leowarp import scenario
 
-    return scenario.resolve(scenario.load(file, settings or []))
+    resolved = scenario.resolve(scenario.load(file, settings or []))
+    # As a run does: what cannot work is not shown as if it could.
+    scenario.check_extent(resolved)
+    return resolved
 
 
 def parsed(quantity: Any, option: str, text: str) -> int | float:

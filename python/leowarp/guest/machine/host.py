@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leowarp.base.errors import HostError
-from leowarp.guest.machine.cgroups import memory_left_bytes
+from leowarp.base.machine.memory import available_memory_bytes
 
 MIB = 1 << 20
 # The kernel program, its page tables and what execve may put between it and its heap (measured: up to 1 GiB).
@@ -122,19 +122,6 @@ def disk(directory: Path) -> Check:
         f"at least {DISK_NEEDED_BYTES // MIB} MiB",
         "free some space there, or name another directory with --out",
     )
-
-
-def available_memory_bytes() -> int:
-    """Memory that a new process may use: MemAvailable, or what our cgroup and its parents leave if that is less."""
-    available = next(
-        int(line.split()[1]) * 1024
-        for line in Path("/proc/meminfo").read_text().splitlines()
-        if line.startswith("MemAvailable:")
-    )
-    # In a container MemAvailable is that of the whole machine; the cgroup's limit is where the out-of-memory killer
-    # comes.
-    left = memory_left_bytes()
-    return available if left is None else min(available, left)
 
 
 def memory(memory_bytes: int) -> Check:

@@ -215,6 +215,30 @@ class Tables:
         return {(names[code // len(names)], names[code % len(names)]): at for code, at in rows_by(codes).items()}
 
     @cached_property
+    def rows_of_directions(self) -> dict[Any, np.ndarray]:
+        """Places in `links` of the samples of each direction, in the table's order."""
+        return rows_by(floats(self.links["direction"]))
+
+    @cached_property
+    def sampled_queues(self) -> dict[str, np.ndarray]:
+        """Samples of queues as arrays: `t_ns` (int64), `queue_pkts`, `queue_bytes`, `queue_max_pkts` (float64)."""
+        names = ("queue_pkts", "queue_bytes", "queue_max_pkts")
+        return {"t_ns": integers(self.links["t_ns"])} | {name: floats(self.links[name]) for name in names}
+
+    @cached_property
+    def longest_queues_pkts(self) -> dict[Any, float]:
+        """Most packets that a sample saw waiting, by direction."""
+        waiting = floats(self.links["queue_pkts"])
+        return {
+            direction: float(np.nanmax(waiting[at], initial=0.0)) for direction, at in self.rows_of_directions.items()
+        }
+
+    @cached_property
+    def queues_of_directions(self) -> dict[tuple[int, int], pd.DataFrame]:
+        """Results of `queue_series`; paths of many pairs lead over one link."""
+        return {}
+
+    @cached_property
     def routes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
         """Results of `changes.pair_routes` so far: every flow of a pair asks for them several times."""
         return {}

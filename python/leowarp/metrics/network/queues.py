@@ -16,7 +16,7 @@ from leowarp.metrics.inputs.changes import pair_routes
 from leowarp.metrics.inputs.channels import Pair
 from leowarp.metrics.inputs.link_values import LinkValues, link_values
 from leowarp.metrics.inputs.series import holding_ns, step_at, weighted_quantile
-from leowarp.metrics.inputs.tables import ACK, CAUSES, DATA, Tables, floats, integers, truths, typed_frame
+from leowarp.metrics.inputs.tables import ACK, CAUSES, DATA, Tables, floats, truths, typed_frame
 
 DROP_STEMS = ("queue", "loss", "down")
 """Causes that a link itself counts (`linktotals.dropped_*`)."""
@@ -28,20 +28,24 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
     The trace has a row only where something changed, so each value holds until the next; the queue is empty at 0.
 
     direction: Its number (`tables.direction_of(a, b)`).
+    Returns: It is shared: whoever changes it changes what the next one gets.
     Raises TraceError if a row has no time.
     """
-    mine = tables.links[tables.links["direction"] == direction]
-    frame = pd.DataFrame({
-        "t_ns": integers(mine["t_ns"]),
-        "queue_pkts": floats(mine["queue_pkts"]),
-        "queue_bytes": floats(mine["queue_bytes"]),
-        "queue_max_pkts": floats(mine["queue_max_pkts"]),
-    })  # fmt: skip
+    known = tables.queues_of_directions
+    if (direction, end_ns) not in known:
+        known[direction, end_ns] = _queue_series(tables, direction, end_ns)
+    return known[direction, end_ns]
+
+
+def _queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
+    # Columns as arrays of the whole table: a frame per direction takes ten times as long.
+    at = tables.rows_of_directions.get(direction, np.empty(0, dtype=np.intp))
+    columns = {name: values[at] for name, values in tables.sampled_queues.items()}
     # The table has a row where something changed alone, and a queue is empty until something waits in it.
-    if len(frame) == 0 or frame["t_ns"].iloc[0] > 0:
-        start = pd.DataFrame({"t_ns": [0], "queue_pkts": [0.0], "queue_bytes": [0.0], "queue_max_pkts": [0.0]})
-        frame = pd.concat([start, frame], ignore_index=True) if len(frame) else start
-    return frame[frame["t_ns"] <= end_ns].reset_index(drop=True)
+    if len(at) == 0 or columns["t_ns"][0] > 0:
+        columns = {name: np.insert(values, 0, 0) for name, values in columns.items()}
+    inside = columns["t_ns"] <= end_ns
+    return pd.DataFrame({name: values[inside] for name, values in columns.items()})
 
 
 def path_queues(

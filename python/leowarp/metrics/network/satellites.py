@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from leowarp.metrics.inputs.tables import Tables, typed_frame
+from leowarp.metrics.inputs.tables import Tables, floats, typed_frame
 from leowarp.metrics.network.queues import DROP_STEMS, joined, length_ns, on_path_spans
 
 
@@ -43,10 +44,13 @@ def _sum(column: pd.Series) -> int | None:
 def _longest(links: pd.DataFrame, unit: str) -> dict[str, Any]:
     """The longest queue of all directions, its instant, and where it stood; of equal ones the first in time."""
     stem = f"queue_max_{unit}"
-    known = links[links[stem].notna()].sort_values([stem, f"{stem}_at_ns"], ascending=[False, True])
-    if len(known) == 0:
+    longest = floats(links[stem])
+    at = np.flatnonzero(~np.isnan(longest))
+    if len(at) == 0:
         return {}
-    row = known.iloc[0]
+    # By its length, then by its instant; an unknown one (nan) is last.
+    order = np.lexsort((floats(links[f"{stem}_at_ns"])[at], -longest[at]))
+    row = links.iloc[at[order[0]]]
     return {stem: row[stem], f"{stem}_at_ns": row[f"{stem}_at_ns"], f"{stem}_to": row["b"] if row[stem] else None}
 
 

@@ -13,6 +13,9 @@ from matplotlib.axes import Axes
 from leowarp.report.style import BEFORE, line_style
 from leowarp.report.view import MOST_LINES, RunView, by_run, labels, styles
 
+MOST_GREY = 200
+"""Curves in grey: more are one grey area, and each takes a millisecond and 2 kB of the picture."""
+
 Named = tuple[RunView, str, dict[str, Any]]
 """A view, what the legend calls it, and how its line looks."""
 
@@ -58,7 +61,8 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
 
     scores: By which the lowest, the median and the highest are found.
     Returns: list of (view, label, style). All in colour, if they can be told apart; else all in grey, of which the
-        first alone has a label, and then those three in colour on top.
+        first alone has a label, and then those three in colour on top. At most `MOST_GREY`
+        are grey: of more, these are evenly spaced by their scores, and the label says so.
     """
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))
@@ -67,11 +71,15 @@ def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
     chosen = {order[0]: "lowest", order[(len(order) - 1) // 2]: "median", order[-1]: "highest"}
     found: list[Named] = []
     names = labels(runs)
-    for place, run in enumerate(runs):
-        if place not in chosen:
-            # matplotlib leaves a label that begins with "_" out of the legend.
-            found.append((run, f"{len(runs) - len(chosen)} other flows" if not found else "_",
-                          {"color": "#bbbbbb", "linewidth": 0.4, "zorder": 1.5}))  # fmt: skip
+    others = [place for place in order if place not in chosen]
+    words = f"{len(others)} other flows"
+    if len(others) > MOST_GREY:
+        words = f"{MOST_GREY} of {words}"
+        others = [others[round(step * (len(others) - 1) / (MOST_GREY - 1))] for step in range(MOST_GREY)]
+    for place in sorted(others):
+        # matplotlib leaves a label that begins with "_" out of the legend.
+        look = {"color": "#bbbbbb", "linewidth": 0.4, "zorder": 1.5}
+        found.append((runs[place], "_" if found else words, look))
     for number, (place, what) in enumerate(chosen.items()):
         found.append((runs[place], f"{what}: {names[place]}", line_style(number)))
     return found

@@ -94,3 +94,16 @@ def test_flows_of_several_runs_have_the_runs_name_too(access_dir, run_dir):
     found = labels(views)
     assert len(set(found)) == len(found)
     assert found[0].startswith(f"{run.name}, ")
+
+
+def test_of_more_grey_curves_than_can_be_seen_some_are_drawn_evenly_by_their_score(run_dir, monkeypatch):
+    monkeypatch.setattr(manyflows, "MOST_LINES", 3)
+    monkeypatch.setattr(manyflows, "MOST_GREY", 5)
+    run = RunView(run_dir)
+    views = [run.of_flow(0) for _ in range(20)]
+    named = manyflows.in_colour(views, list(range(20)))
+    shown = [views.index(view) for view, _, _ in named]
+    assert [label for _, label, _ in named][:2] == ["5 of 17 other flows", "_"]
+    assert shown == [1, 5, 10, 14, 18, 0, 9, 19]
+    # Fewer are all drawn.
+    assert len(manyflows.in_colour(views[:8], list(range(8)))) == 8

@@ -20,9 +20,10 @@ MOST_QUEUES = 6
 """Panels of queues of one run: each takes much room, and a pair each."""
 
 
-def queue_map(run: RunView) -> tuple[np.ndarray, np.ndarray]:
+def queue_map(run: RunView, known: dict[int, np.ndarray] | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Largest sampled queue of the n-th link of the path in force, in each time bin.
 
+    known: Queues of the run's directions in these bins, as far as they are known; gets those that are new.
     Returns edges_ns: int64 array of shape (bins + 1,). At most 600 bins over the run, and never more than there were
         samples.
     Returns waiting: float64 array of shape (hops of the longest path, bins). Packets; nan where the path in force is
@@ -36,7 +37,7 @@ def queue_map(run: RunView) -> tuple[np.ndarray, np.ndarray]:
     edges_ns = np.linspace(0, end_ns, min(600, max(samples, 1)) + 1).astype("int64")
     longest = max((len(run.tables.links_of(path)) for path in routes["path"]), default=0)
     waiting = np.full((longest, len(edges_ns) - 1), np.nan)
-    series = {}
+    series = {} if known is None else known
     for index, (t_ns, path) in enumerate(zip(routes["t_ns"], routes["path"], strict=True)):
         until_ns = routes["t_ns"].iloc[index + 1] if index + 1 < len(routes) else end_ns
         bins = np.flatnonzero((edges_ns[:-1] >= t_ns) & (edges_ns[:-1] < until_ns))
@@ -60,12 +61,12 @@ def queues(runs: Sequence[RunView]) -> Figure:
     names, left_out = labels(runs), ""
     if any(len(group) > 1 for group in by_run(runs)):
         runs, names = _one_a_pair(runs)
-    maps = [queue_map(run) for run in runs]
     if len(runs) > MOST_QUEUES and any(run.flow is not None for run in runs):
-        longest = [float(np.nanmax(waiting)) if np.isfinite(waiting).any() else 0.0 for _, waiting in maps]
-        kept = sorted(sorted(range(len(runs)), key=lambda place: -longest[place])[:MOST_QUEUES])
         left_out = f"The {MOST_QUEUES} of {len(runs)} pairs with the longest queues"
-        runs, names, maps = ([runs[at] for at in kept], [names[at] for at in kept], [maps[at] for at in kept])
+        found = _longest(runs)
+        runs, names, maps = [runs[at] for at in found], [names[at] for at in found], list(found.values())
+    else:
+        maps = [queue_map(run) for run in runs]
     figure = new_figure(PAGE_IN, 0.6 + 1.35 * len(runs), footer_of(runs))
     if left_out:
         figure.suptitle(left_out, x=0.01, ha="left", fontsize=7.5)
@@ -93,6 +94,33 @@ def queues(runs: Sequence[RunView]) -> Figure:
     if image is not None:
         figure.colorbar(image, ax=list(panels), label="packets waiting", pad=0.01, aspect=30)
     return figure
+
+
+def _longest(runs: Sequence[RunView]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Places of the `MOST_QUEUES` views with the longest queues, of equal ones the first, each with its map."""
+    # Many pairs lead over the same links, and only those are looked at whose links may be long enough.
+    known: dict[int, dict[int, np.ndarray]] = {}
+    bounds = [_at_most(run) for run in runs]
+    maps: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    longest: dict[int, float] = {}
+    for place in sorted(range(len(runs)), key=lambda place: -bounds[place]):
+        if len(longest) >= MOST_QUEUES and bounds[place] < sorted(longest.values())[-MOST_QUEUES]:
+            break
+        maps[place] = queue_map(runs[place], known.setdefault(id(runs[place].run), {}))
+        waiting = maps[place][1]
+        longest[place] = float(np.nanmax(waiting)) if np.isfinite(waiting).any() else 0.0
+    kept = sorted(longest, key=lambda place: (-longest[place], place))[:MOST_QUEUES]
+    return {place: maps[place] for place in sorted(kept)}
+
+
+def _at_most(run: RunView) -> float:
+    """Packets that ever waited at a link of a view's paths, at most."""
+    flow, tables = run.plan.flows[run.main_flow], run.tables
+    links = {
+        link for path in pair_routes(tables, (flow.source, flow.destination))["path"] for link in tables.links_of(path)
+    }
+    directions = (tables.direction_of(*link) for link in links)
+    return max((tables.longest_queues_pkts.get(direction, 0.0) for direction in directions), default=0.0)
 
 
 def _one_a_pair(runs: Sequence[RunView]) -> tuple[list[RunView], list[str]]:

@@ -118,7 +118,7 @@ def _chosen(runs: Sequence[RunView]) -> tuple[list[RunView], list[pd.Series], st
     """Views to be drawn, the row of each, and a line about those left out: flows of one run without a late packet,
     and of more than can be told apart those with fewer.
     """
-    rows = [_whole(run) for run in runs]
+    rows = _whole_runs(runs)
     some = [place for place, row in enumerate(rows) if row["reordered_pkts"] > 0]
     if not some or len(runs) == len(by_run(runs)):
         return list(runs), rows, ""
@@ -128,16 +128,24 @@ def _chosen(runs: Sequence[RunView]) -> tuple[list[RunView], list[pd.Series], st
     return [runs[place] for place in most], [rows[place] for place in most], what if len(most) < len(runs) else ""
 
 
-def _whole(run: RunView) -> pd.Series:
-    """The row of the whole run."""
-    frame = run.metrics.reordering
-    mine = frame[(frame["flow"] == _flow(run)) & (frame["scope"] == "run")]
-    if len(mine) == 0:
-        raise TraceError(
-            f"cannot draw the reordering of {run.path.name}: it was not measured",
-            hint="the run follows no packets (observe.truth = false), or an older version made it",
-        )
-    return mine.iloc[0]
+def _whole_runs(runs: Sequence[RunView]) -> list[pd.Series]:
+    """The row of the whole run of each view's flow."""
+    places: dict[int, dict[int, int]] = {}
+    rows = []
+    for run in runs:
+        frame = run.metrics.reordering
+        # One look at the table for all flows of a run.
+        if id(run.run) not in places:
+            at = np.flatnonzero((frame["scope"] == "run").to_numpy(dtype=bool))[::-1]
+            places[id(run.run)] = dict(zip(frame["flow"].to_numpy()[at].tolist(), at.tolist(), strict=True))
+        place = places[id(run.run)].get(_flow(run))
+        if place is None:
+            raise TraceError(
+                f"cannot draw the reordering of {run.path.name}: it was not measured",
+                hint="the run follows no packets (observe.truth = false), or an older version made it",
+            )
+        rows.append(frame.iloc[place])
+    return rows
 
 
 def _shares(run: RunView, kind: str, label: str, style: dict[str, Any]) -> Shares:

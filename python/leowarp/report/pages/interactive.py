@@ -118,7 +118,7 @@ def _series(
     # Coarser for very long or finely sampled runs, and for many flows.
     bin_ns = max(50_000_000, int(run.metrics.end_ns) // most // 50_000_000 * 50_000_000)
     rate = goodput(run.tables, flow, "in_order", bin_ns)
-    samples = run.tables.sockets[run.tables.sockets["flow"] == flow]
+    samples = run.tables.of_flow("sockets", flow)
     samples = samples.iloc[:: max(len(samples) // most, 1)]
     t_s = samples["t_ns"].to_numpy() / 1e9
     key = (id(run.run), run.plan.flows[flow].source, run.plan.flows[flow].destination)

@@ -34,6 +34,7 @@ from leowarp.report.pages.reconfigurations import reconfigurations_section
 from leowarp.report.pages.reordering_section import reordering_section
 from leowarp.report.pages.summary_section import first_numbers, summary_tables
 from leowarp.report.view import RunView, by_run, labels, worded
+from leowarp.results.run import Run
 from leowarp.view import FILE as MOVING
 
 PAGE, FIGURES_FOLDER = "index.html", "figures"
@@ -44,6 +45,9 @@ _NOT_SHOWN = ("warnings", "files", "drawn", "later", SEAL)
 MOST_CHANGES = 12
 """Rows of the table of route changes that stand open; more would hide what comes below."""
 
+MOST_CHARTED = 200
+"""Flows of the zoom chart: its list of names is chosen from by hand. 2,000 took 20 s and made a page of 12 MB."""
+
 MOST_FIBRES = 3
 """Pairs of stations of which the page has a fibre's delay beside the paths."""
 
@@ -52,7 +56,7 @@ STUDY = {"pattern": "star", "planes": 18, "satellites_per_plane": 36, "altitude"
 
 
 def write_report(
-    run_dir: str | Path, *, command: str | None = None, formats: Sequence[str] = (),
+    run_dir: str | Path | Run, *, command: str | None = None, formats: Sequence[str] = (),
     figures: Sequence[str] | None = None, flow: int | str | Sequence[int | str] | None = None,
     on_figure: OnFigure | None = None,
 ) -> Path:  # fmt: skip
@@ -60,8 +64,8 @@ def write_report(
 
     Parameters
     ----------
-    run_dir : path
-        A run directory with plan and trace.
+    run_dir : path or Run
+        A run directory with plan and trace, or what is known of it.
     command : str, optional
         The command that made the run; by default the one that re-makes it from its plan.
     formats : sequence of str
@@ -406,8 +410,12 @@ def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
     if not all(run.tcp_flows and run.tables.has("sockets") for run in runs):
         return ""
     views_shown: list[RunView] = []
+    of = ""
     for run in runs:
         numbers = [number for number in run.tcp_flows if chosen is None or number in chosen]
+        if len(numbers) > MOST_CHARTED:
+            of += f" Of {len(numbers):,} flows it has {MOST_CHARTED}, evenly spaced by their mean goodput."
+            numbers = _evenly(run, numbers)
         # The run itself, if it has one flow: lines are then called by runs, and a comparison has their colours.
         views_shown += [run] if len(run.tcp_flows) == 1 and numbers else [run.of_flow(number) for number in numbers]
     if not views_shown:
@@ -418,9 +426,17 @@ def _chart(runs: Sequence[RunView], chosen: Sequence[int] | None = None) -> str:
     note = (
         '<p class="quiet">Drag to zoom, double-click for the whole run, arrow keys to move and zoom, click a name to '
         "hide it. Goodput in order at the receiver, 50 ms bins, bursts above the path's capacity cut off; queue: "
-        "packets waiting on all links of the path in force.</p>"
+        f"packets waiting on all links of the path in force.{of}</p>"
     )
     return f'<div class="screen">{note}{chart}{interactive.library()}</div>'
+
+
+def _evenly(run: RunView, numbers: Sequence[int]) -> list[int]:
+    """`MOST_CHARTED` of these flows: the lowest and the highest mean goodput, and others in even steps between."""
+    means = [flow.get("goodput_mean_bps") or 0.0 for flow in run.summary["flows"]]
+    ordered = sorted(numbers, key=lambda number: means[number])
+    places = {round(step * (len(ordered) - 1) / (MOST_CHARTED - 1)) for step in range(MOST_CHARTED)}
+    return sorted(ordered[place] for place in places)
 
 
 def _run_links(runs: Sequence[RunView], folder: Path) -> str:

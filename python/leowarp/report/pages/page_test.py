@@ -6,6 +6,7 @@ import re
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,10 @@ from leowarp.metrics import goodput, read_tables
 from leowarp.report import figure, html, write_comparison, write_report
 from leowarp.report.figures.drawing import Drawing, draw_all
 from leowarp.report.pages import interactive
+from leowarp.report.pages import page as pages
 from leowarp.report.view import RunView
+from leowarp.results import known as known_run
+from leowarp.results.run import Run
 from support.policies import demand_policy
 
 # Each test draws whole pages.
@@ -277,3 +281,38 @@ def test_a_figure_that_was_asked_for_and_cannot_be_drawn_is_an_error(run_dir, tm
     # The other one is drawn, and the page says what is not.
     assert (run / "50-report" / "figures" / "map.svg").exists()
     assert "the run recorded no sockets" in (run / "50-report" / "index.html").read_text(encoding="utf-8")
+
+
+def test_of_thousands_of_flows_the_chart_has_some_evenly_by_their_goodput():
+    flows = [{"goodput_mean_bps": float((number * 7919) % 2000)} for number in range(2000)]
+    chosen = pages._evenly(SimpleNamespace(summary={"flows": flows}), range(2000))
+    means = sorted(flows[number]["goodput_mean_bps"] for number in chosen)
+    assert len(set(chosen)) == pages.MOST_CHARTED
+    assert chosen == sorted(chosen)
+    assert (means[0], means[-1]) == (0, 1999)
+    assert max(np.diff(means)) <= 11
+
+
+def test_the_page_says_that_its_chart_has_not_all_flows(run_dir, monkeypatch):
+    view = RunView(run_dir)
+    assert "flows it has" not in pages._chart([view])
+    monkeypatch.setattr(pages, "MOST_CHARTED", 2)
+    monkeypatch.setattr(RunView, "tcp_flows", property(lambda self: [0, 0, 0]))
+    assert "Of 3 flows it has 2, evenly spaced by their mean goodput." in pages._chart([view])
+
+
+def test_a_run_that_is_known_is_not_read_again(run_dir, monkeypatch):
+    read = Run(run_dir)
+    plan, numbers = read.plan, read.numbers
+    monkeypatch.setattr("leowarp.metrics.read_tables", lambda path: pytest.fail("its tables were read"))
+    assert write_report(known_run.known(Run(run_dir), plan, numbers), figures=["goodput_cdf"]).exists()
+
+
+def test_scalars_of_a_run_of_many_flows_are_taken_from_it_only_if_these_sources_wrote_them(run_dir, monkeypatch):
+    monkeypatch.setattr(known_run, "MANY_FLOWS", 0)
+    written = Run(run_dir).numbers.summary | {"name": "as written"}
+    monkeypatch.setattr(Run, "summary", property(lambda self: written))
+    monkeypatch.setattr(known_run, "is_of_these_sources", lambda run: False)
+    assert known_run.numbers_to_draw(Run(run_dir)).summary["name"] != "as written"
+    monkeypatch.setattr(known_run, "is_of_these_sources", lambda run: True)
+    assert known_run.numbers_to_draw(Run(run_dir)).summary is written

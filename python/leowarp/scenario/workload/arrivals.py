@@ -19,8 +19,9 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.streams import stream
 from leowarp.scenario.names.cities import CITIES
 from leowarp.scenario.network.hosts import Flow
+from leowarp.scenario.text.counts import MOST_FLOWS
 from leowarp.scenario.workload.flows import fields_of_other_kinds
-from leowarp.scenario.workload.traffic import MOST_FLOWS, Traffic
+from leowarp.scenario.workload.traffic import Traffic
 
 if TYPE_CHECKING:
     from leowarp.scenario.network.links import Ground, Network, Station

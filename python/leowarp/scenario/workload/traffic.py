@@ -16,10 +16,6 @@ from leowarp.scenario.text.key import InputFile, count, file, keys, names, quant
 from leowarp.scenario.text.node import Node
 from leowarp.scenario.text.problems import Problems
 
-MOST_FLOWS = 20_000
-"""Of a run with traffic: flow n has the ports 10000 + n and 30000 + n (crates/agent/src/packets/frame.rs), so that with
-more the two ranges of a host meet. A plan, which writes out each, may have 8 MiB (`plainfiles`)."""
-
 _ONLY_OF = {
     "mean_size": ("lognormal", "pareto", "fixed"),
     "median_size": ("lognormal",),

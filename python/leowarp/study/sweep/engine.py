@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from leowarp.base import plainfiles
 from leowarp.base.errors import LeowarpError, ScenarioError, decode_error
+from leowarp.base.machine.cgroups import usable_cores
 from leowarp.base.progress import building, shown
 from leowarp.guest import Declared, mistakes
 from leowarp.guest.building import trust
-from leowarp.guest.machine.cgroups import usable_cores
 from leowarp.running.workers import LocalWorkers
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.display import OnStudyProgress, StudyDisplay

@@ -13,8 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from leowarp.base.machine.cgroups import usable_cores
 from leowarp.base.progress import clock
-from leowarp.guest.machine.cgroups import usable_cores
 from leowarp.media import planned
 from leowarp.scenario import Plan
 from leowarp.study.sweep.parameters.expand import PlannedRun, expand

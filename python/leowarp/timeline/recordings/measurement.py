@@ -153,6 +153,7 @@ class Measurement:
         same as its times.
     transfer_back: Of a test in both directions, the way down; `transfer` is then the way up.
     skipped: What the reader could not read, how often and why; `notes` has a line of it.
+    longest_step_ns: Of a table of which a part was read, the longest step of the whole; None: its rows say it.
     notes: What the reader met and left out: duplicates, lines that are no samples.
     """
 
@@ -176,6 +177,7 @@ class Measurement:
     steady_ns: Times | None = None
     transfer_back: Transfer | None = None
     skipped: tuple[Skip, ...] = ()
+    longest_step_ns: int | None = None
     notes: tuple[str, ...] = field(default=())
 
     @staticmethod

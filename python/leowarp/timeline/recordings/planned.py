@@ -11,21 +11,26 @@ import numpy as np
 
 from leowarp.base.errors import ScenarioError
 from leowarp.scenario.schema import Measured
-from leowarp.timeline.recordings.formats.files import format_of, read, read_capacity
+from leowarp.timeline.recordings.formats.files import read, read_capacity
 from leowarp.timeline.recordings.formats.mahimahi import OPPORTUNITY_BYTES
 from leowarp.timeline.recordings.measurement import PING_BYTES, UNSHAPED, Capacity, Measurement
 from leowarp.timeline.recordings.repetition import repeated_capacity
+from leowarp.timeline.recordings.window import MARGIN_NS, Stretch
 
 
-def measurement_of(keys: Measured, until_ns: int | None = None) -> Measurement:
+def measurement_of(keys: Measured, until_ns: int | None = None, begin_ns: int | None = None) -> Measurement:
     """What was measured.
 
     until_ns: End of the run on the measurement's clock: capacities that are repeated are, until then.
+    begin_ns: Its begin: of a large table that is not repeated only the rows around the run are read (`window`).
     Raises ScenarioError if a file cannot be read, or the files do not go together; with file and line.
     """
-    measured = read(keys.file.path, keys.format, keys.interval_ns)
+    stretch = None
+    if begin_ns is not None and until_ns is not None and not keys.repeat:
+        stretch = Stretch(begin_ns, until_ns, MARGIN_NS + (keys.resample_ns or 0))
+    measured = read(keys.file.path, keys.format, keys.interval_ns, stretch=stretch)
     if keys.file_up is not None:
-        measured = _with_way_up(measured, keys)
+        measured = _with_way_up(measured, keys, stretch)
     if keys.rtt == "one-way" and measured.round_trip is not None and measured.down is None:
         raise ScenarioError(
             f'{measured.source}: rtt = "one-way", and it holds no one-way delays',
@@ -72,7 +77,7 @@ def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
     return PING_BYTES if measured.probes else 0
 
 
-def _with_way_up(measured: Measurement, keys: Measured) -> Measurement:
+def _with_way_up(measured: Measurement, keys: Measured, stretch: Stretch | None) -> Measurement:
     """With the delays of `file_up`, on the clock of the file of the way down."""
     assert keys.file_up is not None
     if measured.down is None or measured.up is not None:
@@ -83,8 +88,9 @@ def _with_way_up(measured: Measurement, keys: Measured) -> Measurement:
         )
     other = read(
         keys.file_up.path,
-        format_of(keys.file.path) if keys.format == "auto" else keys.format,
+        measured.format if keys.format == "auto" else keys.format,
         keys.interval_ns,
+        stretch=stretch,
     )
     if other.down is None or other.up is not None:
         raise ScenarioError(f"{other.source}: measured.file_up is of the way up, and this holds more than one way",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,15 @@ from leowarp.study.sweep.parameters.keys import columns_of
 
 _OTHER_SEED = 987_654_321
 """A seed of no study: it shows the place of the seed in a plan's text."""
+
+MOST_COMBINATIONS = 100_000
+"""Each is loaded and checked before the first run: 5 ms, so that more would take ten minutes before anything runs."""
+
+MOST_PRODUCT = 2_000_000
+"""Combinations of which `exclude` and `only` may leave some: 5 us each to look at."""
+
+MOST_RUNS = 1_000_000
+"""Combinations with seeds. A run is 500 bytes of memory here, and 0.1 s of a processor at least: more than a day."""
 
 MOST_PROBLEMS = 20
 """Mistakes shown at once: a study of thousands of combinations repeats itself."""
@@ -115,6 +125,7 @@ def expand(study: StudyFile) -> list[PlannedRun]:
     Raises ScenarioError if a combination is no valid plan, two give the same plan, or none is left: file, line, key and
         combination.
     """
+    _refuse_too_many(study)
     combinations: list[Combination] = []
     wrong: dict[Problem, str] = {}
     for values in values_of(study):
@@ -146,6 +157,30 @@ def expand(study: StudyFile) -> list[PlannedRun]:
     _refuse_twins(runs)
     _refuse_equal_names(runs)
     return runs
+
+
+def _refuse_too_many(study: StudyFile) -> None:
+    """Counts before anything is loaded.
+
+    Raises ScenarioError.
+    """
+    counts = [len(joined[0].values) for joined in study.dimensions]
+    product = math.prod(counts)
+    kept = product
+    if (study.exclude or study.only) and product <= MOST_PRODUCT:
+        kept = sum(1 for _ in values_of(study))
+    runs = kept * len(study.seeds or (None,))
+    most_looked_at = MOST_PRODUCT if study.exclude or study.only else MOST_COMBINATIONS
+    for count, most, of in (
+        (product, most_looked_at, "combinations"), (kept, MOST_COMBINATIONS, "combinations"), (runs, MOST_RUNS, "runs"),
+    ):  # fmt: skip
+        if count > most:
+            raise ScenarioError(
+                f"the study {study.name} has {' x '.join(f'{count:,}' for count in counts)} values and "
+                f"{len(study.seeds or (None,)):,} seeds, which are {count:,} {of}; at most {most:,} are possible, as "
+                "each is checked before the first run",
+                "give its parameters fewer values, let some go in step ([[together]]), or make several studies of it",
+            )
 
 
 def values_of(study: StudyFile) -> Iterator[dict[str, tuple[Parameter, Node]]]:

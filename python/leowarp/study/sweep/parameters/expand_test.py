@@ -138,3 +138,25 @@ def test_a_flow_goes_by_its_name_as_by_its_number(tmp_path):
     study = StudyFile.of({"name": "s", "scenario": "named.toml", "parameters": parameters}, tmp_path)
     columns = [run.combination.columns for run in expand(study)]
     assert columns == [{"flows_up_size_bytes": n * 10**6, "flows_up_size": f"{n} MB"} for n in (1, 2)]
+
+
+MANY_HOPS = '"chain.hops" = { from = 1, to = 200, count = 200 }\n'
+DELAYS = '"chain.delay" = { from = "0 ms", to = "10 s", count = %d }\n'
+WITHOUT_SOME = '[[exclude]]\n"chain.hops" = 3\n'
+SEEDS = '"chain.hops" = { from = 1, to = 20, count = 20 }\n[seeds]\nfirst = 1\ncount = 70000\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (MANY_HOPS + DELAYS % 50_000, "10,000,000 combinations; at most 100,000"),
+        (MANY_HOPS + DELAYS % 50_000 + WITHOUT_SOME, "10,000,000 combinations; at most 2,000,000"),
+        (MANY_HOPS + DELAYS % 1_000 + WITHOUT_SOME, "199,000 combinations; at most 100,000"),
+        (SEEDS, "1,400,000 runs; at most 1,000,000"),
+    ],
+)
+def test_what_is_too_much_is_refused_before_any_plan_is_made(text, told, study_file, monkeypatch):
+    monkeypatch.setattr(scenario, "load", lambda *_: pytest.fail("a plan was made"))
+    with pytest.raises(ScenarioError, match=told) as caught:
+        runs_of(study_file(text=f'name = "large"\nscenario = "chain"\n[parameters]\n{text}'))
+    assert "several studies" in str(caught.value.hint)

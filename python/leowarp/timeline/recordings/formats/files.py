@@ -18,6 +18,7 @@ from leowarp.timeline.recordings.formats.ping import looks_like_ping, read_ping
 from leowarp.timeline.recordings.formats.table import looks_like_csv, read_capacity_csv, read_csv
 from leowarp.timeline.recordings.measurement import Capacity, Measurement
 from leowarp.timeline.recordings.repetition import repeated_capacity
+from leowarp.timeline.recordings.window import Stretch, is_large_table
 
 
 def read(
@@ -25,12 +26,14 @@ def read(
     format: str = "auto",
     interval_ns: int | None = None,
     columns: tuple[str, ...] | None = None,
+    stretch: Stretch | None = None,
 ) -> Measurement:
     """A file of delays, or of a transfer.
 
     format: csv, irtt, ping, columns, leoreplayer, iperf3; auto: by the content.
     interval_ns: Time between the lines of a format that does not say it.
     columns: What the columns of a table without a header are (`columns.parsed_columns`); the format is then columns.
+    stretch: What is needed of it: of a large table in CSV no more is read.
     Raises ScenarioError: With file and line.
     """
     path = Path(path)
@@ -38,13 +41,16 @@ def read(
         raise ScenarioError(
             f"{path}: columns have no effect: they are of a table without a header, not of {format}", "take them out"
         )
+    if format == "auto" and stretch is not None and columns is None and is_large_table(path):
+        # By the first line alone: whoever looks at all of a large table has it in memory.
+        format = "csv"
     kind = "columns" if columns is not None else format_of(path) if format == "auto" else format
     # An option that changes nothing is refused: its user believes that it does.
     if interval_ns is not None and kind in ("csv", "irtt", "columns", "iperf3"):
         raise ScenarioError(f"{path}: an interval has no effect: {kind} says when each sample was", "take it out")
     match kind:
         case "csv":
-            return read_csv(path)
+            return read_csv(path, stretch)
         case "irtt":
             return read_irtt(path)
         case "ping":

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.packed import kind_of, unpacked
+from leowarp.timeline.recordings.window import check_memory
 
 
 def text_of(path: Path) -> str:
@@ -21,12 +22,15 @@ def text_of(path: Path) -> str:
     try:
         raw = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True)
     except OSError as error:
-        raise ScenarioError(
-            f"reading a measurement: {path}: {error.strerror}", "give the path of a file that is there"
-        ) from error
+        hint = "give the path of a file that is there"
+        if "more than" in str(error.strerror):
+            hint = f"take a part of it: head -n 1000000 {path} > part.txt"
+        raise ScenarioError(f"reading a measurement: {path}: {error.strerror}", hint) from error
     try:
         # utf-8-sig: spreadsheets begin a CSV with a byte order mark, which would be part of the first column's name.
-        return unpacked(path, raw).decode("utf-8-sig")
+        text = unpacked(path, raw)
+        check_memory(path, len(text))
+        return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ScenarioError(
             f"reading a measurement: {path} is not a text file (byte {error.start})", FORMATS_HINT

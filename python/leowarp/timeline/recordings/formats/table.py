@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.lines import numbered, text_of
 from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurement, Series
+from leowarp.timeline.recordings.window import Stretch, part_of
 
 COLUMNS = ("t_s", "delay_ms", "rtt_ms", "rate_mbps", "loss_ratio", "delay_up_ms", "rate_up_mbps", "loss_up_ratio")
 _CAPACITY_COLUMNS = ("t_s", "rate_mbps", "rate_up_mbps")
@@ -42,12 +43,12 @@ def looks_like_csv(text: str) -> bool:
     return bool(lines) and "t_s" in {name.strip() for name in lines[0][1].split(",")}
 
 
-def read_csv(path: Path) -> Measurement:
-    """A table of delays.
+def read_csv(path: Path, stretch: Stretch | None = None) -> Measurement:
+    """A table of delays; of a large one only the rows around the stretch, if there is one (`window`).
 
     Raises ScenarioError: With file and line.
     """
-    table = _read(path, COLUMNS, _HEADER)
+    table = _read(path, COLUMNS, _HEADER, stretch)
     if ("delay_ms" in table.columns) == ("rtt_ms" in table.columns):
         what = "both delay_ms and rtt_ms" if "rtt_ms" in table.columns else "missing columns: 'delay_ms'"
         raise ScenarioError(f"{path}:{table.header_line}: {what}", _HEADER)
@@ -76,6 +77,7 @@ def read_csv(path: Path) -> Measurement:
         capacity_up=table.capacity("rate_up_mbps", t_ns, cut),
         probes=False,
         wall_ns=wall_ns,
+        longest_step_ns=table.longest_ns,
     )
 
 
@@ -114,6 +116,8 @@ class _Table:
     lines: Of each row.
     columns: Cells, stripped.
     hint: What columns there may be.
+    zero_ns: Of a part of a table, the time of the whole's first row on the wall clock; None: its own first row says it.
+    longest_ns: Of a part of a table, the longest step of the whole.
     """
 
     path: Path
@@ -121,6 +125,8 @@ class _Table:
     lines: list[int]
     columns: dict[str, list[str]]
     hint: str
+    zero_ns: int | None = None
+    longest_ns: int | None = None
 
     def times_ns(self) -> tuple[NDArray[np.int64], int | None]:
         """Times since the table's zero, and what the wall clock showed then."""
@@ -133,7 +139,8 @@ class _Table:
                 "rows are in order of time, each time once",
             )
         if t_ns[0] >= _CLOCK_S * 1_000_000_000:
-            return t_ns - t_ns[0], int(t_ns[0])
+            zero_ns = int(t_ns[0]) if self.zero_ns is None else self.zero_ns
+            return t_ns - zero_ns, zero_ns
         return t_ns, None
 
     def words(self, name: str, word: str) -> NDArray[np.bool_]:
@@ -206,13 +213,14 @@ class _Table:
         )
 
 
-def _read(path: Path, allowed: tuple[str, ...], hint: str) -> _Table:
+def _read(path: Path, allowed: tuple[str, ...], hint: str, stretch: Stretch | None = None) -> _Table:
     """The table's cells; an error if its header or the width of a row is wrong."""
-    lines = numbered(text_of(path))
+    part = None if stretch is None else part_of(path, stretch)
+    lines = numbered(text_of(path)) if part is None else part.lines
     if not lines:
         raise ScenarioError(f"{path} is empty: a table needs a header and at least one row", hint)
     # Line by line, so that every error can name the line; a quoted cell over two lines has no use among numbers.
-    rows = [(number, [cell.strip() for cell in next(csv.reader([line]))]) for number, line in lines]
+    rows = [(number, _cells(path, number, line, hint)) for number, line in lines]
     header_line, header = rows[0][0], [_OTHER_NAMES.get(name, name) for name in rows[0][1]]
     unknown = [name for name in header if name not in allowed]
     missing = ["t_s"] if "t_s" not in header else []
@@ -226,7 +234,16 @@ def _read(path: Path, allowed: tuple[str, ...], hint: str) -> _Table:
     if len(rows) == 1:
         raise ScenarioError(f"{path}:{header_line}: the table has a header and no rows", hint)
     columns = {name: [cells[place] for _, cells in rows[1:]] for place, name in enumerate(header)}
-    return _Table(path, header_line, [number for number, _ in rows[1:]], columns, hint)
+    known = (None, None) if part is None else (part.zero_ns, part.longest_ns)
+    return _Table(path, header_line, [number for number, _ in rows[1:]], columns, hint, *known)
+
+
+def _cells(path: Path, number: int, line: str, hint: str) -> list[str]:
+    """Cells of a line, stripped; an error if one of them is longer than any number."""
+    try:
+        return [cell.strip() for cell in next(csv.reader([line]))]
+    except csv.Error as error:
+        raise ScenarioError(f"{path}:{number}: {line[:40]!r} is no row of a table ({error})", hint) from error
 
 
 def _time(value: Decimal) -> Decimal:

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from leowarp.guest.machine.cgroups import memory_left_bytes, usable_cores
+from leowarp.base.machine.cgroups import memory_left_bytes, usable_cores
 
 MIB = 1 << 20
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits on stations and flows of a text. They are counted before it is taken apart, which takes 0.2 ms for each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from leowarp.base.errors import ScenarioError
+
+MOST_FLOWS = 20_000
+"""Flow n has the ports 10000 + n and 30000 + n (crates/agent/src/packets/frame.rs), so that with more the two ranges of
+a host meet. A plan, which writes out each, may have 8 MiB (`plainfiles`)."""
+
+MOST_STATIONS = 5_000
+"""A plan writes out each host with its sysctls, 1.2 kB, and may have 8 MiB."""
+
+MOST_LISTED = {"flows": MOST_FLOWS, "stations": MOST_STATIONS}
+
+_WAY_OUT = {
+    "flows": "make several runs, each of a part of the flows, or let [traffic] draw them (leowarp init MINE --from "
+    "city-traffic)",
+    "stations": "write fewer [[stations]]: only those that some flow names are needed",
+}
+
+_HEADER = re.compile(r"^[ \t]*+\[\[[ \t]*+(flows|stations)[ \t]*+\]\]", re.M)
+
+
+def check_headers(path: Path, text: str) -> None:
+    """Refuse a text with too many ``[[flows]]`` or ``[[stations]]``, by its headers: 8 MiB take 20 ms.
+
+    Raises ScenarioError.
+    """
+    found = {"flows": 0, "stations": 0}
+    for match in _HEADER.finditer(text):
+        found[match[1]] += 1
+    for name, count in found.items():
+        _check(path, name, count)
+
+
+def check_lists(path: Path, values: Mapping[str, Any]) -> None:
+    """The same by the values of the text: lists may be written in one line, too.
+
+    Raises ScenarioError.
+    """
+    for name in MOST_LISTED:
+        listed = values.get(name)
+        _check(path, name, len(listed) if isinstance(listed, list) else 0)
+
+
+def _check(path: Path, name: str, count: int) -> None:
+    if count > MOST_LISTED[name]:
+        raise ScenarioError(f"{path}: {count:,} {name}, and at most {MOST_LISTED[name]:,} are possible", _WAY_OUT[name])

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of a large table that a run needs, found without reading the others: rows are in order of time.
+
+A table of 10^7 rows took 6.2 GB of memory when it was read whole, for a run of which a thousandth of it was needed.
+Rows outside are not looked at, so that a mistake in them is not found. Anything unexpected on the way, such as a
+time that is no number, ends the search. The table is then read whole, which names the mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import BinaryIO
+
+from leowarp.base import plainfiles
+from leowarp.base.errors import ScenarioError
+from leowarp.base.machine.memory import usable_memory_bytes
+
+FROM_BYTES = 16 << 20
+"""Least size of a file that is read in part: up to here the whole of it takes 400 MB of memory."""
+
+MARGIN_NS = 120 * 10**9
+"""Rows before and after the run that are read too: twice the longest delay, after which an answer passes."""
+
+MEMORY_PER_BYTE = 25
+"""Memory that a byte of a measurement's text takes while it is read whole: 10^7 rows in 250 MB took 6.2 GB."""
+
+LONGEST_LINE_BYTES = 1 << 20
+
+_STEP_BYTES = 1 << 20
+_WALL_NS = 10**18
+_WORDS = (b"down", b"lost", b"")
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The part of a measurement that a run needs, on the measurement's clock.
+
+    margin_ns: Before and after it.
+    """
+
+    begin_ns: int
+    end_ns: int
+    margin_ns: int = MARGIN_NS
+
+
+@dataclass(frozen=True)
+class Part:
+    """Lines of a table.
+
+    lines: The header, then rows, each with its number in the file; stripped, without comments.
+    zero_ns: Time of the table's first row, if that is of the wall clock.
+    longest_ns: Longest step between rows of the whole table, if the table ends before the stretch does.
+    """
+
+    lines: list[tuple[int, str]]
+    zero_ns: int | None
+    longest_ns: int | None
+
+
+def check_memory(path: Path, count_bytes: int) -> None:
+    """Refuse to read a text whole if its rows would not fit into memory.
+
+    Raises ScenarioError.
+    """
+    needed_bytes, usable_bytes = count_bytes * MEMORY_PER_BYTE, usable_memory_bytes()
+    if needed_bytes > usable_bytes:
+        raise ScenarioError(
+            f"reading a measurement: the {count_bytes >> 20} MiB of {path} take about {needed_bytes >> 20} MiB of "
+            f"memory, and {usable_bytes >> 20} MiB are usable",
+            f"take a part of it (head -n 1000000 {path} > part.csv). A table in CSV, not packed and not repeated, is "
+            "read only as far as the run needs: shorten run.duration",
+        )
+
+
+def part_of(path: Path, stretch: Stretch, column: str = "t_s") -> Part | None:
+    """The rows of a large table in CSV around a stretch; None if it has to be read whole.
+
+    column: Of the times, in s.
+    Raises ScenarioError if the stretch alone is too large.
+    """
+    try:
+        if path.stat().st_size < FROM_BYTES:
+            return None
+        with plainfiles.opened(path, links=True) as file:
+            return _Table(path, file, column).part(stretch)
+    except (OSError, _Unexpected):
+        # Reading it whole says what is wrong.
+        return None
+
+
+def is_large_table(path: Path, column: str = "t_s") -> bool:
+    """Whether a file is a table in CSV, by its first line, of which a part is read at a time."""
+    try:
+        if path.stat().st_size < FROM_BYTES:
+            return False
+        with plainfiles.opened(path, links=True) as file:
+            _Table(path, file, column)
+    except (OSError, _Unexpected):
+        return False
+    return True
+
+
+class _Unexpected(Exception):
+    """Something that only a reading of the whole table can name."""
+
+
+class _Table:
+    """A table that is open: its header, and rows by the place of their first byte."""
+
+    def __init__(self, path: Path, file: BinaryIO, column: str) -> None:
+        self._path, self._file = path, file
+        self._size_bytes = path.stat().st_size
+        first = next(self._lines(0), None)
+        if first is None:
+            raise _Unexpected
+        at, header = first
+        names = [name.strip().strip(b'"') for name in header.removeprefix(b"\xef\xbb\xbf").split(b",")]
+        if column.encode() not in names or b'"' in header:
+            raise _Unexpected
+        self._place = names.index(column.encode())
+        # Cells that are words in place of a number: the row says nothing of the delay.
+        self._delays = [place for place, name in enumerate(names) if name in (b"delay_ms", b"rtt_ms", b"delay_up_ms")]
+        self._header = (at, header)
+        self._begin = self._file.tell()
+
+    def part(self, stretch: Stretch) -> Part:
+        first = next(self._lines(self._begin), None)
+        if first is None:
+            raise _Unexpected
+        begin, zero_ns = first[0], self._time_ns(first[1])
+        offset_ns = zero_ns if zero_ns >= _WALL_NS else 0
+        from_ns = stretch.begin_ns - stretch.margin_ns + offset_ns
+        until_ns = stretch.end_ns + stretch.margin_ns + offset_ns
+        start = self._last_before(from_ns, begin)
+        # A delay that is not known is that of a row before.
+        while start > begin and not self._is_known(next(self._lines(start))[1]):
+            start = self._row_at(max(start - _STEP_BYTES, begin), begin)
+        lines = [(self._number_at(self._header[0]), self._header[1].removeprefix(b"\xef\xbb\xbf").decode())]
+        read_bytes, most_bytes = 0, usable_memory_bytes() // MEMORY_PER_BYTE
+        last_ns, known = zero_ns, False
+        for at, line, number in self._numbered(start, self._number_at(start)):
+            lines.append((number, line.decode()))
+            last_ns = self._time_ns(line)
+            known = known or (last_ns > until_ns - stretch.margin_ns and self._is_known(line))
+            if last_ns > until_ns and known:
+                return Part(lines, offset_ns or None, None)
+            read_bytes = at - start
+            if read_bytes > most_bytes:
+                check_memory(self._path, self._size_bytes)
+                most_bytes = self._size_bytes
+        ends_early = last_ns < stretch.end_ns + offset_ns
+        return Part(lines, offset_ns or None, self._longest_ns(begin) if ends_early else None)
+
+    def _last_before(self, t_ns: int, begin: int) -> int:
+        """First byte of a row at or before a time, at most a step before the last such row; of the first row if none
+        is."""
+        low, high = begin, self._size_bytes
+        while high - low > _STEP_BYTES:
+            middle = self._row_at((low + high) // 2, low)
+            line = next(self._lines(middle), None)
+            if middle <= low or line is None:
+                break
+            if self._time_ns(line[1]) <= t_ns:
+                low = middle
+            else:
+                high = (low + high) // 2
+        return low
+
+    def _row_at(self, at: int, begin: int) -> int:
+        """First byte of the first row that begins at a byte or after it."""
+        if at <= begin:
+            return begin
+        self._file.seek(at - 1)
+        # The rest of the line in which the byte before stands; nothing but its end if a row begins here.
+        self._readline()
+        found = next(self._lines(self._file.tell()), None)
+        return begin if found is None else found[0]
+
+    def _lines(self, at: int) -> Iterator[tuple[int, bytes]]:
+        """Lines from a byte on, which begins one, without blanks and comments: first byte, stripped text.
+
+        The file's own place after each is behind it.
+        """
+        self._file.seek(at)
+        while raw := self._readline():
+            line, here = raw.strip(), at
+            at += len(raw)
+            if line and not line.startswith(b"#"):
+                yield here, line
+                self._file.seek(at)
+
+    def _numbered(self, at: int, number: int) -> Iterator[tuple[int, bytes, int]]:
+        """The same in one go, with numbers."""
+        self._file.seek(at)
+        while raw := self._readline():
+            line = raw.strip()
+            if line and not line.startswith(b"#"):
+                yield at, line, number
+            at += len(raw)
+            number += 1
+
+    def _readline(self) -> bytes:
+        raw = self._file.readline(LONGEST_LINE_BYTES)
+        if len(raw) == LONGEST_LINE_BYTES:
+            raise ScenarioError(
+                f"{self._path}: a line of more than {LONGEST_LINE_BYTES >> 20} MiB is no row of a table",
+                "write one row a line: t_s,delay_ms",
+            )
+        return raw
+
+    def _number_at(self, at: int) -> int:
+        """Number of the line that begins at a byte."""
+        self._file.seek(0)
+        count = 1
+        for begin in range(0, at, _STEP_BYTES):
+            count += self._file.read(min(_STEP_BYTES, at - begin)).count(b"\n")
+        return count
+
+    def _time_ns(self, line: bytes) -> int:
+        cells = line.split(b",")
+        try:
+            return int(Decimal(cells[self._place].strip().decode()) * 10**9)
+        except (InvalidOperation, ValueError, IndexError, OverflowError):
+            raise _Unexpected from None
+
+    def _is_known(self, line: bytes) -> bool:
+        cells = line.split(b",")
+        return all(len(cells) > place and cells[place].strip() not in _WORDS for place in self._delays)
+
+    def _longest_ns(self, begin: int) -> int:
+        longest_ns, before_ns = 0, None
+        for _, line, _ in self._numbered(begin, 0):
+            t_ns = self._time_ns(line)
+            longest_ns, before_ns = max(longest_ns, t_ns - before_ns if before_ns is not None else 0), t_ns
+        return longest_ns
