@@ -75,6 +75,7 @@ docs: $(INSTALLED) ## make the reference pages and the agent's table of columns 
 	@$(PYTHON) -m leowarp.cli.pages.reference docs/reference/tables.md
 	@$(PYTHON) -m leowarp.cli.pages.api_reference docs/reference/api.md
 	@$(PYTHON) -m leowarp.verification.reference docs/reference/verify.md
+	@$(PYTHON) -m leowarp.exam.reference docs/reference/exam.md
 	@$(PYTHON) -m leowarp.guest.building.overrides_page docs/reference/kernel.md
 	@$(PYTHON) -m leowarp.guest.building.overrides_page --tables
 	@$(PYTHON) tools/clauses.py --page docs/reference/clauses.md

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from leowarp.base import plainfiles, recorded
+from leowarp.exam.figure import figure_svg
 from leowarp.exam.junit import junit_text
 from leowarp.exam.page import page_text
 from leowarp.exam.references import references
@@ -24,5 +25,6 @@ def write(exam: Exam, command: str, baseline: dict[str, Any] | None = None) -> N
     """
     recorded.write_json(exam.path / EXAM, exam.document())
     plainfiles.write(exam.path / JUNIT, junit_text(exam).encode())
-    page = page_text(exam, command, references(), baseline, {})
+    figures = {each.case.key: figure_svg(each) for each in exam.judged}
+    page = page_text(exam, command, references(), baseline, figures)
     plainfiles.write(exam.path / PAGE, page.encode())

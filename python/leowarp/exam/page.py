@@ -36,8 +36,12 @@ def page_text(
         f'<span class="{CLASSES[verdict]}">{number} {verdict}</span>' for verdict, number in exam.counts.items()
     )
     title = f"Exam of {exam.subject.algorithm}"
-    release = exam.kernel.get("linux_version") or exam.kernel.get("version") or "unknown"
-    lead = f"{len(exam.judged)} cases: {counts}. Kernel: {html.text(release)}; leowarp {html.text(exam.leowarp_version)}."
+    kernel = (
+        f"{exam.kernel['kernel']}, Linux {exam.kernel['linux_version']}" if exam.kernel else "unknown, no run was made"
+    )
+    lead = (
+        f"{len(exam.judged)} cases: {counts}. Kernel: {html.text(kernel)}; leowarp {html.text(exam.leowarp_version)}."
+    )
     sections = []
     if baseline is not None:
         sections.append(("baseline", "Against the baseline", _baseline(exam, baseline)))
@@ -50,14 +54,20 @@ def page_text(
     sections.append(("left-out", "Left out", html.table("Examples that are no case", ["what", "why"], left_out(),
                                                         left=frozenset((0, 1)))))  # fmt: skip
     sections.append(("again", "How to take it again", f"<pre>{html.text(command)}</pre>"))
-    body = f"<h1>{html.text(title)}</h1>\n<p>{lead}</p>\n" + html.warning_box(_failures(exam))
+    body = f"<h1>{html.text(title)}</h1>\n<p>{lead}</p>\n" + _failures(exam)
     body += html.navigation((name, heading) for name, heading, _ in sections)
     body += "".join(html.section(name, heading, content) for name, heading, content in sections)
     return html.page(title, body)
 
 
-def _failures(exam: Exam) -> list[str]:
-    return [f"{each.case.key}: {each.case.title}. {_told(exam, each)}" for each in exam.failed]
+def _failures(exam: Exam) -> str:
+    """A box with what failed; empty if nothing did."""
+    items = "".join(
+        f'<li><a href="#case-{each.case.key}">{each.case.key}</a>: {html.text(each.case.title)}. '
+        f"{html.text(_told(exam, each))}</li>"
+        for each in exam.failed
+    )
+    return f'<div class="warnings" role="note"><strong>Failed</strong><ul>{items}</ul></div>\n' if items else ""
 
 
 def _told(exam: Exam, each: Judged) -> str:
@@ -76,7 +86,9 @@ def _table(exam: Exam, beside: Mapping[str, dict[str, Any]]) -> str:
         rows.append((link, html.text(each.case.title), verdict, row["value_in_words"], row["limit_in_words"], *cells))
     header = ["case", "what", "verdict", exam.subject.algorithm, "limit", *others]
     raw = frozenset((0, 1, 2, *range(5, len(header))))
-    return html.table("Every case, beside other algorithms of the kernel", header, rows, left=frozenset((0, 1, 2)), raw=raw)
+    return html.table(
+        "Every case, beside other algorithms of the kernel", header, rows, left=frozenset((0, 1, 2)), raw=raw
+    )
 
 
 def _beside(row: dict[str, Any] | None) -> str:
@@ -107,7 +119,8 @@ def _card(exam: Exam, each: Judged, figure: str) -> str:
         f'<p><span class="{kind}">{each.verdict}</span> · <strong>{html.text(each.case.key)}</strong> '
         f"{html.text(each.case.title)}</p>"
         f"<p><strong>{html.text(row['value_in_words'])}</strong>, limit {html.text(row['limit_in_words'])}: "
-        f"{html.text(each.decided)}</p>{figure}<details><summary>How it was tested</summary>{lines}</details></article>\n"
+        f"{html.text(each.decided)}</p>{figure}<details><summary>How it was tested</summary>{lines}</details>"
+        "</article>\n"
     )
 
 

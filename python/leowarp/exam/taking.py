@@ -16,6 +16,7 @@ from leowarp.exam.verdict import Judged, judge
 from leowarp.results.run import Run
 from leowarp.scenario import Plan
 from leowarp.study.sweep.engine import Options, run_plans
+from leowarp.study.sweep.maker import GUESTS, Maker
 from leowarp.study.sweep.session import RUNS
 from leowarp.version import VERSION
 
@@ -28,7 +29,7 @@ STUDY = "runs"
 
 def take(
     subject: Subject, out: Path | str | None = None, *, only: Sequence[str] = (), at_once: int | None = None,
-    progress: bool | Callable[[Any], None] = True, trust: bool = False,
+    progress: bool | Callable[[Any], None] = True, trust: bool = False, maker: Maker = GUESTS,
 ) -> Exam:  # fmt: skip
     """Take the exam: runs that are there already are kept.
 
@@ -45,6 +46,8 @@ def take(
         As for `run_study`.
     trust : bool
         Whether a kernel and modules that a file names may run.
+    maker : Maker
+        As for `run_study`.
 
     Raises
     ------
@@ -55,24 +58,36 @@ def take(
     """
     chosen = cases(only)
     folder = Path(out) if out is not None else Path("exams") / subject.algorithm
-    if (why := plainfiles.why_not_plain(folder)) is not None:
+    why = plainfiles.why_not_plain(folder)
+    if folder.exists() and not folder.is_dir():
+        why = "it is a file"
+    if why is not None:
         raise ScenarioError(f"cannot take an exam in {folder}: {why}", hint="choose another directory with --out")
-    plans = {role: _plan(subject, case, algorithm) for case in chosen for role, algorithm in _roles(subject, case)}
+    plans = {role: plan for case in chosen for role, plan in plans_of(subject, case).items()}
     # Cases share runs: one plan is run once, whichever case was the first to ask for it.
     first: dict[str, str] = {}
     asked = {role: first.setdefault(plan.to_toml(), role) for role, plan in plans.items()}
     done = run_plans(
         f"exam-{subject.algorithm}", "case", {role: plans[role] for role in first.values()}, folder / STUDY,
-        Options(at_once=at_once, progress=progress, retry_failed=True, trust=trust),
+        Options(at_once=at_once, progress=progress, retry_failed=True, trust=trust, maker=maker),
     )  # fmt: skip
     made = _made(done)
     judged = tuple(_judged(case, made, asked) for case in chosen)
     return Exam(folder, subject, judged, VERSION, _kernel(judged))
 
 
-def _roles(subject: Subject, case: Case) -> list[tuple[str, str]]:
-    """Names of a case's runs, with the algorithm that takes the exam in each."""
-    return [(case.key, subject.algorithm)] + ([(f"{case.key}.control", case.control)] if case.control else [])
+def plans_of(subject: Subject, case: Case) -> dict[str, Plan]:
+    """A case's runs by name: `<case>`, and `<case>.control` if it has one.
+
+    Raises
+    ------
+    ScenarioError
+        If the kernel has no such algorithm, or it can be none's name.
+    """
+    algorithms = {case.key: subject.algorithm}
+    if case.control is not None:
+        algorithms[f"{case.key}.control"] = case.control
+    return {name: _plan(subject, case, algorithm) for name, algorithm in algorithms.items()}
 
 
 def _plan(subject: Subject, case: Case, algorithm: str) -> Plan:

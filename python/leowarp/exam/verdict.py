@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -69,6 +70,12 @@ class Judged:
         }
 
 
+@lru_cache(maxsize=128)
+def opened(path: Path) -> Run:
+    """The run in a directory, read once: several cases look at one run, and so do their figures."""
+    return Run(path)
+
+
 def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | None) -> Judged:
     """The verdict on a case.
 
@@ -83,6 +90,10 @@ def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | 
         return Judged(case, "fail", None, f"the run failed: {made.message}", None, None)
     if isinstance(control, LeowarpError):
         return Judged(case, "fail", None, f"the control run failed: {control.message}", None, made)
-    measured = case.rule.how.of(Run(made), None if control is None else Run(control), case.rule.arguments)
+    try:
+        measured = case.rule.how.of(opened(made), None if control is None else opened(control), case.rule.arguments)
+    except LeowarpError as error:
+        # A directory that was damaged meanwhile; the other cases have runs of their own.
+        return Judged(case, "fail", None, f"the run cannot be read: {error.message}", None, None)
     verdict: Verdict = "measured" if case.rule.limit is None else "pass" if case.rule.holds(measured.value) else "fail"
     return Judged(case, verdict, measured.value, measured.decided, measured.at_ns, made, control)

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -14,7 +15,7 @@ from leowarp.cli import options
 from leowarp.cli.output import say
 
 if TYPE_CHECKING:
-    from leowarp.exam import Exam
+    from leowarp.exam import Exam, Subject
 
 
 def exam(
@@ -25,6 +26,10 @@ def exam(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Directory; exams/NAME if not given.")] = None,
     cc_module: options.CcModules = None,
     kernel: options.Kernel = None,
+    all_: Annotated[
+        bool,
+        typer.Option("--all", help="Every congestion control of the default kernel, and a page that compares them."),
+    ] = False,
     case: Annotated[
         list[str] | None,
         typer.Option("--case", metavar="CASE", help="Only this case or suite (rfc9743, bbr, leo); may be repeated."),
@@ -47,16 +52,21 @@ def exam(
     from leowarp.exam.files import write
     from leowarp.exam.taken import read
 
+    def taken_by(subject: Subject, folder: Path | None) -> Exam:
+        found = take(subject, folder, only=case or (), at_once=jobs, progress=progress_of_study(progress), trust=trust)
+        write(found, _command(subject, name is not None or all_), earlier)
+        return found
+
     modules = tuple(cc_module or ())
+    if all_ and (name is not None or modules or kernel is not None or baseline is not None):
+        raise ScenarioError("--all names what takes the exam", hint="leave NAME, --cc-module, --kernel, --baseline out")
+    earlier = None if baseline is None else read(baseline)
+    if all_:
+        _all(out or Path("exams"), taken_by, json_)
     algorithm = name if name is not None else next((path.stem for path in modules), None)
     if algorithm is None:
-        raise ScenarioError("which congestion control takes the exam?", hint="leowarp exam cubic, or --cc-module FILE.c")
-    earlier = None if baseline is None else read(baseline)
-    taken = take(
-        Subject(algorithm, modules, kernel), out, only=case or (), at_once=jobs, progress=progress_of_study(progress),
-        trust=trust,
-    )  # fmt: skip
-    write(taken, _command(algorithm, name, modules, kernel), earlier)
+        raise ScenarioError("no congestion control is named", hint="leowarp exam cubic, or --cc-module FILE.c")
+    taken = taken_by(Subject(algorithm, modules, kernel), out)
     if json_:
         from leowarp.cli.output import print_json
 
@@ -68,10 +78,36 @@ def exam(
     raise typer.Exit(1 if taken.failed else 0)
 
 
-def _command(algorithm: str, name: str | None, modules: tuple[Path, ...], kernel: str | None) -> str:
-    parts = ["leowarp", "exam", *([algorithm] if name else [])]
-    parts += [word for path in modules for word in ("--cc-module", str(path))]
-    parts += ["--kernel", kernel] if kernel else []
+def _all(folder: Path, taken_by: Callable[[Subject, Path], Exam], json_: bool) -> NoReturn:
+    """Every algorithm's exam, then a page that compares them; status 0, as an algorithm that fails is what is found."""
+    from leowarp.base import plainfiles
+    from leowarp.cli.output import print_json, print_table
+    from leowarp.exam import Subject
+    from leowarp.exam.comparison import comparison_text, mean_ranks
+    from leowarp.scenario.network.hosts import CONGESTION_CONTROLS
+
+    documents = {name: taken_by(Subject(name), folder / name).document() for name in CONGESTION_CONTROLS}
+    page = folder / "index.html"
+    plainfiles.write(page, comparison_text(documents, "leowarp exam --all").encode())
+    ranked = mean_ranks(documents)
+    if json_:
+        counts = {name: document["counts"] for name, document in documents.items()}
+        print_json({"path": str(folder), "page": str(page), "counts": counts, "mean_ranks": ranked})
+    else:
+        rows = [
+            (name, *document["counts"].values(), *(f"{of.get(name, float('nan')):.2f}" for of in ranked.values()))
+            for name, document in documents.items()
+        ]
+        heads = ("algorithm", "pass", "fail", "measured", *(f"mean rank, {suite}" for suite in ranked))
+        print_table("Every congestion control of the kernel", heads, rows)
+        say(f"Page: {page}")
+    raise typer.Exit(0)
+
+
+def _command(subject: Subject, is_named: bool) -> str:
+    parts = ["leowarp", "exam", *([subject.algorithm] if is_named else [])]
+    parts += [word for path in subject.modules for word in ("--cc-module", str(path))]
+    parts += ["--kernel", str(subject.kernel)] if subject.kernel else []
     return shlex.join(parts)
 
 

@@ -106,7 +106,7 @@ def in_words(quantity: units.Quantity, value: float | None) -> str:
     ('83.1 %', '38.8 ms', '3.25 s')
     """
     if value is None:
-        return "none"
+        return "never"
     if quantity is units.RATIO:
         return f"{value * 100:.3g} %" if value < 10 else f"{value * 100:,.0f} %"
     if quantity is units.TIME:

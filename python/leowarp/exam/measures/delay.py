@@ -27,7 +27,7 @@ def delay_beside(run: Run, *, probe: int, percentile: float, from_ns: int, until
     place = order[min(len(order) - 1, int(np.ceil(percentile / 100 * len(order))) - 1)]
     least_ns = int(trip_ns.min())
     decided = (
-        f"probe {int(answered['index'].iloc[place])}, sent at {at(int(sent_ns[place]))}: {trip_ns[place] / 1e6:.1f} ms, "
-        f"and {least_ns / 1e6:.1f} ms at the least"
+        f"probe {int(answered['index'].iloc[place])}, sent at {at(int(sent_ns[place]))}: "
+        f"{trip_ns[place] / 1e6:.1f} ms, and {least_ns / 1e6:.1f} ms at the least"
     )
     return Measured(float(trip_ns[place] - least_ns), decided, int(sent_ns[place]))

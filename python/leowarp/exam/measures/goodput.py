@@ -9,6 +9,7 @@ from leowarp import metrics
 from leowarp.exam.measures.reading import (
     Measured,
     at,
+    capacities_bps,
     capacity_bps,
     mbps,
     rates_bps,
@@ -28,7 +29,7 @@ def used(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
     carries_bps = capacity_bps(run, flow, from_ns, until_ns)
     edges_ns = whole_seconds(from_ns, until_ns)
     each_bps = rates_bps(run, flow, edges_ns)
-    could_bps = np.array([capacity_bps(run, flow, int(a), int(b)) for a, b in zip(edges_ns, edges_ns[1:], strict=False)])
+    could_bps = capacities_bps(run, flow, edges_ns)
     worst = int(np.argmin(each_bps / np.maximum(could_bps, 1.0)))
     start_ns = int(edges_ns[worst])
     decided = (
@@ -42,7 +43,7 @@ def worst_second(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measure
     """Share of the path's capacity in the whole second in which it was least."""
     edges_ns = whole_seconds(from_ns, until_ns)
     each_bps = rates_bps(run, flow, edges_ns)
-    could_bps = np.array([capacity_bps(run, flow, int(a), int(b)) for a, b in zip(edges_ns, edges_ns[1:], strict=False)])
+    could_bps = capacities_bps(run, flow, edges_ns)
     shares = each_bps / np.maximum(could_bps, 1.0)
     worst = int(np.argmin(shares))
     start_ns = int(edges_ns[worst])

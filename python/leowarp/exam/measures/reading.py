@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What measures have in common: the number with the packet or sample that decided it, and readings of a run's tables."""
+"""A measured number with the packet or sample that decided it, and readings of a run's tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from leowarp import metrics
-from leowarp.metrics.sharing.capacity import mean_path_capacity
+from leowarp.metrics.sharing.capacity import mean_in_bins
 from leowarp.results.run import Run
 
 SECOND_NS = 1_000_000_000
@@ -58,14 +58,18 @@ def rates_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
     return np.diff(received_bytes(run, flow, edges_ns)) * 8e9 / np.diff(edges_ns)
 
 
-def capacity_bps(run: Run, flow: int, from_ns: int, until_ns: int) -> float:
-    """Payload in full segments that the flow's path could carry, mean over a time, bit/s; nan where unshaped."""
+def capacities_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
+    """Payload in full segments that the flow's path could carry between edges, bit/s; nan where unshaped."""
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
-    mean_bps = mean_path_capacity(run.tables, pair, from_ns, until_ns)
     overhead = metrics.overhead_bytes(run.tables, pair)
     share = metrics.payload_ratio(run.tables, flow, overhead, run.plan.network.mtu_bytes)
-    return float("nan") if mean_bps is None else mean_bps * share
+    return mean_in_bins(run.tables, pair, edges_ns) * share
+
+
+def capacity_bps(run: Run, flow: int, from_ns: int, until_ns: int) -> float:
+    """The same over one time."""
+    return float(capacities_bps(run, flow, np.array([from_ns, until_ns]))[0])
 
 
 def data_bins(run: Run, flow: int) -> pd.DataFrame:

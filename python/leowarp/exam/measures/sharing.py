@@ -27,9 +27,7 @@ def kept(run: Run, *, control: Run, flow: int, from_ns: int, until_ns: int) -> M
     Of R. Ware et al., "Beyond Jain's Fairness Index: Setting the Bar For The Deployment of Congestion Control
     Algorithms" (HotNets 2019): an algorithm should do no more harm than one that is deployed does.
     """
-    here_bps, there_bps = (
-        float(rates_bps(each, flow, np.array([from_ns, until_ns]))[0]) for each in (run, control)
-    )
+    here_bps, there_bps = (float(rates_bps(each, flow, np.array([from_ns, until_ns]))[0]) for each in (run, control))
     name, beside = run.plan.flows[flow].congestion_control, control.plan.flows[0].congestion_control
     decided = f"flow {flow} ({name}) got {mbps(here_bps)}, and {mbps(there_bps)} beside {beside}"
     return Measured(here_bps / there_bps if there_bps else None, decided, from_ns)
@@ -59,7 +57,7 @@ def completion_beside(run: Run, *, control: Run, flows: Sequence[int]) -> Measur
     worst = ratios.idxmax()
     beside_cc = control.plan.flows[0].congestion_control
     decided = (
-        f"mean {here.mean() / 1e9:.3f} s, and {there.mean() / 1e9:.3f} s beside {beside_cc}; the most for flow {worst}: "
-        f"{here[worst] / 1e9:.3f} s in place of {there[worst] / 1e9:.3f} s"
+        f"mean {here.mean() / 1e9:.3f} s, and {there.mean() / 1e9:.3f} s beside {beside_cc}; the most for flow "
+        f"{worst}: {here[worst] / 1e9:.3f} s in place of {there[worst] / 1e9:.3f} s"
     )
     return Measured(float(here.mean() / there.mean()), decided, run.plan.flows[worst].start_ns)
