@@ -53,6 +53,8 @@ class Exam:
     kernel : mapping
         What the kernel was, of a run's manifest; empty if every run failed.
     leowarp_version : str
+    warnings : tuple of str
+        What the runs themselves warn of, each text once.
     """
 
     path: Path
@@ -60,6 +62,7 @@ class Exam:
     judged: tuple[Judged, ...]
     leowarp_version: str
     kernel: dict[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     @property
     def page(self) -> Path:
@@ -86,6 +89,7 @@ class Exam:
             "kernel": self.kernel,
             "leowarp_version": self.leowarp_version,
             "counts": self.counts,
+            "warnings": list(self.warnings),
             "cases": [each.row(self.path) for each in self.judged],
         }
 

@@ -15,6 +15,7 @@ from leowarp.exam.taken import Exam, Subject
 from leowarp.exam.verdict import Judged, judge
 from leowarp.results.run import Run
 from leowarp.scenario import Plan
+from leowarp.study.parts import warnings_said
 from leowarp.study.sweep.engine import Options, run_plans
 from leowarp.study.sweep.maker import GUESTS, Maker
 from leowarp.study.sweep.session import RUNS
@@ -73,7 +74,8 @@ def take(
     )  # fmt: skip
     made = _made(done)
     judged = tuple(_judged(case, made, asked) for case in chosen)
-    return Exam(folder, subject, judged, VERSION, _kernel(judged))
+    warnings = warnings_said({"": done.table(["warnings"]).to_pandas()})
+    return Exam(folder, subject, judged, VERSION, _kernel(judged), tuple(warnings))
 
 
 def plans_of(subject: Subject, case: Case) -> dict[str, Plan]:
