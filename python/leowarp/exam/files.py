@@ -25,6 +25,8 @@ def write(exam: Exam, command: str, baseline: dict[str, Any] | None = None) -> N
     """
     recorded.write_json(exam.path / EXAM, exam.document())
     plainfiles.write(exam.path / JUNIT, junit_text(exam).encode())
-    figures = {each.case.key: figure_svg(each) for each in exam.judged}
+    # By run, as in `take`.
+    by_run = sorted(exam.judged, key=lambda each: str(each.run))
+    figures = {each.case.key: figure_svg(each) for each in by_run}
     page = page_text(exam, command, references(), baseline, figures)
     plainfiles.write(exam.path / PAGE, page.encode())

@@ -73,7 +73,10 @@ def take(
         Options(at_once=at_once, progress=progress, retry_failed=True, trust=trust, maker=maker),
     )  # fmt: skip
     made = _made(done)
-    judged = tuple(_judged(case, made, asked) for case in chosen)
+    # By run: cases of one run look at it one after the other, so that it is read once.
+    by_run = sorted(chosen, key=lambda case: asked[case.key])
+    verdicts = {case.key: _judged(case, made, asked) for case in by_run}
+    judged = tuple(verdicts[case.key] for case in chosen)
     warnings = warnings_said({"": done.table(["warnings"]).to_pandas()})
     return Exam(folder, subject, judged, VERSION, _kernel(judged), tuple(warnings))
 

@@ -58,7 +58,7 @@ class Judged:
             "measure": rule.measure,
             "unit": rule.how.quantity.suffix.removeprefix("_"),
             "value": self.value,
-            "value_in_words": in_words(rule.how.quantity, self.value),
+            "value_in_words": "no run" if self.run is None else in_words(rule.how.quantity, self.value),
             "sense": rule.sense,
             "limit": rule.limit,
             "limit_in_words": rule.in_words(),
@@ -70,9 +70,12 @@ class Judged:
         }
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=4)
 def opened(path: Path) -> Run:
-    """The run in a directory, read once: several cases look at one run, and so do their figures."""
+    """The run in a directory, read once for the cases that look at it, one after the other.
+
+    Few are kept: the tables of a sender that never backs off take a hundred megabytes.
+    """
     return Run(path)
 
 
@@ -87,13 +90,18 @@ def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | 
         The same of the control run; None: the case needs none.
     """
     if isinstance(made, LeowarpError):
-        return Judged(case, "fail", None, f"the run failed: {made.message}", None, None)
+        return Judged(case, "fail", None, f"the run failed: {_why(made)}", None, None)
     if isinstance(control, LeowarpError):
-        return Judged(case, "fail", None, f"the control run failed: {control.message}", None, made)
+        return Judged(case, "fail", None, f"the control run failed: {_why(control)}", None, made)
     try:
         measured = case.rule.how.of(opened(made), None if control is None else opened(control), case.rule.arguments)
     except LeowarpError as error:
         # A directory that was damaged meanwhile; the other cases have runs of their own.
-        return Judged(case, "fail", None, f"the run cannot be read: {error.message}", None, None)
+        return Judged(case, "fail", None, f"the run cannot be read: {_why(error)}", None, None)
     verdict: Verdict = "measured" if case.rule.limit is None else "pass" if case.rule.holds(measured.value) else "fail"
     return Judged(case, verdict, measured.value, measured.decided, measured.at_ns, made, control)
+
+
+def _why(error: LeowarpError) -> str:
+    """The first line of an error, up to the guest's last words, which are in the console of its run directory."""
+    return error.message.split("\n")[0].partition(" The guest's last words")[0]
