@@ -8,7 +8,6 @@ import pytest
 
 from leowarp.exam.case import cases
 from leowarp.exam.comparison import mean_ranks, ranks
-from leowarp.exam.reference import exam_page
 from leowarp.exam.references import references
 from leowarp.exam.taken import by_case
 
@@ -27,10 +26,6 @@ def test_stored_results_have_todays_cases_and_limits(name):
         assert row["limit"] == case.rule.limit, f"{case.key}: {STORE}"
         measured = "measured" if case.rule.limit is None else "pass" if case.rule.holds(row["value"]) else "fail"
         assert row["verdict"] == measured, case.key
-
-
-def test_the_page_of_cases_is_made_from_the_cases():
-    assert (DOCS / "reference" / "exam.md").read_text(encoding="utf-8") == exam_page(), "type: make docs"
 
 
 def test_the_page_for_leo_quotes_what_is_stored():
