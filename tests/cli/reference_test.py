@@ -5,8 +5,8 @@ from pathlib import Path
 
 import api_page
 import tables_page
-from leowarp.verification.stages import STAGES
 from exam_page import exam_page
+from leowarp.verification.stages import STAGES
 from verify_page import verify_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "tables.md"
