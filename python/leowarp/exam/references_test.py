@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stored results are those of today's cases, and the pages quote them."""
 
+import json
 import re
 from pathlib import Path
 
@@ -10,10 +11,12 @@ from leowarp.exam.case import cases
 from leowarp.exam.comparison import mean_ranks, ranks
 from leowarp.exam.references import references
 from leowarp.exam.taken import by_case
+from leowarp.scenario.network.hosts import CONGESTION_CONTROLS
 
 DOCS = Path(__file__).parents[3] / "docs"
 STORED = references()
 ROW = re.compile(r"\| [^|]+ \| \[`(?P<case>[\w-]+)`\]\([^)]+\) \| (?P<cells>.+) \|")
+EVERY = re.compile(r"^\| `(?P<name>\w+)` \| (?P<cells>.+) \|$", re.M)
 STORE = "type: leowarp exam NAME, then python -m leowarp.exam.references exams/NAME"
 
 
@@ -39,6 +42,18 @@ def test_the_page_for_leo_quotes_what_is_stored():
         found = [table[row["case"]] for table in tables]
         assert [cell.strip("*") for cell in quoted] == [each["value_in_words"] for each in found], row["case"]
         assert [cell.startswith("**") for cell in quoted] == [each["verdict"] == "fail" for each in found], row["case"]
+
+
+def test_the_page_for_leo_quotes_every_algorithm_as_it_is_stored():
+    every = json.loads((Path(__file__).parent / "stored" / "every.json").read_text(encoding="utf-8"))
+    text = (DOCS / "guides" / "congestion-control-for-leo.md").read_text(encoding="utf-8")
+    quoted = {row["name"]: row["cells"].split(" | ") for row in EVERY.finditer(text)}
+    assert quoted.keys() == set(CONGESTION_CONTROLS)
+    for name, cells in quoted.items():
+        found = list(every[name].values())
+        assert cells == [
+            f"**{it['value_in_words']}**" if it["verdict"] == "fail" else it["value_in_words"] for it in found
+        ]
 
 
 def test_ranks_are_shared_by_what_reads_alike_and_never_comes_last():

@@ -1,61 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """An exam is taken with a maker that boots nothing: what fails is named, the rest goes on, and files say the same."""
 
-import json
-import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from leowarp.base.errors import GuestError, ScenarioError, TraceError
-from leowarp.exam import Subject, take
+from leowarp.base.errors import ScenarioError, TraceError
 from leowarp.exam.files import write
 from leowarp.exam.taken import changed, read
 from leowarp.exam.verdict import opened
-from leowarp.study.sweep import disk, engine
-from support.sweep.in_process import InThisProcess, Unsynced
-from support.sweep.maker import FakeMaker, Made
-from support.synthetic.run import PLAN_TOML, write_synthetic_run
-
-ONLY = ("single-flow", "bufferbloat", "high-loss-own", "shallow", "startup-loss")
-
-
-@dataclass(frozen=True)
-class Arithmetic(FakeMaker):
-    """Runs are copies of one made by arithmetic; a queue of 7 packets panics."""
-
-    def _made(self, index, plan, out):
-        with (self.folder / "made").open("a") as log:
-            log.write(f"{plan.name}\n")
-        if plan.medium.queue_pkts == 7:
-            return Made(index, None, error=GuestError("the guest panicked", "look at its console"))
-        shutil.copytree(self.folder / "run", out)
-        return Made(index, {"name": plan.name, "flows": []})
+from support.exams import exam_by_arithmetic
 
 
 @pytest.fixture
 def exam(tmp_path, monkeypatch):
-    """Takes the exam; `exam.begun()` is the number of runs so far."""
-    fake = tmp_path / "fake"
-    fake.mkdir()
-    # A ping that has no echoes: what it would measure is not there.
-    ping = '\n[[flows]]\nkind = "ping"\nsource = "Madrid"\ndestination = "Tokyo"\n'
-    run = write_synthetic_run(fake / "run", PLAN_TOML + ping)
-    (run / "summary.json").write_text(json.dumps({"name": "synthetic", "flows": []}))
-    (run / "manifest.json").write_text(
-        json.dumps({"warnings": [], "seed": 1, "kernel": {"kernel": "default", "linux_version": "6.12"}})
-    )
-    monkeypatch.setattr(disk, "os", Unsynced())
-    monkeypatch.setattr(engine, "_workers", lambda *given: InThisProcess(tmp_path / "scratch"))
-
-    def taken(algorithm="cubic", only=ONLY, **options):
-        return take(Subject(algorithm), tmp_path / "exam", only=only, progress=False, maker=Arithmetic(fake), **options)
-
-    taken.begun = lambda: len((fake / "made").read_text().splitlines())
-    taken.out = tmp_path / "exam"
-    return taken
+    """Takes the exam; `exam.begun()` is the number of runs so far, `exam.out` its directory."""
+    return exam_by_arithmetic(tmp_path, monkeypatch)
 
 
 def test_run_that_fails_is_a_failed_case_and_the_others_go_on(exam):

@@ -95,7 +95,7 @@ def _all(folder: Path, taken_by: Callable[[Subject, Path], Exam], json_: bool) -
         print_json({"path": str(folder), "page": str(page), "counts": counts, "mean_ranks": ranked})
     else:
         rows = [
-            (name, *document["counts"].values(), *(f"{of.get(name, float('nan')):.2f}" for of in ranked.values()))
+            (name, *document["counts"].values(), *(f"{of[name]:.2f}" if name in of else None for of in ranked.values()))
             for name, document in documents.items()
         ]
         heads = ("algorithm", "pass", "fail", "measured", *(f"mean rank, {suite}" for suite in ranked))
