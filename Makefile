@@ -76,6 +76,7 @@ docs: $(INSTALLED) ## make the reference pages and the agent's table of columns 
 	@$(PYTHON) tools/pages/tables_page.py docs/reference/tables.md
 	@$(PYTHON) tools/pages/api_page.py docs/reference/api.md
 	@$(PYTHON) tools/pages/verify_page.py docs/reference/verify.md
+	@$(PYTHON) tools/pages/exam_page.py docs/reference/exam.md
 	@$(PYTHON) tools/pages/kernel_page.py docs/reference/kernel.md
 	@$(PYTHON) tools/pages/kernel_page.py --tables
 	@$(PYTHON) tools/clauses.py --page docs/reference/clauses.md

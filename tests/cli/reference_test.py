@@ -5,6 +5,7 @@ from pathlib import Path
 
 import api_page
 import tables_page
+from exam_page import exam_page
 from leowarp.verification.stages import STAGES
 from verify_page import verify_page
 
@@ -18,6 +19,10 @@ def test_the_page_of_table_columns_is_made_from_the_schemas():
 def test_the_page_of_verify_is_made_from_the_table_of_stages():
     assert PAGE.with_name("verify.md").read_text(encoding="utf-8") == verify_page(), "type: make docs"
     assert all(f"| {stage.name} |" in verify_page() for stage in STAGES)
+
+
+def test_the_page_of_the_exam_is_made_from_its_cases_and_stored_results():
+    assert PAGE.with_name("exam.md").read_text(encoding="utf-8") == exam_page(), "type: make docs"
 
 
 def test_a_page_that_differs_is_told(tmp_path, capsys):

@@ -36,6 +36,9 @@ def imported(path):
 def test_no_test_is_in_the_wheel(shipped):
     assert {
         "leowarp/__init__.py",
+        "leowarp/exam/cases/leo.toml",
+        "leowarp/exam/scenarios/blackout.csv",
+        "leowarp/exam/stored/cubic.json",
         "leowarp/report/chart.js",
         "leowarp/study/sweep/maker.py",
         "leowarp_studies/cures/material.py",

@@ -20,7 +20,7 @@ from leowarp.cli.options import verb_of
 from leowarp.cli.output import interruptible, say
 from leowarp.cli.results import look_verbs, report_verb, result_verbs, verify_verb, view_verb
 from leowarp.cli.runs import example_verbs, guest_verbs, live_verb, run_verbs, shell_verb
-from leowarp.cli.studies import study_verbs
+from leowarp.cli.studies import exam_verb, study_verbs
 from leowarp.cli.timelines import timeline_verbs
 from leowarp.version import build_version
 
@@ -99,6 +99,7 @@ for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, verify_verb.ve
     app.command(rich_help_panel=_RUN)(interruptible(_verb))
 app.command(rich_help_panel=_RUN)(shell_verb.shell)
 app.command(rich_help_panel=_RUN)(live_verb.live)
+app.command(rich_help_panel=_RUN)(interruptible(exam_verb.exam))
 # `interruptible` does not suit: the verb `study run` itself reports what stays.
 app.add_typer(study_verbs.study_app, name="study", rich_help_panel=_RUN)
 app.command(rich_help_panel=_RUN)(example_verbs.examples)

@@ -69,7 +69,7 @@ def run(
             out,
             at_once=jobs,
             scheduler=scheduler,
-            progress=_progress(progress),
+            progress=progress_of_study(progress),
             retry_failed=retry_failed,
             trust=trust,
         )
@@ -216,7 +216,7 @@ def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
     return lines
 
 
-def _progress(kind: ProgressKind) -> bool | OnStudyProgress:
+def progress_of_study(kind: ProgressKind) -> bool | OnStudyProgress:
     """Value for `run_study`'s `progress`: a callable for JSON, else whether there is a display at all."""
     if kind is ProgressKind.json:
         from leowarp.study.sweep.display import json_lines

@@ -67,12 +67,21 @@ def mean_path_capacity(
     """
     if end_ns <= start_ns or len(pair_routes(tables, pair)) == 0:
         return None
-    mean = float(_mean_in_bins(tables, pair, np.array([start_ns, end_ns]), links)[0])
+    mean = float(mean_in_bins(tables, pair, np.array([start_ns, end_ns]), links)[0])
     return None if np.isnan(mean) else mean
 
 
-def _mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
-    """Mean rate of the narrowest link in each bin, cut where the route changes; nan where no link is shaped."""
+def mean_in_bins(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkValues | None = None) -> np.ndarray:
+    """Mean rate of the narrowest link in each bin, cut where the route changes; nan where no link is shaped.
+
+    Parameters
+    ----------
+    edges_ns : int64 array of shape (n + 1,), strictly increasing
+
+    Returns
+    -------
+    float64 array of shape (n,), bit/s; 0 where there is no path
+    """
     routes = pair_routes(tables, pair)
     t_ns, paths = routes["t_ns"].to_numpy(dtype="int64"), list(routes["path"])
     # Cut where the route changes, as `path_capacity` takes the path at the start of a bin for all of it.
@@ -108,7 +117,7 @@ def below_capacity_ratio(
         return None
     goodput_bps = np.diff(np.interp(edges_ns, t_ns, received)) * 8e9 / BELOW_BIN_NS
     share = payload_ratio(tables, number, overhead_bytes(tables, pair), ip_bytes)
-    carries_bps = _mean_in_bins(tables, pair, edges_ns, links) * share
+    carries_bps = mean_in_bins(tables, pair, edges_ns, links) * share
     known = carries_bps > 0
     return float((goodput_bps[known] < BELOW_RATIO * carries_bps[known]).mean()) if known.any() else None
 

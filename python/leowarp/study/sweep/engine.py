@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from leowarp.base.progress import building, shown
 from leowarp.guest import Declared, mistakes
 from leowarp.guest.building import trust
 from leowarp.running.workers import LocalWorkers
+from leowarp.scenario import Plan
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.display import OnStudyProgress, StudyDisplay
 from leowarp.study.sweep.lock import LOCK, Holding
@@ -172,7 +173,31 @@ def run_study(
     file = study if isinstance(study, StudyFile) else StudyFile.load(study)
     planned = expand(file)
     folder = Path(out) if out is not None else Path("studies") / file.name
-    return _started(folder, file, planned, options)
+    facts = StudyFacts(file.name, file.keep, layout_of(file))
+    return _started(folder, facts, file, planned, options)
+
+
+def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, options: Options) -> StudyResult:
+    """Makes runs that have nothing in common but their study, as `run_study` makes those of a file.
+
+    Parameters
+    ----------
+    name : str
+        Of the study.
+    label : str
+        Column of the results that holds the names of the runs.
+    plans : mapping of str to Plan
+        By name; no two of them equal.
+    out : path
+        The study's directory. Whole run directories stay in it.
+    options : Options
+    """
+    planned = [
+        PlannedRun(number, Combination({label: key}, {label: key}, plan), plan.run.seed)
+        for number, (key, plan) in enumerate(plans.items())
+    ]
+    facts = StudyFacts(name, "all", Layout({label: pa.string()}, "status"))
+    return _started(out, facts, None, planned, options)
 
 
 def layout_of(file: StudyFile) -> Layout:
@@ -211,21 +236,22 @@ def _gone_on(folder: Path, options: Options) -> StudyResult:
         return _held(folder, facts, None, runs, options)
 
 
-def _started(folder: Path, file: StudyFile, planned: Sequence[PlannedRun], options: Options) -> StudyResult:
-    """The part of `run_study` for a study file once its runs are known.
+def _started(
+    folder: Path, facts: StudyFacts, file: StudyFile | None, planned: Sequence[PlannedRun], options: Options
+) -> StudyResult:
+    """Start a study whose runs are known, from a file or without one.
 
     Code is asked about before anything is written, so that a study that is refused leaves no trace.
     """
-    facts = StudyFacts(file.name, file.keep, layout_of(file))
     # First what may be refused without writing anything.
-    _refuse_what_is_not_ours(folder, file.name)
+    _refuse_what_is_not_ours(folder, facts.name)
     trust.demand_code(_code_of(folder, planned, options.trust))
-    _refuse_parameters(file, planned, options)
+    _refuse_parameters(facts.name, planned, options)
     with disk.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     with Holding(folder):
         # Another study may have begun there meanwhile.
-        _refuse_what_is_not_ours(folder, file.name)
+        _refuse_what_is_not_ours(folder, facts.name)
         return _held(folder, facts, file, planned, options)
 
 
@@ -260,7 +286,7 @@ def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool)
     return list(distinct)
 
 
-def _refuse_parameters(file: StudyFile, planned: Sequence[PlannedRun], options: Options) -> None:
+def _refuse_parameters(name: str, planned: Sequence[PlannedRun], options: Options) -> None:
     """Raises ScenarioError if a run has a parameter that its module does not have or does not take.
 
     The modules themselves know which they have, so that this is found when they are compiled and not when plans are
@@ -281,7 +307,7 @@ def _refuse_parameters(file: StudyFile, planned: Sequence[PlannedRun], options: 
         lines = [f"{message}; {cure}\n    in the combination {first}" for (message, cure), first in wrong.items()]
         shown = "\n".join(lines[:MOST_PROBLEMS])
         count = "" if len(lines) == 1 else f"{len(lines)} errors:\n"
-        raise ScenarioError(f"the study {file.name} sets what its modules do not take; {count}{shown}")
+        raise ScenarioError(f"the study {name} sets what its modules do not take; {count}{shown}")
 
 
 def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: int, options: Options) -> StudyResult:

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `exam`: one congestion control through every case, with verdicts."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from leowarp.base.errors import ScenarioError
+from leowarp.cli import options
+from leowarp.cli.output import say
+
+if TYPE_CHECKING:
+    from leowarp.exam import Exam, Subject
+
+
+def exam(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="A congestion control; with --cc-module that of the file's name."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Directory; exams/NAME if not given.")] = None,
+    cc_module: options.CcModules = None,
+    kernel: options.Kernel = None,
+    all_: Annotated[
+        bool,
+        typer.Option("--all", help="Every congestion control of the default kernel, and a page that compares them."),
+    ] = False,
+    case: Annotated[
+        list[str] | None,
+        typer.Option("--case", metavar="CASE", help="Only this case or suite (rfc9743, bbr, leo); may be repeated."),
+    ] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Compare with an earlier exam: its directory or exam.json.")
+    ] = None,
+    trust: options.Trust = False,
+    jobs: options.AtOnce = None,
+    json_: options.Json = False,
+    progress: options.Shown = options.ProgressKind.auto,
+) -> None:
+    """Take a congestion control through every case, with a verdict on each; status 1 if one failed.
+
+    Cases are the criteria of RFC 9743, examples of the BBR draft, and paths of low Earth orbit. The directory gets a
+    page, exam.json and junit.xml. Runs that are there are kept, so an exam that was stopped goes on.
+    """
+    from leowarp.cli.studies.study_verbs import progress_of_study
+    from leowarp.exam import Subject, take
+    from leowarp.exam.files import write
+    from leowarp.exam.taken import read
+
+    def taken_by(subject: Subject, folder: Path | None) -> Exam:
+        found = take(subject, folder, only=case or (), at_once=jobs, progress=progress_of_study(progress), trust=trust)
+        write(found, _command(subject, name is not None or all_), earlier)
+        return found
+
+    modules = tuple(cc_module or ())
+    if all_ and (name is not None or modules or kernel is not None or baseline is not None):
+        raise ScenarioError("--all names what takes the exam", hint="leave NAME, --cc-module, --kernel, --baseline out")
+    earlier = None if baseline is None else read(baseline)
+    if all_:
+        _all(out or Path("exams"), taken_by, json_)
+    algorithm = name if name is not None else next((path.stem for path in modules), None)
+    if algorithm is None:
+        raise ScenarioError("no congestion control is named", hint="leowarp exam cubic, or --cc-module FILE.c")
+    taken = taken_by(Subject(algorithm, modules, kernel), out)
+    if json_:
+        from leowarp.cli.output import print_json
+
+        print_json({"path": str(taken.path), "page": str(taken.page)} | taken.document())
+    else:
+        _print(taken)
+        if earlier is not None:
+            _print_baseline(taken, earlier)
+    raise typer.Exit(1 if taken.failed else 0)
+
+
+def _all(folder: Path, taken_by: Callable[[Subject, Path], Exam], json_: bool) -> NoReturn:
+    """Every algorithm's exam, then a page that compares them; status 0, as an algorithm that fails is what is found."""
+    from leowarp.base import plainfiles
+    from leowarp.cli.output import print_json, print_table
+    from leowarp.exam import Subject
+    from leowarp.exam.comparison import comparison_text, mean_ranks
+    from leowarp.scenario.network.hosts import CONGESTION_CONTROLS
+
+    documents = {name: taken_by(Subject(name), folder / name).document() for name in CONGESTION_CONTROLS}
+    page = folder / "index.html"
+    plainfiles.write(page, comparison_text(documents, "leowarp exam --all").encode())
+    ranked = mean_ranks(documents)
+    if json_:
+        counts = {name: document["counts"] for name, document in documents.items()}
+        print_json({"path": str(folder), "page": str(page), "counts": counts, "mean_ranks": ranked})
+    else:
+        rows = [
+            (name, *document["counts"].values(), *(f"{of[name]:.2f}" if name in of else None for of in ranked.values()))
+            for name, document in documents.items()
+        ]
+        heads = ("algorithm", "pass", "fail", "measured", *(f"mean rank, {suite}" for suite in ranked))
+        print_table("Every congestion control of the kernel", heads, rows)
+        say(f"Page: {page}")
+    raise typer.Exit(0)
+
+
+def _command(subject: Subject, is_named: bool) -> str:
+    parts = ["leowarp", "exam", *([subject.algorithm] if is_named else [])]
+    parts += [word for path in subject.modules for word in ("--cc-module", str(path))]
+    parts += ["--kernel", str(subject.kernel)] if subject.kernel else []
+    return shlex.join(parts)
+
+
+def _print(taken: Exam) -> None:
+    """Every case in a line, then the counts; what decided a failure below."""
+    from leowarp.cli.output import print_table
+
+    rows = []
+    for each in taken.judged:
+        row = each.row(taken.path)
+        rows.append((each.case.key, each.verdict, row["value_in_words"], row["limit_in_words"], each.case.title))
+    print_table(f"Exam of {taken.subject.algorithm}", ("case", "verdict", "number", "limit", "what"), rows,
+                text=("verdict", "what"))  # fmt: skip
+    for each in taken.failed:
+        say(f"failed: {each.case.key}: {each.decided}")
+    say(", ".join(f"{number} {verdict}" for verdict, number in taken.counts.items()))
+    say(f"Page: {taken.page}")
+
+
+def _print_baseline(taken: Exam, earlier: dict[str, object]) -> None:
+    from leowarp.cli.output import print_table
+    from leowarp.exam.taken import changed
+
+    rows = changed([each.row(taken.path) for each in taken.judged], earlier)
+    if not rows:
+        say("The same verdicts and numbers as the baseline.")
+        return
+    print_table("Differs from the baseline", ("case", "baseline", "now"), rows, text=("baseline", "now"))

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A case of an exam: a scenario, what is changed in it, a rule with its limit, and where both are from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from leowarp.base import tomltext, units
+from leowarp.base.errors import ScenarioError
+from leowarp.base.spelling import one_of
+from leowarp.exam.measures import MEASURES, Measure, in_words
+
+_FOLDER = Path(str(resources.files("leowarp.exam")))
+SUITES = {"rfc9743": "RFC 9743, criterion by criterion", "bbr": "The examples of the BBR draft, for any algorithm",
+          "leo": "Low Earth orbit"}  # fmt: skip
+"""Files of `cases/`, in the order of the page, with their headings."""
+KEYS = {"id", "title", "asked", "scenario", "set", "exam", "control", "rule", "limit"}
+"""What a case may say."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is measured, and its limit.
+
+    Attributes
+    ----------
+    measure : str
+        One of `MEASURES`.
+    arguments : mapping
+        As its function takes them.
+    sense : str
+        "at least", "at most", or "measured": there is no limit.
+    limit : float or None
+        In the base unit of the measure.
+    source : str
+        Where the limit is from; one of our own says so. Of what is only measured: why there is none.
+    """
+
+    measure: str
+    arguments: Mapping[str, Any]
+    sense: Literal["at least", "at most", "measured"]
+    limit: float | None
+    source: str
+
+    @property
+    def how(self) -> Measure:
+        """The measure."""
+        return MEASURES[self.measure]
+
+    def holds(self, value: float | None) -> bool:
+        """Whether a value keeps the limit; what was never reached does not."""
+        if self.limit is None:
+            return True
+        if value is None:
+            return False
+        return value >= self.limit if self.sense == "at least" else value <= self.limit
+
+    def in_words(self) -> str:
+        """The limit with its unit: `at least 80 %`."""
+        return "–" if self.limit is None else f"{self.sense} {in_words(self.how.quantity, self.limit)}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case.
+
+    Attributes
+    ----------
+    key : str
+        Its name: letters, digits and dashes.
+    suite : str
+        One of `SUITES`.
+    title : str
+    asked : str
+        Where this is asked for, and how it is made here.
+    scenario : Path
+    set : mapping
+        Dotted keys of the scenario and what replaces them.
+    under_exam : tuple of int
+        Numbers of the flows that the algorithm under exam runs.
+    control : str or None
+        The algorithm in their place in a second run, with which the measure compares.
+    rule : Rule
+    """
+
+    key: str
+    suite: str
+    title: str
+    asked: str
+    scenario: Path
+    set: Mapping[str, Any] = field(repr=False)
+    under_exam: tuple[int, ...]
+    control: str | None
+    rule: Rule
+
+    def overrides(self, algorithm: str) -> dict[str, Any]:
+        """What is changed in the scenario if this algorithm takes the exam."""
+        return dict(self.set) | {f"flows.{flow}.congestion_control": algorithm for flow in self.under_exam}
+
+
+def cases(names: Sequence[str] = ()) -> list[Case]:
+    """All cases in the order of the page, or those that are named, by case or by suite.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no case of a name.
+    """
+    every = [case for suite in SUITES for case in _of_file(suite)]
+    known = [*SUITES, *(case.key for case in every)]
+    for name in names:
+        if name not in known:
+            raise ScenarioError(f"there is no case {name!r:.60}", hint=one_of(name, known))
+    return [case for case in every if not names or case.key in names or case.suite in names]
+
+
+def left_out() -> list[tuple[str, str]]:
+    """Examples of others that are no case here: what it is, and why."""
+    found = []
+    for suite in SUITES:
+        found += [(entry["what"], entry["why"]) for entry in _document(suite).get("left_out", [])]
+    return found
+
+
+def _document(suite: str) -> dict[str, Any]:
+    return tomltext.loads((_FOLDER / "cases" / f"{suite}.toml").read_text(encoding="utf-8"))
+
+
+def _of_file(suite: str) -> list[Case]:
+    return [_case(suite, entry) for entry in _document(suite).get("case", [])]
+
+
+def _case(suite: str, entry: Mapping[str, Any]) -> Case:
+    """A case from its table.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not as it should be: files of cases are ours, and a test reads them all.
+    """
+    key = entry.get("id", "?")
+    where = f"cases/{suite}.toml, {key}"
+    if strange := sorted(entry.keys() - KEYS):
+        raise ScenarioError(f"{where}: there is no key {strange[0]!r}", hint=one_of(strange[0], sorted(KEYS)))
+    rule = _rule(where, entry["rule"], entry["limit"])
+    if rule.how.has_control != ("control" in entry):
+        raise ScenarioError(f"{where}: {rule.measure} and `control` do not fit", hint="kept and completion_beside do")
+    return Case(
+        key=key,
+        suite=suite,
+        title=entry["title"],
+        asked=entry["asked"],
+        scenario=_FOLDER / "scenarios" / entry["scenario"],
+        set=entry.get("set", {}),
+        under_exam=tuple(entry.get("exam", [0])),
+        control=entry.get("control"),
+        rule=rule,
+    )
+
+
+def _rule(where: str, written: Mapping[str, Any], source: str) -> Rule:
+    arguments = dict(written)
+    name = arguments.pop("measure")
+    if name not in MEASURES:
+        raise ScenarioError(f"{where}: there is no measure {name!r}", hint=one_of(name, MEASURES))
+    limits: dict[Literal["at least", "at most"], Any] = {}
+    for sense, key in (("at least", "at_least"), ("at most", "at_most")):
+        if key in arguments:
+            limits[sense] = arguments.pop(key)  # type: ignore[index]
+    if len(limits) > 1:
+        raise ScenarioError(f"{where}: a rule has one limit", hint="make two cases of it: they share their run")
+    try:
+        parsed = MEASURES[name].parsed(arguments)
+        for sense, text in limits.items():
+            return Rule(name, parsed, sense, float(_limit(MEASURES[name].quantity, text)), source)
+    except ScenarioError as error:
+        raise ScenarioError(f"{where}: {error.message}", error.hint) from error
+    return Rule(name, parsed, "measured", None, source)
+
+
+def _limit(quantity: units.Quantity, text: Any) -> float:
+    return float(quantity.parse(text))

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several exams side by side: who passes what, and who is best at what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import mean
+from typing import Any
+
+from leowarp.exam.case import SUITES, Case, cases
+from leowarp.exam.page import CLASSES
+from leowarp.exam.taken import by_case
+from leowarp.report import html
+
+MORE_IS_BETTER = {"used", "worst_second", "offered", "least_share", "kept"}
+"""Measures of which the larger number is the better one; of all others it is the smaller one."""
+
+
+def ranks(case: Case, rows: Mapping[str, dict[str, Any]]) -> dict[str, float]:
+    """Rank of each algorithm in a case, 1 for the best; those that are equal share the mean of their ranks.
+
+    Equal are numbers that read alike (three digits). What was never reached comes last.
+    """
+    sign = -1.0 if case.rule.measure in MORE_IS_BETTER else 1.0
+    keys = {name: _key(row, sign) for name, row in rows.items()}
+    found = {}
+    for name, key in keys.items():
+        before, same = (sum(test(other) for other in keys.values()) for test in (key.__gt__, key.__eq__))
+        found[name] = before + (same + 1) / 2
+    return found
+
+
+def _key(row: dict[str, Any], sign: float) -> float:
+    value = row["value"]
+    return float("inf") if value is None else sign * float(f"{value:.3g}")
+
+
+def mean_ranks(documents: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Mean rank of each algorithm in each suite, over the cases that all of them have.
+
+    Returns
+    -------
+    dict of str to dict
+        Suite to algorithm to mean rank.
+    """
+    tables = {name: by_case(document) for name, document in documents.items()}
+    found: dict[str, dict[str, list[float]]] = {suite: {name: [] for name in tables} for suite in SUITES}
+    for case in cases():
+        if all(case.key in table for table in tables.values()):
+            for name, rank in ranks(case, {name: table[case.key] for name, table in tables.items()}).items():
+                found[case.suite][name].append(rank)
+    return {suite: {name: mean(each) for name, each in of.items() if each} for suite, of in found.items()}
+
+
+def comparison_text(documents: Mapping[str, dict[str, Any]], command: str) -> str:
+    """The page that compares exams, as HTML.
+
+    Parameters
+    ----------
+    documents : mapping of str to dict
+        As of `Exam.document`, by the name of their column.
+    """
+    tables = {name: by_case(document) for name, document in documents.items()}
+    of_suites = mean_ranks(documents)
+    overview = [
+        (name, *(document["counts"][verdict] for verdict in ("pass", "fail", "measured")),
+         *(of_suites[suite].get(name) for suite in SUITES))
+        for name, document in documents.items()
+    ]  # fmt: skip
+    header = ["algorithm", "pass", "fail", "measured", *(f"mean rank, {suite}" for suite in SUITES)]
+    body = "<h1>Congestion controls side by side</h1>\n"
+    body += html.table("Verdicts, and mean ranks (1 is the best) by suite", header, overview)
+    for suite, heading in SUITES.items():
+        rows = [_row(case, tables) for case in cases([suite])]
+        body += html.section(suite, heading, html.table(heading, ["case", "what", "limit", *tables], rows,
+                             left=frozenset((0, 1, 2)), raw=frozenset(range(3, 3 + len(tables)))))  # fmt: skip
+    body += html.section("again", "How to make this again", f"<pre>{html.text(command)}</pre>")
+    return html.page("Congestion controls side by side", body)
+
+
+def _row(case: Case, tables: Mapping[str, Mapping[str, dict[str, Any]]]) -> tuple[str, ...]:
+    cells = []
+    for table in tables.values():
+        row = table.get(case.key)
+        if row is None:
+            cells.append("–")
+        else:
+            cells.append(f'<span class="{CLASSES[row["verdict"]]}">{html.text(row["value_in_words"])}</span>')
+    return (case.key, case.title, case.rule.in_words(), *cells)

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of an exam: `exam.json`, `junit.xml` and the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leowarp.base import plainfiles, recorded
+from leowarp.exam.figure import figure_svg
+from leowarp.exam.junit import junit_text
+from leowarp.exam.page import page_text
+from leowarp.exam.references import references
+from leowarp.exam.taken import EXAM, JUNIT, PAGE, Exam
+
+
+def write(exam: Exam, command: str, baseline: dict[str, Any] | None = None) -> None:
+    """Write the files into the exam's directory.
+
+    Parameters
+    ----------
+    command : str
+        What to type to take the exam again.
+    baseline : dict, optional
+        Document of an earlier exam to compare with.
+    """
+    recorded.write_json(exam.path / EXAM, exam.document())
+    plainfiles.write(exam.path / JUNIT, junit_text(exam).encode())
+    # By run, as in `take`.
+    by_run = sorted(exam.judged, key=lambda each: str(each.run))
+    figures = {each.case.key: figure_svg(each) for each in by_run}
+    page = page_text(exam, command, references(), baseline, figures)
+    plainfiles.write(exam.path / PAGE, page.encode())

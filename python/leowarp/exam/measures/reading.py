@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A measured number with the packet or sample that decided it, and readings of a run's tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from leowarp import metrics
+from leowarp.metrics.sharing.capacity import mean_in_bins
+from leowarp.results.run import Run
+
+SECOND_NS = 1_000_000_000
+BIN_NS = 50_000_000
+"""Width of a row of `bins`."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number, and what decided it.
+
+    Attributes
+    ----------
+    value : float or None
+        In the unit of its measure; None: it was never reached, or nothing was there to measure.
+    decided : str
+        The packet or sample that decided, in words.
+    at_ns : int or None
+        When that was, on the run's clock.
+    """
+
+    value: float | None
+    decided: str
+    at_ns: int | None = None
+
+
+def received_bytes(run: Run, flow: int, t_ns: np.ndarray) -> np.ndarray:
+    """Bytes in order at the receiver of a TCP flow, or payload that arrived of any other, float64 array as `t_ns`.
+
+    Between samples it is interpolated, as `metrics.goodput` does.
+    """
+    if run.plan.flows[flow].kind == "tcp":
+        at_ns, received = metrics.counter(run.tables, flow, "in_order")
+    else:
+        rows = data_bins(run, flow)
+        at_ns = rows["t_ns"].to_numpy(dtype="int64") + BIN_NS
+        received = np.cumsum(rows["delivered_bytes"].to_numpy(dtype="float64"))
+    start_ns = run.plan.flows[flow].start_ns
+    later = at_ns > start_ns
+    # Before its first sample a flow has received nothing.
+    return np.interp(t_ns, np.append(start_ns, at_ns[later]), np.append(0.0, received[later]))
+
+
+def rates_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
+    """Goodput in order of a flow between edges, bit/s, float64 array of shape (n,) of n + 1 edges."""
+    return np.diff(received_bytes(run, flow, edges_ns)) * 8e9 / np.diff(edges_ns)
+
+
+def capacities_bps(run: Run, flow: int, edges_ns: np.ndarray) -> np.ndarray:
+    """Payload in full segments that the flow's path could carry between edges, bit/s; nan where unshaped."""
+    ends = run.plan.flows[flow]
+    pair = (ends.source, ends.destination)
+    overhead = metrics.overhead_bytes(run.tables, pair)
+    share = metrics.payload_ratio(run.tables, flow, overhead, run.plan.network.mtu_bytes)
+    return mean_in_bins(run.tables, pair, edges_ns) * share
+
+
+def capacity_bps(run: Run, flow: int, from_ns: int, until_ns: int) -> float:
+    """The same over one time."""
+    return float(capacities_bps(run, flow, np.array([from_ns, until_ns]))[0])
+
+
+def data_bins(run: Run, flow: int) -> pd.DataFrame:
+    """Rows of `bins` of a flow's data, by time."""
+    rows = run.bins(flow)
+    return rows[rows["direction"] == "data"].reset_index(drop=True)
+
+
+def whole_seconds(from_ns: int, until_ns: int) -> np.ndarray:
+    """Edges of whole seconds within a time; the time itself if it has none."""
+    edges = np.arange(-(-from_ns // SECOND_NS), until_ns // SECOND_NS + 1) * SECOND_NS
+    return edges if len(edges) > 1 else np.array([from_ns, until_ns])
+
+
+def mbps(rate_bps: float) -> str:
+    """A rate in words.
+
+    >>> mbps(19_128_137.4), mbps(93_000.0)
+    ('19.1 Mbit/s', '0.093 Mbit/s')
+    """
+    return f"{rate_bps / 1e6:.3g} Mbit/s"
+
+
+def at(t_ns: int) -> str:
+    """An instant in words.
+
+    >>> at(12_345_678_901)
+    '12.346 s'
+    """
+    return f"{t_ns / 1e9:.3f} s"

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures of several flows: how they share a path, and how much harm one does to another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from leowarp.exam.measures.reading import Measured, at, mbps, rates_bps
+from leowarp.results.run import Run
+
+
+def least_share(run: Run, *, flows: Sequence[int], from_ns: int, until_ns: int) -> Measured:
+    """The least goodput of some flows over their mean; that flow decided."""
+    each_bps = np.array([rates_bps(run, flow, np.array([from_ns, until_ns]))[0] for flow in flows])
+    if each_bps.sum() == 0:
+        return Measured(None, f"none of {len(flows)} flows got a byte")
+    least = int(np.argmin(each_bps))
+    decided = f"flow {flows[least]} got {mbps(each_bps[least])}; the mean of {len(flows)} is {mbps(each_bps.mean())}"
+    return Measured(float(each_bps[least] / each_bps.mean()), decided, from_ns)
+
+
+def kept(run: Run, *, control: Run, flow: int, from_ns: int, until_ns: int) -> Measured:
+    """Goodput of a flow beside the algorithm over its goodput beside the control: 1 is no harm.
+
+    Of R. Ware et al., "Beyond Jain's Fairness Index: Setting the Bar For The Deployment of Congestion Control
+    Algorithms" (HotNets 2019): an algorithm should do no more harm than one that is deployed does.
+    """
+    here_bps, there_bps = (float(rates_bps(each, flow, np.array([from_ns, until_ns]))[0]) for each in (run, control))
+    name, beside = run.plan.flows[flow].congestion_control, control.plan.flows[0].congestion_control
+    decided = f"flow {flow} ({name}) got {mbps(here_bps)}, and {mbps(there_bps)} beside {beside}"
+    return Measured(here_bps / there_bps if there_bps else None, decided, from_ns)
+
+
+def completion(run: Run, *, flows: Sequence[int]) -> Measured:
+    """The longest completion time of some flows with a size, ns; None: one did not complete."""
+    frame = run.flows().set_index("flow").loc[list(flows)]
+    open_flows = frame[frame["completion_ns"].isna()]
+    if len(open_flows):
+        first = open_flows.iloc[0]
+        text = f"flow {open_flows.index[0]} did not complete; {int(first['bytes']):,} bytes arrived"
+        return Measured(None, f"{text} ({len(open_flows)} of {len(frame)} did not)", run.end_ns)
+    slowest = frame["completion_ns"].astype("int64").idxmax()
+    took_ns = int(frame.loc[slowest, "completion_ns"])
+    end_ns = run.plan.flows[slowest].start_ns + took_ns
+    return Measured(float(took_ns), f"flow {slowest}, the slowest of {len(frame)}, was done at {at(end_ns)}", end_ns)
+
+
+def completion_beside(run: Run, *, control: Run, flows: Sequence[int]) -> Measured:
+    """The mean completion time of some flows over that beside the control: above 1 they took longer."""
+    here, there = (each.flows().set_index("flow").loc[list(flows)]["completion_ns"] for each in (run, control))
+    if here.isna().any() or there.isna().any():
+        beside = here if here.isna().any() else there
+        return Measured(None, f"{int(beside.isna().sum())} of {len(flows)} flows did not complete", run.end_ns)
+    ratios = here.astype("float64") / there.astype("float64")
+    worst = ratios.idxmax()
+    beside_cc = control.plan.flows[0].congestion_control
+    decided = (
+        f"mean {here.mean() / 1e9:.3f} s, and {there.mean() / 1e9:.3f} s beside {beside_cc}; the most for flow "
+        f"{worst}: {here[worst] / 1e9:.3f} s in place of {there[worst] / 1e9:.3f} s"
+    )
+    return Measured(float(here.mean() / there.mean()), decided, run.plan.flows[worst].start_ns)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results of the kernel's own algorithms in this exam: stored, to stand beside others.
+
+`python -m leowarp.exam.references DIR...` stores those of exams that were taken: after cases or results changed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from leowarp.base import plainfiles
+from leowarp.exam.taken import read
+
+ALGORITHMS = ("cubic", "reno", "bbr", "bbr3")
+"""Stored in `stored/`, in the order of the page; bbr3 is the BBR of the kernel 6.12+bbr3."""
+KEPT = ("case", "suite", "verdict", "value", "value_in_words", "limit", "limit_in_words", "decided", "at_ns")
+"""What is stored of a case: paths of runs are those of whoever took the exam."""
+KERNEL = ("kernel", "linux_version", "linux_sha256")
+"""What is stored of the kernel."""
+_FOLDER = Path(str(resources.files("leowarp.exam"))) / "stored"
+
+
+def references() -> dict[str, dict[str, Any]]:
+    """Documents as of `Exam.document`, with fewer keys per case, by algorithm; those that are stored."""
+    files = {name: _FOLDER / f"{name}.json" for name in ALGORITHMS}
+    return {name: json.loads(file.read_text(encoding="utf-8")) for name, file in files.items() if file.is_file()}
+
+
+def store(document: dict[str, Any]) -> Path:
+    """Store what an exam found; returns the file."""
+    name = "bbr3" if "bbr3" in str(document["kernel"]["kernel"]) else document["algorithm"]
+    kept = {key: document[key] for key in ("schema", "algorithm", "leowarp_version", "counts")}
+    kept["kernel"] = {key: document["kernel"][key] for key in KERNEL}
+    # A line per case, so that a reviewer sees what moved.
+    rows = [json.dumps({key: row[key] for key in KEPT}) for row in document["cases"]]
+    text = json.dumps(kept, sort_keys=True)[:-1] + ', "cases": [\n' + ",\n".join(rows) + "\n]}\n"
+    path = _FOLDER / f"{name}.json"
+    path.parent.mkdir(exist_ok=True)
+    plainfiles.write(path, text.encode())
+    return path
+
+
+if __name__ == "__main__":
+    for folder in sys.argv[1:]:
+        print(store(read(Path(folder))))

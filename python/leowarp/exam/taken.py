@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An exam that was taken, as a value: its verdicts, what made them, and its files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from leowarp.base import recorded
+from leowarp.base.errors import TraceError
+from leowarp.exam.verdict import VERDICTS, Judged
+
+EXAM = "exam.json"
+PAGE = "index.html"
+JUNIT = "junit.xml"
+SCHEMA = 1
+"""Version of `exam.json`."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What takes an exam.
+
+    Attributes
+    ----------
+    algorithm : str
+        As a flow's `congestion_control` says it.
+    modules : tuple of Path
+        C files that are compiled against the guest kernel.
+    kernel : str or Path or None
+        Another guest kernel than the default one.
+    """
+
+    algorithm: str
+    modules: tuple[Path, ...] = ()
+    kernel: str | Path | None = None
+
+
+@dataclass(frozen=True)
+class Exam:
+    """An exam that was taken.
+
+    Attributes
+    ----------
+    path : Path
+        Its directory, with `exam.json`, `index.html`, `junit.xml` and the study of its runs, `runs/`.
+    subject : Subject
+    judged : tuple of Judged
+        In the order of the cases.
+    kernel : mapping
+        What the kernel was, of a run's manifest; empty if every run failed.
+    leowarp_version : str
+    warnings : tuple of str
+        What the runs themselves warn of, each text once.
+    """
+
+    path: Path
+    subject: Subject
+    judged: tuple[Judged, ...]
+    leowarp_version: str
+    kernel: dict[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def page(self) -> Path:
+        """The page."""
+        return self.path / PAGE
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of cases by verdict."""
+        count = Counter(each.verdict for each in self.judged)
+        return {verdict: count[verdict] for verdict in VERDICTS}
+
+    @property
+    def failed(self) -> list[Judged]:
+        """Cases that failed."""
+        return [each for each in self.judged if each.verdict == "fail"]
+
+    def document(self) -> dict[str, Any]:
+        """What `exam.json` holds."""
+        return {
+            "schema": SCHEMA,
+            "algorithm": self.subject.algorithm,
+            "modules": [path.name for path in self.subject.modules],
+            "kernel": self.kernel,
+            "leowarp_version": self.leowarp_version,
+            "counts": self.counts,
+            "warnings": list(self.warnings),
+            "cases": [each.row(self.path) for each in self.judged],
+        }
+
+
+def read(path: Path) -> dict[str, Any]:
+    """What an earlier exam found: `exam.json` of its directory, or that file itself.
+
+    Raises
+    ------
+    TraceError
+        If there is none, or it is of another version.
+    """
+    file = path / EXAM if path.is_dir() else path
+    if not file.exists():
+        raise TraceError(f"there is no exam in {path}: it has no {EXAM}", hint="name the directory of an exam")
+    document = recorded.read_json(file)
+    if document.get("schema") != SCHEMA or not isinstance(document.get("cases"), list):
+        raise TraceError(f"{file} is no exam that this leowarp reads (schema {SCHEMA})", hint="take the exam again")
+    return document
+
+
+def by_case(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Rows of an exam by the names of their cases."""
+    return {row["case"]: row for row in document["cases"]}
+
+
+def changed(now: Sequence[dict[str, Any]], before: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Cases whose verdict or number is another than in an earlier exam: the case, what it was, what it is.
+
+    A case that only one of the two has is named as well.
+    """
+    old, new = by_case(before), {row["case"]: row for row in now}
+    found = []
+    for key in dict.fromkeys([*new, *old]):
+        was, now_is = (_told(rows.get(key)) for rows in (old, new))
+        if was != now_is:
+            found.append((key, was, now_is))
+    return found
+
+
+def _told(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return "not there"
+    return f"{row['verdict']}, {row['value_in_words']} ({row['limit_in_words']})"

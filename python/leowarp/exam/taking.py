@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Take an exam: plans of its cases, their runs by the study engine, verdicts, and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leowarp import media, scenario
+from leowarp.base import plainfiles
+from leowarp.base.errors import LeowarpError, ScenarioError
+from leowarp.exam.case import Case, cases
+from leowarp.exam.taken import Exam, Subject
+from leowarp.exam.verdict import Judged, judge
+from leowarp.results.run import Run
+from leowarp.scenario import Plan
+from leowarp.study.parts import warnings_said
+from leowarp.study.sweep.engine import Options, run_plans
+from leowarp.study.sweep.maker import GUESTS, Maker
+from leowarp.study.sweep.session import RUNS
+from leowarp.version import VERSION
+
+if TYPE_CHECKING:
+    from leowarp.study.sweep.engine import StudyResult
+
+STUDY = "runs"
+"""Directory of the study of an exam's runs, in that of the exam."""
+
+
+def take(
+    subject: Subject, out: Path | str | None = None, *, only: Sequence[str] = (), at_once: int | None = None,
+    progress: bool | Callable[[Any], None] = True, trust: bool = False, maker: Maker = GUESTS,
+) -> Exam:  # fmt: skip
+    """Take the exam: runs that are there already are kept.
+
+    Parameters
+    ----------
+    subject : Subject
+    out : path, optional
+        Directory of the exam; `exams/<algorithm>` if not given.
+    only : sequence of str
+        Names of cases or suites; all if empty.
+    at_once : int, optional
+        Runs at a time; as many as there are usable cores if not given.
+    progress : bool or callable
+        As for `run_study`.
+    trust : bool
+        Whether a kernel and modules that a file names may run.
+    maker : Maker
+        As for `run_study`.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such algorithm, kernel or case, or a module does not compile.
+    HostError
+        If the machine lacks something. Runs that were made stay.
+    """
+    chosen = cases(only)
+    folder = Path(out) if out is not None else Path("exams") / subject.algorithm
+    why = plainfiles.why_not_plain(folder)
+    if folder.exists() and not folder.is_dir():
+        why = "it is a file"
+    if why is not None:
+        raise ScenarioError(f"cannot take an exam in {folder}: {why}", hint="choose another directory with --out")
+    plans = {role: plan for case in chosen for role, plan in plans_of(subject, case).items()}
+    # Cases share runs: one plan is run once, whichever case was the first to ask for it.
+    first: dict[str, str] = {}
+    asked = {role: first.setdefault(plan.to_toml(), role) for role, plan in plans.items()}
+    done = run_plans(
+        f"exam-{subject.algorithm}", "case", {role: plans[role] for role in first.values()}, folder / STUDY,
+        Options(at_once=at_once, progress=progress, retry_failed=True, trust=trust, maker=maker),
+    )  # fmt: skip
+    made = _made(done)
+    # By run: cases of one run look at it one after the other, so that it is read once.
+    by_run = sorted(chosen, key=lambda case: asked[case.key])
+    verdicts = {case.key: _judged(case, made, asked) for case in by_run}
+    judged = tuple(verdicts[case.key] for case in chosen)
+    warnings = warnings_said({"": done.table(["warnings"]).to_pandas()})
+    return Exam(folder, subject, judged, VERSION, _kernel(judged), tuple(warnings))
+
+
+def plans_of(subject: Subject, case: Case) -> dict[str, Plan]:
+    """A case's runs by name: `<case>`, and `<case>.control` if it has one.
+
+    Raises
+    ------
+    ScenarioError
+        If the kernel has no such algorithm, or it can be none's name.
+    """
+    algorithms = {case.key: subject.algorithm}
+    if case.control is not None:
+        algorithms[f"{case.key}.control"] = case.control
+    return {name: _plan(subject, case, algorithm) for name, algorithm in algorithms.items()}
+
+
+def _plan(subject: Subject, case: Case, algorithm: str) -> Plan:
+    overrides = case.overrides(algorithm)
+    if subject.modules:
+        overrides["guest.cc_modules"] = [str(path.resolve()) for path in subject.modules]
+    if subject.kernel is not None:
+        # Before the names of congestion controls are checked: another kernel may have others.
+        overrides["guest.kernel"] = str(subject.kernel)
+    plan = scenario.plan_of(case.scenario, overrides, subject.kernel)
+    media.check(plan)
+    return plan
+
+
+def _made(done: StudyResult) -> dict[str, Path | LeowarpError]:
+    """Run directory of each run by its name, or why there is none."""
+    rows = done.table(["case", "run_id"]).to_pylist()
+    runs = done.path / RUNS
+    return {row["case"]: done.failures.get(row["run_id"], runs / row["run_id"]) for row in rows}
+
+
+def _judged(case: Case, made: dict[str, Path | LeowarpError], asked: dict[str, str]) -> Judged:
+    control = made[asked[f"{case.key}.control"]] if case.control else None
+    return judge(case, made[asked[case.key]], control)
+
+
+def _kernel(judged: Sequence[Judged]) -> dict[str, Any]:
+    """What the kernel was, by the manifest of the first run that there is."""
+    first = next((each.run for each in judged if each.run is not None), None)
+    return {} if first is None else dict(Run(first).manifest["kernel"])

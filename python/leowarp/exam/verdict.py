@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on a case: the number beside its limit, and the packet or sample that decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from leowarp.base.errors import LeowarpError
+from leowarp.exam.case import Case
+from leowarp.exam.measures import in_words
+from leowarp.results.run import Run
+
+Verdict = Literal["pass", "fail", "measured"]
+VERDICTS: tuple[Verdict, ...] = ("pass", "fail", "measured")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A case with its verdict.
+
+    Attributes
+    ----------
+    case : Case
+    verdict : str
+        "measured" if the case has no limit. A run that failed is a failure, whatever the rule.
+    value : float or None
+        In the base unit of its measure; None: it was never reached, or there is no run.
+    decided : str
+        The packet or sample that decided, in words; of a run that failed its error.
+    at_ns : int or None
+        When that was, on the run's clock.
+    run : Path or None
+        The run directory; None: there is none.
+    control : Path or None
+        That of the control run.
+    """
+
+    case: Case
+    verdict: Verdict
+    value: float | None
+    decided: str
+    at_ns: int | None
+    run: Path | None
+    control: Path | None = None
+
+    def row(self, folder: Path) -> dict[str, Any]:
+        """The same for `exam.json`; paths are relative to `folder`."""
+        rule = self.case.rule
+        return {
+            "case": self.case.key,
+            "suite": self.case.suite,
+            "title": self.case.title,
+            "asked": self.case.asked,
+            "verdict": self.verdict,
+            "measure": rule.measure,
+            "unit": rule.how.quantity.suffix.removeprefix("_"),
+            "value": self.value,
+            "value_in_words": "no run" if self.run is None else in_words(rule.how.quantity, self.value),
+            "sense": rule.sense,
+            "limit": rule.limit,
+            "limit_in_words": rule.in_words(),
+            "limit_source": rule.source,
+            "decided": self.decided,
+            "at_ns": self.at_ns,
+            "run": None if self.run is None else str(self.run.relative_to(folder)),
+            "control": None if self.control is None else str(self.control.relative_to(folder)),
+        }
+
+
+@lru_cache(maxsize=4)
+def opened(path: Path) -> Run:
+    """The run in a directory, read once for the cases that look at it, one after the other.
+
+    Few are kept: the tables of a sender that never backs off take a hundred megabytes.
+    """
+    return Run(path)
+
+
+def judge(case: Case, made: Path | LeowarpError, control: Path | LeowarpError | None) -> Judged:
+    """The verdict on a case.
+
+    Parameters
+    ----------
+    made : path or LeowarpError
+        The run directory, or why there is none.
+    control : path, LeowarpError or None
+        The same of the control run; None: the case needs none.
+    """
+    if isinstance(made, LeowarpError):
+        return Judged(case, "fail", None, f"the run failed: {_why(made)}", None, None)
+    if isinstance(control, LeowarpError):
+        return Judged(case, "fail", None, f"the control run failed: {_why(control)}", None, made)
+    try:
+        measured = case.rule.how.of(opened(made), None if control is None else opened(control), case.rule.arguments)
+    except LeowarpError as error:
+        # A directory that was damaged meanwhile; the other cases have runs of their own.
+        return Judged(case, "fail", None, f"the run cannot be read: {_why(error)}", None, None)
+    verdict: Verdict = "measured" if case.rule.limit is None else "pass" if case.rule.holds(measured.value) else "fail"
+    return Judged(case, verdict, measured.value, measured.decided, measured.at_ns, made, control)
+
+
+def _why(error: LeowarpError) -> str:
+    """The first line of an error, up to the guest's last words, which are in the console of its run directory."""
+    return error.message.split("\n")[0].partition(" The guest's last words")[0]
