@@ -149,7 +149,7 @@ _APART = (
 
 def is_any_on(section: Section) -> bool:
     """Whether ``[cures]`` switches any cure on."""
-    return any(_switched_on(section).values())
+    return any(Cures(**section.values).on().values())
 
 
 def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Problems) -> None:
