@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import tomllib
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -79,7 +80,7 @@ def same_orbits(path: Path, others: list[Satrec]) -> None:
 def test_elements_of_two_lines_are_those_of_sgp4_own_reader(file, tmp_path):
     path = found(file, tmp_path)
     lines = [line.rstrip() for line in path.read_text().splitlines()]
-    pairs = [(a, b) for a, b in zip(lines, lines[1:], strict=False) if a[:2] == "1 " and b[:2] == "2 " and len(a) == 69]
+    pairs = [(a, b) for a, b in pairwise(lines) if a[:2] == "1 " and b[:2] == "2 " and len(a) == 69]
     same_orbits(path, [Satrec.twoline2rv(*pair, WGS72) for pair in pairs])
 
 
@@ -102,8 +103,7 @@ def test_messages_are_those_of_sgp4_own_readers(file, tmp_path):
             messages = [{key.strip(): re.sub(r"\[.*\]", "", value).strip() for key, value in pairs}]
     others = []
     for message in messages:
-        # Its initialisation knows neither a day of the year, nor a missing fraction of a second, nor a missing field that
-        # SGP4 does not use.
+        # It knows no day of the year, and misses fractions of a second and fields that SGP4 does not use.
         unused = {"EPHEMERIS_TYPE": 0, "CLASSIFICATION_TYPE": "U", "ELEMENT_SET_NO": 0, "REV_AT_EPOCH": 0}
         fields = unused | {key: value for key, value in message.items() if value not in ("", None)}
         form = "%Y-%jT%H:%M:%S.%f" if re.match(r"\d{4}-\d{3}T", fields["EPOCH"]) else "ISO8601"
@@ -190,7 +190,8 @@ def test_columns_are_those_of_pandas(file, tmp_path):
 @these("pcap", "pcapng")
 def test_flows_are_those_of_tshark(file, tmp_path):
     path = found(file, tmp_path)
-    names = "ip.src ip.dst ipv6.src ipv6.dst tcp.srcport tcp.dstport tcp.len icmp.type icmpv6.type".split()
+    names = ["ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "tcp.srcport", "tcp.dstport", "tcp.len"]
+    names += ["icmp.type", "icmpv6.type"]
     fields = [word for name in names for word in ("-e", name)]
     # What a packet holds, not what is behind several of them.
     options = ("ip.defragment:FALSE", "ipv6.defragment:FALSE", "tcp.desegment_tcp_streams:FALSE")
