@@ -195,6 +195,7 @@ def test_every_row_of_probes_counts_or_is_skipped_or_the_file_refused(
     except ScenarioError:
         return
     assert found.round_trip is not None
+    assert found.duplicates is not None
     answered = int((~found.round_trip.lost).sum())
     lines = sum(bool(row.strip()) for row in rows)
     assert answered + sum(skip.count for skip in found.skipped) + found.duplicates == lines
