@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """For all tests."""
 
+import os
 import signal
 
 import pytest
@@ -18,7 +19,9 @@ def pytest_addoption(parser):
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The time of an example, or of drawing it, depends on the machine.
-settings.register_profile("leowarp", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# `tools/fuzz.py` says how many there are.
+EXAMPLES = int(os.environ.get("LEOWARP_FUZZ_EXAMPLES", "100"))
+settings.register_profile("leowarp", max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("leowarp")
 
 

@@ -20,6 +20,8 @@ from leowarp.cli.runs import guest_verbs
 from leowarp.metrics import metrics, read_tables
 from leowarp.scenario.schema import Shell
 from leowarp.version import sources
+from support.element_sets import lines_of
+from support.element_sets import written as written_set
 from support.elements import orbits_of, written
 from support.synthetic.bbr import write_synthetic_bbr
 from support.synthetic.run import write_synthetic_run
@@ -199,6 +201,28 @@ def test_a_congestion_control_of_ones_own_is_named_by_its_file(leowarp, tmp_path
     assert gone.status == 2
     assert "there is no file" in gone.err
     assert "gone.c" in gone.err
+
+
+@pytest.mark.slow
+def test_satellites_are_left_out_by_an_option_with_the_plan_that_says_so(leowarp, tmp_path):
+    written_set(tmp_path, "SAT 1", *lines_of(1), "SAT 2", *lines_of(2), "SAT 3", *lines_of(3))
+    (tmp_path / "a.toml").write_text(
+        'name = "a"\n[run]\nduration = "10 s"\n[constellation]\ntle = "set.tle"\nepoch = "2025-10-27T12:00:00Z"\n'
+        'leave_out = ["SAT 3"]\n[isl]\nrule = "range"\n[ground]\nrule = "min-elevation"\n'
+        '[[stations]]\nname = "Madrid"\n[[stations]]\nname = "Tokyo"\n'
+        '[[flows]]\nkind = "ping"\nsource = "Madrid"\ndestination = "Tokyo"\n'
+    )
+    # In place of the scenario's own list.
+    options = ("--leave-out", "decayed", "--leave-out", "SAT 2")
+    assert leowarp("plan", tmp_path / "a.toml", *options, "--json").json()["constellation"]["leave_out"] == [
+        "decayed",
+        "SAT 2",
+    ]
+    told = leowarp("ephemeris", tmp_path / "a.toml", *options)
+    assert told.status == 0
+    assert "SAT_1" in told.out
+    assert "SAT_3" in told.out
+    assert "1 of 3 satellites left out by name: SAT_2" in told.err
 
 
 @pytest.mark.slow

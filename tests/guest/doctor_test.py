@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from support.without_ptrace import NO_PTRACE
+
 pytestmark = pytest.mark.guest
 
 # A program that answers as a kernel with leowarp's objects does, until it is booted
@@ -29,8 +31,8 @@ int main(int count, char **words)
 """
 
 
-def doctor(*words: object) -> tuple[int, str]:
-    command = [sys.executable, "-m", "leowarp", "doctor", *map(str, words)]
+def doctor(*words: object, before: tuple[str, ...] = ()) -> tuple[int, str]:
+    command = [*before, sys.executable, "-m", "leowarp", "doctor", *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout
@@ -64,3 +66,13 @@ def test_a_kernel_that_does_not_come_up_is_quoted_and_its_cause_named(tmp_path):
     assert "ptrace set fp regs failed, errno = 14" in row["found"]
     assert "Attempted to kill init! exitcode=0x0000000b" in row["found"]
     assert "guest/host/registers.c" in row["mend"]
+
+
+def test_where_ptrace_is_forbidden_the_doctor_says_so_and_boots_nothing(built_kernel):
+    status, out = doctor("--json", before=(sys.executable, "-c", NO_PTRACE))
+    told = json.loads(out)
+    assert (status, told["ok"], told["booted"]) == (3, False, None)
+    (lacking,) = (row for row in told["checks"] if not row["ok"])
+    assert lacking["name"] == "ptrace"
+    assert "Operation not permitted" in lacking["found"]
+    assert "--security-opt seccomp=unconfined" in lacking["mend"]

@@ -16,6 +16,7 @@ from leowarp.base.errors import GuestError, HostError
 from leowarp.guest import GuestImage, GuestProgress
 from leowarp.guest.boot.standstill import Patience
 from support.waiting import wait_until, wait_until_gone
+from support.without_ptrace import NO_PTRACE
 
 pytestmark = pytest.mark.guest
 
@@ -180,21 +181,6 @@ def test_a_guest_killed_from_outside_is_blamed_on_the_host(driver, fault_image, 
     status, output = outcome(parent)
     assert status == HostError.exit_code
     assert "killed from outside" in output
-
-
-# seccomp(2): ptrace, system call 101, answers EPERM; everything else is allowed
-NO_PTRACE = """
-import ctypes, os, struct, sys
-program = b"".join(struct.pack("HBBI", *line) for line in
-                   [(0x20, 0, 0, 0), (0x15, 0, 1, 101), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)])
-buffer = ctypes.create_string_buffer(program)
-class Program(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
-libc = ctypes.CDLL(None, use_errno=True)
-assert libc.prctl(38, 1, 0, 0, 0) == 0
-assert libc.prctl(22, 2, ctypes.byref(Program(4, ctypes.cast(buffer, ctypes.c_void_p))), 0, 0) == 0
-os.execvp(sys.argv[1], sys.argv[1:])
-"""
 
 
 def test_without_ptrace_the_message_says_so_before_anything_boots(driver, fault_image, guest_directory):

@@ -211,6 +211,59 @@ def test_several_streams_of_iperf3_are_flows_of_their_own(tmp_path):
     assert run.summary["flows"][0]["connections"] == 5, "the fifth is iperf3's own, for control"
 
 
+WAITS = r"""
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+static atomic_int flag;
+static long long now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+static void *later(void *none)
+{
+	struct timespec t = {0, 2000000};
+	nanosleep(&t, NULL);
+	atomic_store(&flag, 1);
+	return none;
+}
+int main(void)
+{
+	pthread_t thread;
+	long long begin = now();
+	while (now() < begin + 1000000)
+		;
+	printf("%lld\n", now() - begin);
+	begin = now();
+	pthread_create(&thread, NULL, later, NULL);
+	while (!atomic_load(&flag))
+		sched_yield();
+	printf("%lld\n", now() - begin);
+	atomic_store(&flag, 0);
+	begin = now();
+	pthread_create(&thread, NULL, later, NULL);
+	while (!atomic_load(&flag) && now() < begin + 50000000)
+		;
+	printf("%lld\n", now() - begin);
+	return 0;
+}
+"""
+
+
+def test_a_program_that_waits_by_reading_the_clock_or_by_yielding_sees_what_it_waits_for(tmp_path):
+    (tmp_path / "waits.c").write_text(WAITS)
+    output_of("gcc", "-O1", "-pthread", "-o", str(tmp_path / "waits"), str(tmp_path / "waits.c"))
+    clock_ns, yield_ns, both_ns = map(int, said(run_of(tmp_path, f"{tmp_path}/waits")).split())
+    # Until 1 ms is over; then twice until another thread has slept for 2 ms: a tick of 4 ms later at the most each.
+    assert 1_000_000 <= clock_ns < 1_100_000
+    assert 2_000_000 <= yield_ns < 6_000_000
+    assert 2_000_000 <= both_ns < 50_000_000
+
+
 @pytest.mark.slow
 def test_a_program_that_only_computes_is_named(tmp_path):
     source = tmp_path / "spin.c"

@@ -128,3 +128,29 @@ def test_a_ping_over_its_own_recording_meets_the_recorded_round_trips(tmp_path, 
     steps_ns = [np.nanmean(np.abs(np.diff(of_ns[settled]))) for of_ns in (again_ns, rtt_ns)]
     assert steps_ns[0] == pytest.approx(steps_ns[1], abs=WITHIN_NS)
     assert steps_ns[1] > 1 * MS
+
+
+def test_losses_that_bunch_are_counted_as_the_links_and_hurt_cubic_more_than_bbr(tmp_path):
+    # Gilbert and Elliott: everything is lost for 16.7 ms, 2.56 % of the time, over a geostationary path.
+    dice = np.random.default_rng(5)
+    rows, t_s, gone_s = [], 0.0, 0.0
+    while t_s < 60:
+        rows.append(f"{t_s:.6f},250,12,0")
+        t_s += dice.exponential(0.0167 * (1 - 0.0256) / 0.0256)
+        rows.append(f"{t_s:.6f},250,12,1")
+        t_s, gone_s = t_s + 0.0167, gone_s + 0.0167
+    (tmp_path / "path.csv").write_text("t_s,delay_ms,rate_mbps,loss_ratio\n" + "\n".join(rows) + "\n")
+    assert gone_s / t_s == pytest.approx(0.0256, rel=0.2)
+    done_s = {}
+    for congestion_control in ("cubic", "bbr"):
+        (tmp_path / congestion_control).mkdir()
+        flow = (
+            f'[[flows]]\nsource = "A"\ndestination = "B"\nsize = "2 MB"\ncongestion_control = "{congestion_control}"\n'
+        )
+        measured = f'file = "{tmp_path}/path.csv"\nqueue = "750 kB"\n'
+        run = replayed(tmp_path / congestion_control, measured, flow, "60 s")
+        flow_of = run.summary["flows"][0]
+        assert flow_of["lost_loss_pkts"] > 0
+        assert flow_of["retransmissions_pkts"] >= flow_of["lost_loss_pkts"] + flow_of["lost_queue_pkts"]
+        done_s[congestion_control] = (flow_of["completion_ns"] or 60e9) / 1e9
+    assert done_s["bbr"] < done_s["cubic"]

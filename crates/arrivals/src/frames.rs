@@ -153,7 +153,12 @@ impl Frames {
                 let (seconds, fraction) = (read.word(0).unwrap_or(0), read.word(4).unwrap_or(0));
                 let t_ns = Some(i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit_ns);
                 self.frames = number;
-                on_record(Record::Frame(Frame { number, at, t_ns, link_type, data, original_bytes }))?;
+                // No capture has more of a packet than there was: one of the two lengths is damaged.
+                on_record(if captured > original_bytes {
+                    Record::Unreadable(Reason::Record)
+                } else {
+                    Record::Frame(Frame { number, at, t_ns, link_type, data, original_bytes })
+                })?;
                 Ok(Step::Done(length))
             }
             Format::Pcapng { .. } => self.block(bytes, on_record),
@@ -246,6 +251,9 @@ fn record<'a>(kind: u32, body: &Reader<'a>, interfaces: &[Option<Interface>], nu
     let Some(data) = body.bytes.get(from..).and_then(|rest| rest.get(..captured as usize)) else {
         return Record::Unreadable(Reason::Record);
     };
+    if captured > original_bytes {
+        return Record::Unreadable(Reason::Record);
+    }
     let t_ns = match ticks.map(|ticks| instant_ns(ticks, &interface)) {
         Some(None) => return Record::Unreadable(Reason::Time),
         known => known.flatten(),

@@ -35,6 +35,15 @@ Settings = Annotated[
         help='Replace a key of the scenario, dotted; may be repeated. For instance --set run.duration="60 s"',
     ),
 ]
+LeaveOut = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--leave-out",
+        metavar="NAME|decayed",
+        help="A satellite of constellation.tle that the run does without, by name or catalogue number; decayed: all "
+        "without an orbit during the run. May be repeated. In place of the scenario's constellation.leave_out.",
+    ),
+]
 CcModules = Annotated[
     list[Path] | None,
     typer.Option(
@@ -113,17 +122,22 @@ def progress_of(kind: ProgressKind) -> bool | OnProgress:
     return kind is ProgressKind.auto
 
 
-def settings(set_: list[str] | None, cc_modules: list[Path] | None) -> list[str]:
-    """Values of `--set` and `--cc-module`, as `KEY=VALUE`.
+def settings(
+    set_: list[str] | None, cc_modules: list[Path] | None = None, leave_out: list[str] | None = None
+) -> list[str]:
+    """Values of `--set`, `--cc-module` and `--leave-out`, as `KEY=VALUE`.
 
     cc_modules: C files; relative ones are relative to the working directory, as all that is typed.
+    leave_out: names of satellites.
     Returns: For `scenario.load`.
 
     >>> settings(["run.seed=2"], [Path("my_cc.c")])
     ['run.seed=2', 'guest.cc_modules=["my_cc.c"]']
     """
-    # --cc-module comes last and so wins over `--set guest.cc_modules`.
+    # --cc-module and --leave-out come last and so win over `--set` of their keys.
     texts = list(set_ or [])
+    if leave_out:
+        texts.append(f"constellation.leave_out={json.dumps(leave_out, ensure_ascii=False)}")
     if cc_modules:
         # JSON's strings are TOML's; a path with control characters is no name that a scenario takes.
         texts.append(f"guest.cc_modules={json.dumps([str(path) for path in cc_modules], ensure_ascii=False)}")

@@ -157,7 +157,8 @@ def kvn_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
                 continue
         if other:
             continue
-        if _is_comment(line):
+        # Space-Track writes an equals sign behind COMMENT, too, and a message may have several.
+        if _is_comment(line) or (found is not None and found[1] == "COMMENT"):
             skipped.add("comment", "comments", number)
             continue
         if found is None:
@@ -266,6 +267,10 @@ class _Xml:
         if self._fields is None or self._other() or name in _OTHER_MESSAGES:
             return
         if name == "segment":
+            if not self._parts:
+                self._skipped.add("empty segment", "empty segments", self._begin)
+                self._fields = None
+                return
             lacks = {"metadata", "meanElements", "tleParameters"} - self._parts
             if lacks:
                 raise ScenarioError(

@@ -117,6 +117,19 @@ def test_xml_is_read_in_any_namespace_with_its_lines(tmp_path: Path, tag: str, p
     assert [e.line for e in element_file(written(tmp_path, text)).elements] == [3, 4]
 
 
+def test_comments_with_an_equals_sign_are_comments_however_many(tmp_path: Path) -> None:
+    text = as_kvn([OMM]).replace("COMMENT made up", "COMMENT = made up\nCOMMENT =twice")
+    found = element_file(written(tmp_path, text))
+    assert len(found.elements) == 1
+
+
+def test_empty_segments_are_skipped_and_counted(tmp_path: Path) -> None:
+    text = as_xml([OMM]).replace("<omm ", "<omm><body><segment>\n</segment></body></omm><omm ", 1)
+    found = element_file(written(tmp_path, text))
+    assert len(found.elements) == 1
+    assert "skipped 1 empty segment" in found.sentences[0]
+
+
 def test_messages_of_other_kinds_are_skipped_and_counted(tmp_path: Path) -> None:
     xml = as_xml([OMM]).replace("</ndm>", "<oem><body><segment><metadata/></segment></body></oem></ndm>")
     kvn = as_kvn([OMM]) + "\nCCSDS_OEM_VERS = 2.0\nMETA_START\n2025-10-27T12:00:00 1 2 3 4 5 6\n"

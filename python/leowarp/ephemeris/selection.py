@@ -175,7 +175,7 @@ def _without_lost(orbits: Sgp4Orbits, duration_ns: int, sentences: list[str], *,
         raise ScenarioError(
             f"{file}:{elements[first].line}: {what}: {listed}",
             f'leave all of them out: constellation.leave_out = ["{DECAYED}"], or by name: [{some}]; typed: '
-            f"--set 'constellation.leave_out=[\"{DECAYED}\"]'. Or bring constellation.epoch nearer to their epochs",
+            f"--leave-out {DECAYED}. Or bring constellation.epoch nearer to their epochs",
         )
     kept = [at for at in range(len(names)) if at not in lost]
     if not kept:

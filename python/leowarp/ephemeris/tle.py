@@ -221,7 +221,8 @@ _WITHIN = re.compile(r"(?:1 [ 0-9A-Z][ 0-9]{3}[0-9][UCS ] .{40}|2 [ 0-9A-Z][ 0-9
 _Layout = tuple[tuple[int, int, str, str], ...]
 # Catalogue numbers above 99999 have a letter in front (Alpha-5).
 _CATALOGUE = (3, 7, "catalogue number", r"(?=.{5}) *[0-9]+|[A-HJ-NP-Z][0-9]{4}")
-_ANGLE = r" *[0-9]{1,3}\.[0-9]{4}"
+# Hypatia's older files have a fifth decimal in place of a blank: the eight columns hold the same number.
+_ANGLE = r" *[0-9]{1,3}\.[0-9]{4,6}"
 # A leading zero may stand where the sign is: it changes no number. Of a B* with a blank in it `sgp4` makes NaN.
 _EXPONENT = r"[ +0-][0-9]{5}[ +-][0-9]"
 _LINE_1: _Layout = (

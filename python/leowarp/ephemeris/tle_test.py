@@ -30,6 +30,14 @@ def test_a_leading_zero_before_the_point_of_the_derivative_changes_nothing(tmp_p
     assert plain == zero == signed > 0
 
 
+def test_an_angle_with_a_fifth_decimal_in_its_eight_columns_is_the_same_angle(tmp_path: Path) -> None:
+    plain, longer = (
+        element_file(written(tmp_path, line_1(), line_2(inclination=text))).elements[0].satrec.inclo
+        for text in (" 53.0000", "53.00000")
+    )
+    assert plain == longer > 0
+
+
 def test_a_drag_term_with_blanks_in_it_is_refused_for_sgp4_makes_nan_of_it(tmp_path: Path) -> None:
     assert "columns 54 to 61" in refusal(written(tmp_path, line_1(drag="   345-3"), line_2()))
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leowarp import reordering
-from leowarp.base.errors import TraceError
+from leowarp.base.errors import LeowarpError, TraceError
 from leowarp.reordering import Skipped, Source, measure_file
 from support.frames import CAN, COOKED, SYN, Frame, apart, echo, ethernet, ip, pcap_file, pcapng_file, pppoe, tcp
 
@@ -165,3 +165,39 @@ def test_every_packet_is_numbered_counted_or_skipped_with_a_reason(tmp_path_fact
     # Ethernet, IP and ICMP's own header are 42 bytes, with PPPoE 50.
     whole = [frame for frame in frames if frame.captured_bytes is None or frame.captured_bytes >= 50]
     assert counts["skipped_pkts"] <= len(frames) - len([frame for frame in whole if len(frame.data) > 66])
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_a_damaged_length_of_a_block_is_found_by_the_other_one(tmp_path_factory, data):
+    frames = [Frame(1000 * k, ethernet(echo(k))) for k in range(6)]
+    file = pcapng_file(tmp_path_factory.mktemp("length") / "a.pcapng", frames)
+    content = bytearray(file.read_bytes())
+    places, at = [], 0
+    while at < len(content):
+        length = int.from_bytes(content[at + 4 : at + 8], "little")
+        places += [at + 4, at + length - 4]
+        at += length
+    at = data.draw(st.sampled_from(places))
+    content[at + data.draw(st.integers(0, 3))] ^= data.draw(st.integers(1, 255))
+    file.write_bytes(content)
+    with pytest.raises(LeowarpError) as raised:
+        reordering.survey(file)
+    assert raised.value.hint
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 5), st.integers(1, 2**31))
+def test_a_record_that_holds_more_than_the_packet_had_is_found(tmp_path_factory, number, more):
+    frames = [Frame(1000 * k, ethernet(echo(k))) for k in range(6)]
+    file = pcap_file(tmp_path_factory.mktemp("length") / "a.pcap", frames)
+    content = bytearray(file.read_bytes())
+    at = 24 + number * (16 + len(frames[0].data)) + 8
+    content[at : at + 4] = min(2**32 - 1, len(frames[0].data) + more).to_bytes(4, "little")
+    file.write_bytes(content)
+    try:
+        found = reordering.survey(file)
+    except LeowarpError:
+        return
+    # What follows it in the file was taken for its rest: it is named.
+    assert found.skipped

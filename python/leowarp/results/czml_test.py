@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import leowarp
 from leowarp import scenario, trace
@@ -14,7 +16,7 @@ from leowarp.base import layout
 from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import ephemeris_of
 from leowarp.metrics import metrics, read_tables
-from leowarp.results.czml import DEGREE, czml
+from leowarp.results.czml import DEGREE, _escaped, czml
 from support.synthetic.access import write_synthetic_access
 from support.synthetic.run import PATHS, write_synthetic_run
 
@@ -79,6 +81,31 @@ def test_references_point_to_positions_and_intervals_cover_the_run(packets):
         assert spans[0][0] == begin
         assert spans[-1][1] == end
         assert all(a[1] == b[0] for a, b in itertools.pairwise(spans))
+
+
+def _parsed(reference):
+    """Identifier and properties, as Cesium's ReferenceProperty.fromString takes them apart."""
+    parts, is_escaped, separator = [""], False, "#"
+    for char in reference:
+        if is_escaped:
+            parts[-1], is_escaped = parts[-1] + char, False
+        elif char == "\\":
+            is_escaped = True
+        elif char == separator:
+            parts.append("")
+            separator = "."
+        else:
+            parts[-1] += char
+    return parts
+
+
+@settings(max_examples=30)
+@given(st.text())
+@example("station/Suva site no. #1")
+@example("station/Wallis.Futuna")
+@example("a\\#b")
+def test_a_reference_leads_to_any_name(identifier):
+    assert _parsed(f"{_escaped(identifier)}#position") == [identifier, "position"]
 
 
 @pytest.mark.parametrize(("t_s", "path"), [(5, PATHS[0]), (30, PATHS[1]), (55, PATHS[2])])

@@ -28,6 +28,7 @@ MOST_FIBRES = 3
 def plan(
     file: options.ScenarioFile,
     set_: options.Settings = None,
+    leave_out: options.LeaveOut = None,
     cc_module: options.CcModules = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write it to this file.")] = None,
     json_: options.Json = False,
@@ -35,7 +36,7 @@ def plan(
     """The scenario with every default written out: what a run depends on, and a scenario itself."""
     from leowarp.scenario.schema import Mobile
 
-    resolved = plan_of(file, options.settings(set_, cc_module))
+    resolved = plan_of(file, options.settings(set_, cc_module, leave_out))
     if isinstance(resolved.medium, Mobile):
         # Only here: for every other plan the rooms behind it need not be loaded.
         from leowarp.media import check
@@ -72,6 +73,7 @@ def ephemeris(
     at: Annotated[str, typer.Option("--at", help="When, on the run's clock.")] = "0 s",
     visible: Annotated[bool, typer.Option("--visible", help="Only satellites above some station's horizon.")] = False,
     set_: options.Settings = None,
+    leave_out: options.LeaveOut = None,
     json_: options.Json = False,
 ) -> None:
     """Where every satellite is, and how high each station sees it."""
@@ -81,7 +83,7 @@ def ephemeris(
     from leowarp.base import units
     from leowarp.cli.output import print_json, print_table
 
-    resolved = plan_of(file, set_)
+    resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     t_ns = int(parsed(units.TIME, "--at", at))
     # None of a medium without satellites.
     sky = rooms.ephemeris_of(resolved)
@@ -137,6 +139,7 @@ def routes(
     changes: Annotated[bool, typer.Option("--changes", help="Only updates at which the path changed.")] = False,
     both: Annotated[bool, typer.Option("--both-ways", help="The way back, too.")] = False,
     set_: options.Settings = None,
+    leave_out: options.LeaveOut = None,
     json_: options.Json = False,
 ) -> None:
     """The path between the stations at each route update: hops, delay, change, nodes."""
@@ -144,7 +147,7 @@ def routes(
     from leowarp import media
     from leowarp.cli.output import print_json, print_table
 
-    resolved = plan_of(file, set_)
+    resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     planned = media.routes_of(resolved, skies.ephemeris_of(resolved))
     # Ordered pairs come as the way there, then the way back.
     ways = [(planned.nodes[a], planned.nodes[b]) for a, b in planned.pairs][:: 1 if both else 2]

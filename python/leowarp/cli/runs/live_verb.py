@@ -35,6 +35,7 @@ def live(
     ] = None,
     flows: Annotated[bool, typer.Option("--flows/--no-flows", help="The scenario's flows run beside it.")] = True,
     set_: options.Settings = None,
+    leave_out: options.LeaveOut = None,
     cc_module: options.CcModules = None,
     kernel: options.Kernel = None,
     trust: options.Trust = False,
@@ -61,6 +62,6 @@ def live(
         sys.stderr.flush()
 
     run_live(
-        file, ways, options.settings(set_, cc_module), flows=flows, kernel=kernel, say=say,
+        file, ways, options.settings(set_, cc_module, leave_out), flows=flows, kernel=kernel, say=say,
         status=status if has_terminal else None, trust=trust,
     )  # fmt: skip

@@ -28,6 +28,7 @@ def run(
         Path | None, typer.Option("--out", "-o", help="The run directory; runs/NAME-HASH if not given.")
     ] = None,
     set_: options.Settings = None,
+    leave_out: options.LeaveOut = None,
     cc_module: options.CcModules = None,
     kernel: options.Kernel = None,
     force: options.Force = False,
@@ -47,7 +48,7 @@ def run(
     """Run a scenario: every stage, into a run directory; with --seeds a run for each of them."""
     import leowarp
 
-    settings = options.settings(set_, cc_module)
+    settings = options.settings(set_, cc_module, leave_out)
     if seeds is not None:
         from leowarp.cli.printed.group_tables import print_group, stays
         from leowarp.running.seeds import run_seeds

@@ -23,6 +23,7 @@ def shell(
     ] = False,
     flows: Annotated[bool, typer.Option("--flows/--no-flows", help="The scenario's flows run beside it.")] = True,
     set_: options.Settings = None,
+    leave_out: options.LeaveOut = None,
     cc_module: options.CcModules = None,
     kernel: options.Kernel = None,
     trust: options.Trust = False,
@@ -39,7 +40,7 @@ def shell(
             "starting a shell: standard input and output are no terminal",
             "give it a command (leowarp shell FILE --at STATION -- ping -c 3 HOST), or a script on standard input (-i)",
         )
-    settings = options.settings(set_, cc_module)
+    settings = options.settings(set_, cc_module, leave_out)
     plan = plan_of(file, settings)
     station = station_of(plan, at or plan.stations[0].name)
     if has_terminal and not command:

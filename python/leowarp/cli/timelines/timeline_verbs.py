@@ -35,6 +35,7 @@ def show(
     to: Annotated[str, typer.Option("--to", help="Events before this time; the run's end if not given.")] = "",
     node: Annotated[str, typer.Option("--node", help="Only events that name this node.")] = "",
     set_: options.Settings = None,
+    leave_out: options.LeaveOut = None,
     json_: options.Json = False,
 ) -> None:
     """The events of the emulated network: links, delays, rates, routes."""
@@ -46,7 +47,7 @@ def show(
     from leowarp.media.access.timeline import slots_of_timeline
     from leowarp.scenario.schema import Access
 
-    resolved = plan_of(file, set_)
+    resolved = plan_of(file, options.settings(set_, leave_out=leave_out))
     sky = skies.ephemeris_of(resolved)
     table = media.timeline_of(resolved, sky)
     begin_ns = parsed(units.TIME, "--from", from_)

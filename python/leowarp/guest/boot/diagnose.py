@@ -43,7 +43,9 @@ _FOR_MACHINES = re.compile(
 # The first that matches is the cause; what follows a cause on the console is its consequence.
 _SIGNS = [
     _Sign(
-        r"ptrace: Operation not permitted|check_ptrace : expected SIGSTOP",
+        # EPERM or ENOSYS of one request alone: a filter that knows the others.
+        r"ptrace: Operation not permitted|check_ptrace : expected SIGSTOP|"
+        r"ptrace (set|get|continue)\b[^\n]*failed,[^\n]*errno = (1|38)\b",
         HostError,
         "this machine forbids ptrace, which User Mode Linux runs on",
         "leave strace or gdb; in a container use --cap-add=SYS_PTRACE or --security-opt seccomp=unconfined; "

@@ -23,6 +23,8 @@ NO_SPACE = "Bus error - the host /dev/shm or (temporary) mount likely just ran o
         (f"userspace - ptrace set fp regs failed, errno = 14\n{PANIC}x", -6, r"without the cure .*\(AMX"),
         (f"userspace - ptrace set regs failed, errno = 3\n{PANIC}x", -6, "killed from outside"),
         (f"userspace - ptrace continue failed, op = 31, errno = 3\n{PANIC}x", -6, "killed from outside"),
+        (f"userspace - ptrace continue failed, op = 31, errno = 1\n{PANIC}x", -6, "forbids ptrace"),
+        (f"userspace - ptrace continue failed, op = 31, errno = 38\n{PANIC}x", -6, "forbids ptrace"),
         (
             "wait_stub_done : failed to wait for SIGTRAP, pid = 7, n = 7, errno = 0, status = 0x9",
             -6,

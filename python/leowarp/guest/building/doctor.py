@@ -17,7 +17,7 @@ from leowarp.base.errors import HostError
 from leowarp.base.ownership import make_directory, why_not_own
 from leowarp.guest.building import recipe
 from leowarp.guest.building.agent import DEBIAN_PACKAGES as RUST_PACKAGES
-from leowarp.guest.building.cache import built_earlier, cache_place
+from leowarp.guest.building.cache import built_earlier, cache_place, demand_path_for_make
 from leowarp.guest.building.kernel import KIND as KERNEL
 from leowarp.guest.building.shelf import default_recipe_sha256
 from leowarp.guest.building.source import INSTALLED, PACKAGE, local_source
@@ -53,7 +53,7 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
 def build_checks() -> list[Check]:
     """What building the guest needs: commands, libc's static library, the kernel's source, Rust, and space."""
     checks = [host.tool(name, package) for name, package in BUILD_TOOLS.items()]
-    return [*checks, _static_libc(), _source(), *_rust(), _build_space()]
+    return [*checks, _path_for_make(), _static_libc(), _source(), *_rust(), _build_space()]
 
 
 def kernel_is_built() -> bool:
@@ -113,6 +113,16 @@ def _cache() -> Check:
             return Check("cache", True, str(root), needed)
     except OSError as error:
         return Check("cache", False, f"{root}: {error.strerror}", needed, mend)
+
+
+def _path_for_make() -> Check:
+    """Whether make can build in the cache, by its path alone."""
+    name, needed = "path of the cache", "letters, digits and / . _ + @ ~ - alone, for make"
+    try:
+        demand_path_for_make("building")
+    except HostError as error:
+        return Check(name, False, error.message.removeprefix("building: "), needed, error.hint)
+    return Check(name, True, str(cache_place()), needed)
 
 
 def _build_space() -> Check:

@@ -5,7 +5,7 @@ import pytest
 
 from leowarp.base.errors import HostError
 from leowarp.guest.boot.drive import command_line
-from leowarp.guest.building.doctor import examine
+from leowarp.guest.building.doctor import build_checks, examine
 from leowarp.guest.machine import host
 from leowarp.guest.machine.host import Check
 
@@ -47,6 +47,19 @@ def test_the_doctor_looks_at_everything_and_mends_what_fails(monkeypatch):
         assert checks[name].mend, name
     assert "apt-get install -y --no-install-recommends flex" in checks["flex"].mend
     assert {"python", "ptrace", "cache", "kernel source", "space for the build"} <= checks.keys()
+
+
+@pytest.mark.parametrize(("name", "why"), [("my cache", "a blank"), ("a:b", "a colon"), ("it's", "a quote")])
+def test_the_doctor_names_a_cache_in_whose_path_make_cannot_build(monkeypatch, tmp_path, name, why):
+    # Without compilers the other checks ask nobody.
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / name))
+    check = next(check for check in build_checks() if check.name == "path of the cache")
+    assert not check.ok
+    assert f"{tmp_path / name} (LEOWARP_CACHE), has {why}" in check.found
+    assert "export LEOWARP_CACHE=" in check.mend
+    monkeypatch.setenv("LEOWARP_CACHE", str(tmp_path / "plain"))
+    assert next(check for check in build_checks() if check.name == "path of the cache").ok
 
 
 def test_the_command_line_holds_nothing_of_this_machine():

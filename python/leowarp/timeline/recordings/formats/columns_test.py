@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings import read
@@ -158,3 +160,59 @@ def test_the_line_of_a_packed_file_is_left_out_by_its_unpacker(tmp_path: Path) -
 def test_a_last_line_without_an_end_is_named(tmp_path: Path) -> None:
     assert any("line 3 has no end" in note for note in read(written(tmp_path, "1.5 1 30.0\n1.6 2 30.5\n1.7 3 3")).notes)
     assert not any("no end" in note for note in read(written(tmp_path, "1.5 1 30.0\n1.6 2 30.5\n1.7 3 3\n")).notes)
+
+
+many = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+changes = st.lists(
+    st.tuples(st.sampled_from(["cut", "double", "swap", "drop"]), st.integers(0, 39), st.integers(0, 30)), max_size=4
+)
+
+
+def _changed(rows: list[str], changes: list[tuple[str, int, int]]) -> list[str]:
+    rows = list(rows)
+    for kind, place, size in changes:
+        place = min(place, len(rows) - 1)
+        match kind:
+            case "cut":
+                rows[place] = rows[place][:size]
+            case "double":
+                rows.insert(place, rows[place])
+            case "swap":
+                rows[place], rows[place - 1] = rows[place - 1], rows[place]
+            case "drop":
+                del rows[place]
+    return rows
+
+
+@many
+@given(changes)
+def test_every_row_of_probes_counts_or_is_skipped_or_the_file_refused(
+    tmp_path: Path, changes: list[tuple[str, int, int]]
+) -> None:
+    rows = _changed([f"{1_700_000_000 + n / 10} {n} 30.5" for n in range(1, 41)], changes)
+    try:
+        found = read(written(tmp_path, "\n".join(rows) + "\n"), columns=("t_s", "seq", "rtt_ms"))
+    except ScenarioError:
+        return
+    assert found.round_trip is not None
+    assert found.duplicates is not None
+    answered = int((~found.round_trip.lost).sum())
+    lines = sum(bool(row.strip()) for row in rows)
+    assert answered + sum(skip.count for skip in found.skipped) + found.duplicates == lines
+
+
+@many
+@given(changes)
+def test_every_row_of_a_table_holds_until_the_next_or_the_table_is_refused(
+    tmp_path: Path, changes: list[tuple[str, int, int]]
+) -> None:
+    plain = [f"{n},{20 + n / 8},{n},0.5" for n in range(1, 41)]
+    rows = _changed(plain, changes)
+    try:
+        found = read(written(tmp_path, "t_s,delay_ms,rate_mbps,loss_ratio\n" + "\n".join(rows) + "\n"))
+    except ScenarioError:
+        return
+    assert found.down is not None
+    # A row that was cut within its last number, as in 0.5, is another row: a table has no redundancy to find that by.
+    assert len(found.down) == sum(bool(row.strip()) for row in rows)
+    assert np.isin(found.down.delay_ns / MS, [20 + n / 8 for n in range(1, 41)]).all()

@@ -265,6 +265,10 @@ WRONG = {
     "PING a (192.0.2.1) 56(84) bytes of data.\n64 bytes from 192.0.2.1: garbled\n": "trace:2: not a whole reply",
     "8 bytes from 192.0.2.1: icmp_seq=1 ttl=54\n" * 2: "trace:1: a reply without a time, as all 2",
     "PING example.net (192.0.2.1) 56(84) bytes of data.\n": "no line is a reply",
+    "PING example.net (192.0.2.1) 56(84) bytes of data.\nno answer yet for icmp_seq=1\n\n"
+    "--- example.net ping statistics ---\n5 packets transmitted, 0 received, 100% packet loss, time 4154ms\n": (
+        "none of its 5 probes was answered"
+    ),
 }
 
 

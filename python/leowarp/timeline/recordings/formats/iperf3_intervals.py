@@ -78,6 +78,8 @@ def interval_of(where: str, interval: Any, roles: Roles) -> Interval | str:
         raise ScenarioError(f"{where}: no streams in it", _HINT)
     if end_s < start_s:
         raise ScenarioError(f"{where}.sum: from {start_s:g} s to {end_s:g} s, which is no interval", _HINT)
+    for one in sums:
+        _check_rate(f"{where}.sum", one)
     by_way: dict[str, list[tuple[int, dict[str, Any]]]] = {}
     for place, stream in enumerate(streams):
         by_way.setdefault(_way(where, place, stream, roles), []).append((place, stream))

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from leowarp.base.errors import ScenarioError
-from leowarp.timeline.recordings import describe, read
+from leowarp.timeline.recordings import Measurement, describe, read
 from support.synthetic.dish import MS, S
 
 
@@ -251,3 +253,71 @@ def test_totals_show_intervals_that_are_missing(tmp_path: Path) -> None:
         '"end": {}}', '"end": {"sum_sent": {"bytes": 25000000}}}'
     )
     assert any("end.sum_sent says 25000000 bytes" in note for note in read(written(tmp_path, content)).notes)
+
+
+def _whole(number: int) -> dict[str, Any]:
+    """An interval of two streams, with all the sums that iperf3 writes."""
+    ends = {"start": float(number), "end": number + 1.0, "seconds": 1.0, "omitted": False}
+    streams = [
+        {"socket": socket, **ends, "bytes": bytes_, "bits_per_second": 8.0 * bytes_}
+        for socket, bytes_ in ((5, 4_000_000 + 1000 * number), (7, 1_000_000))
+    ]
+    bytes_ = sum(stream["bytes"] for stream in streams)
+    return {"streams": streams, "sum": {**ends, "bytes": bytes_, "bits_per_second": 8.0 * bytes_}}
+
+
+def _read_whole(folder: Path, rows: list[Any], sent: int = 10) -> Measurement:
+    document = json.loads(text(*rows))
+    bytes_ = sum(_whole(n)["sum"]["bytes"] for n in range(sent))
+    document["end"] = {"sum_sent": {"start": 0, "end": float(sent), "seconds": float(sent), "bytes": bytes_}}
+    return read(written(folder, json.dumps(document)))
+
+
+many = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+changes = st.lists(st.tuples(st.sampled_from(["cut", "double", "swap", "drop"]), st.integers(0, 9)), max_size=4)
+
+
+@many
+@given(changes)
+def test_every_interval_counts_or_is_skipped_or_the_file_refused(
+    tmp_path: Path, changes: list[tuple[str, int]]
+) -> None:
+    rows: list[Any] = [_whole(n) for n in range(10)]
+    for kind, place in changes:
+        place = min(place, len(rows) - 1)
+        match kind:
+            case "cut":
+                rows[place] = {"streams": [], "sum": rows[place].get("sum")}
+            case "double":
+                rows.insert(place, rows[place])
+            case "swap":
+                rows[place], rows[place - 1] = rows[place - 1], rows[place]
+            case "drop":
+                del rows[place]
+    try:
+        found = _read_whole(tmp_path, rows)
+    except ScenarioError:
+        return
+    assert found.transfer is not None
+    counted = len(found.transfer.length_ns)
+    assert counted + sum(skip.count for skip in found.skipped) == len(rows)
+    # The sum at the end tells of what is missing.
+    assert counted == 10 or any("sum_sent" in note for note in found.notes)
+
+
+valued = [(part, key) for part in (0, 1, "sum") for key in ("bytes", "bits_per_second", "end")]
+
+
+@many
+@given(st.integers(0, 9), st.sampled_from(valued), st.sampled_from([0.1, 0.9, 1.1, 10.0]))
+def test_a_value_that_was_damaged_is_found_by_the_sums(
+    tmp_path: Path, number: int, value: tuple[int | str, str], factor: float
+) -> None:
+    rows, (part, key) = [_whole(n) for n in range(10)], value
+    damaged = rows[number]["sum"] if part == "sum" else rows[number]["streams"][part]
+    damaged[key] *= factor
+    try:
+        found = _read_whole(tmp_path, rows)
+    except ScenarioError:
+        return
+    assert found.skipped or len(found.notes) > len(_read_whole(tmp_path, [_whole(n) for n in range(10)]).notes)

@@ -120,3 +120,23 @@ def test_every_entry_is_counted_or_skipped_with_a_reason(tmp_path: Path, changes
                 del trips[place]
     found = measured(tmp_path, trips)
     assert count_of(found)[0] + sum(skip.count for skip in found.skipped) == len(trips)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@given(
+    st.sampled_from([("delay", "rtt"), ("timestamps", "client", "send", "monotonic"),
+                     ("timestamps", "client", "receive", "monotonic")]),
+    st.integers(0, 19), st.integers(100_000, 10**9), st.booleans(),
+)  # fmt: skip
+def test_a_value_that_was_damaged_is_found_by_the_others_of_its_entry(
+    tmp_path: Path, keys: tuple[str, ...], place: int, by_ns: int, is_more: bool
+) -> None:
+    trips: list[Any] = [trip(n) for n in range(20)]
+    part = trips[place]
+    for key in keys[:-1]:
+        part = part[key]
+    part[keys[-1]] += by_ns if is_more else -by_ns
+    found = measured(tmp_path, trips)
+    assert count_of(found)[0] == 19
+    assert [skip.count for skip in found.skipped] == [1]
+    assert f"round_trips[{place}]" in found.skipped[0].first

@@ -89,7 +89,7 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
     skips = Skips()
     runs = [run for run in runs_of(lines) if run.replies or run.damaged or run.without_time]
     if not any(run.replies for run in runs):
-        raise no_replies(path, text, runs)
+        raise no_replies(path, text, runs_of(lines))
     check_stamps(path, [reply for run in runs for reply in run.replies], interval_ns)
     cut = _cut_line(text, runs)
     for run in runs:

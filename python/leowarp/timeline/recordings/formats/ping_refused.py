@@ -37,6 +37,13 @@ def no_replies(path: Path, text: str, runs: list[Run]) -> ScenarioError:
             f"{path}:{first.line}: a reply without a time, as all {len(without_time)}: {first.text[:80]!r}",
             "ping tells no time with fewer than 16 bytes of data: ping -s 56",
         )
+    silent = [run.tally for run in runs if run.tally is not None and run.tally.received == 0]
+    if silent:
+        return ScenarioError(
+            f"{path}:{silent[0].line}: ping says that none of its {sum(tally.sent for tally in silent)} probes was "
+            "answered, so there is no round trip to read",
+            "look whether the host answers at all (ping HOST); a recording needs one reply at least",
+        )
     if damaged:
         return ScenarioError(
             f"{path}:{damaged[0].line}: not a whole reply, and no other: {damaged[0].text[:80]!r}", PING_HINT
