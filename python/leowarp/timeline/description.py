@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a timeline says in a few numbers."""
+"""A timeline in a few numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def warnings_of(table: pa.Table) -> list[str]:
 
 
 def describe(table: pa.Table) -> dict[str, object]:
-    """What a timeline holds: events, nodes and links by kind, changes of path, range of the delays.
+    """Content of a timeline: events, nodes and links by kind, changes of path, range of the delays.
 
     Returns: `events`, `nodes`, `links` (dicts of counts by kind), `route_changes` (as `Routes.summary` counts them),
         `routing_entries_changed` (entries of the routing tables of all nodes, after 0), `links_taken_down`,
@@ -29,7 +29,7 @@ def describe(table: pa.Table) -> dict[str, object]:
     events = table.group_by("event").aggregate([([], "count_all")])
     counted = dict(zip(events["event"].to_pylist(), events["count_all"].to_pylist(), strict=True))
     links = table.filter(pc.field("event") == "link")
-    # What is set at 0 is how the network begins, and no change.
+    # Values set at 0 are how the network begins, and no change.
     later = pc.field("t_ns") > 0
     delay = table["delay_ns"]
     extremes = pc.min_max(delay).as_py()

@@ -18,15 +18,15 @@ from leowarp.scenario.schema import Plan
 from leowarp.timeline.metadata import TimelineMetadata
 from leowarp.timeline.schema import TIMELINE, TIMELINE_DOC
 
-# Within an instant a link is up before anything is said of it, and paths change once routes have; links go down last,
-# so that what was sent over them has another way by then (design/interfaces.md, section 3).
+# Within an instant a link is up before any other event of it, and paths change once routes have. Links go down last, so
+# that packets sent over them have another path by then (design/interfaces.md, section 3).
 _ORDER = ("node", "link", "queue", "rate", "delay", "jitter", "loss", "capacity", "channel", "route", "path")
 _RANKS = {event: rank for rank, event in enumerate(_ORDER)}
 _LINK_DOWN_RANK = len(_ORDER)
 
 
 class LinkKeys(Protocol):
-    """What every section of a plan says that describes links with a queue."""
+    """Fields of every section of a plan that describes links with a queue."""
 
     @property
     def overhead_bytes(self) -> int: ...
@@ -53,7 +53,7 @@ class SteadyLinkKeys(LinkKeys, Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class LinkKind:
-    """What links of one kind have in common.
+    """The common part of links of one kind.
 
     kind: isl, gsl or wire.
     rate_bps: None: unshaped.
@@ -162,7 +162,7 @@ class _Bulk:
 class Events:
     """Events of a timeline under construction; nodes are numbers into `names`.
 
-    What there may be millions of (`delays`, `capacity`, `channel`) is taken, kept and sorted in columns.
+    Events that may come by the million (`delays`, `capacity`, `channel`) are taken, kept and sorted in columns.
 
     names: Of all nodes; everywhere else a node is its place here.
     """
@@ -183,7 +183,7 @@ class Events:
         self._link(t_ns, a, b, link, up=True)
         # Told at each time that it comes up: the guest makes the link anew.
         for sender, receiver in ((a, b), (b, a)):
-            # Events `queue` stand at 0 alone (`timeline.schema`): a link that comes up again has the queue that it had.
+            # Events `queue` are at 0 alone (`timeline.schema`): a link that comes up again has the queue that it had.
             if link.queue != "fifo" and is_first:
                 self.queue(
                     sender, receiver, link.queue, ecn=link.ecn, parameters=link.queue_parameters,
@@ -201,7 +201,7 @@ class Events:
     def make_room_for_flying(self, longest_ns: Mapping[tuple[int, int], int], rate_bps: int | None = None) -> None:
         """Raise netem's limits by what the delay line holds, given each link's longest delay in the run.
 
-        `rate_bps` stands in for links whose rate changes (the highest then); else each link's own is taken.
+        `rate_bps` replaces the rate of links whose rate changes (the highest then); else each link's own is taken.
         """
         for ends, longest in longest_ns.items():
             for row, link in self._links.get(ends, ()):
@@ -246,7 +246,7 @@ class Events:
         self._bulks.append(_Bulk("delay", pa.array(np.full(len(a), t_ns, dtype=np.int64)), columns))
 
     def capacity(self, a: int, b: int, t_ns: NDArray[np.int64], rate_bps: NDArray[np.int64]) -> None:
-        """What direction a>b can send, as a table that is known from the start: `rate_bps[i]` from `t_ns[i]` on.
+        """Capacity of direction a>b, as a table that is known from the start: `rate_bps[i]` from `t_ns[i]` on.
 
         t_ns: (n,) array of int. Increasing; the first is 0.
         rate_bps: (n,) array of int. 0: nothing is sent. A masked array's masked values and an Arrow array's nulls:
@@ -257,7 +257,7 @@ class Events:
     def channel(
         self, a: int, b: int, t_ns: NDArray[np.int64], delay_ns: NDArray[np.int64], loss_ratio: NDArray[np.float64]
     ) -> None:
-        """What direction a>b does to packets whose transmission begins from `t_ns[i]` on, as a table.
+        """Effect of direction a>b on packets whose transmission begins from `t_ns[i]` on, as a table.
 
         t_ns: (n,) array of int. Increasing; the first is 0.
         delay_ns: (n,) array of int
@@ -277,7 +277,7 @@ class Events:
         limit_pkts: int | None = None,
         limit_bytes: int | None = None,
     ) -> None:
-        """What waits before the serialiser of direction a>b, in place of a fifo with the link's limits.
+        """Queue before the serialiser of direction a>b, in place of a fifo with the link's limits.
 
         kind: fifo, codel, fq_codel, pie, fq_pie, cake or red.
         ecn: It marks packets that can be marked, instead of dropping them.

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shapes of a random delay as the tables that netem draws from.
 
-netem draws a delay as ``mean + jitter * table[r % size] / 8192``, with `r` of 32 random bits, the table's values of 16
-bits (so within +-4 jitters) and at most 16384 of them (`tabledist` and `get_dist_table` in Linux 6.12's
+netem draws a delay as ``mean + jitter * table[r % size] / 8192``, with `r` of 32 random bits. The table's values have
+16 bits (so within +-4 jitters), and there are at most 16384 of them (`tabledist` and `get_dist_table` in Linux 6.12's
 net/sched/sch_netem.c). As 16384 divides 2^32, each value is equally likely: the table is the inverse of the
 distribution function at the middles of 16384 equal shares of probability.
 
-A table here has mean 0 and standard deviation 1 and may reach further than 4: its values are divided by a power of two,
+A table here has mean 0 and standard deviation 1 and may reach further than 4. Its values are divided by a power of two,
 the multiplier, and netem gets the standard deviation times that. No tail is clipped.
 """
 
@@ -33,7 +33,7 @@ DISTRIBUTIONS = ("uniform", "normal", "exponential", "table")
 
 @dataclass(frozen=True)
 class JitterTable:
-    """What netem is given for a distribution of standard deviation 1.
+    """netem's input for a distribution of standard deviation 1.
 
     name: One of `DISTRIBUTIONS`.
     multiplier: netem's jitter is this times the standard deviation.
@@ -91,7 +91,7 @@ def standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _in_range(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same but for the unit, so that the squares are numbers too."""
+    """The same except for the unit, so that the squares are numbers too."""
     most = np.abs(values).max()
     return values if 1e-100 < most < 1e100 or most == 0 else values / most
 

@@ -32,8 +32,8 @@ def draws_ns(table: JitterTable, sigma_ns: int = SIGMA_NS, mean_ns: int = MEAN_N
     return np.trunc(x / SCALE).astype(np.int64) + jitter_ns // SCALE * t + mean_ns
 
 
-# Mean absolute deviation of a distribution of standard deviation 1, what it may be off by (rounding to 16 bits and the
-# tail beyond the last of 16384 quantiles), and its quantiles at the first and the last table entry.
+# Mean absolute deviation of a distribution of standard deviation 1, its allowed error (rounding to 16 bits and the tail
+# beyond the last of 16384 quantiles). Then its quantiles at the first and the last table entry.
 CLOSED_FORMS = [
     ("uniform", math.sqrt(3) / 2, 1e-4, -math.sqrt(3), math.sqrt(3)),
     ("normal", math.sqrt(2 / math.pi), 1e-4, -4.0088, 4.0088),
@@ -59,7 +59,7 @@ def test_quantiles_between_are_those_of_the_distribution():
     exponential = [-math.log(1 - share) - 1 for share in shares]
     for name, expected in (("normal", normal), ("exponential", exponential)):
         quantiles = np.quantile((draws_ns(named_table(name)) - MEAN_NS) / SIGMA_NS, shares)
-        # Of the exponential's variance a part lies beyond the last quantile; the table is wider by 6e-4 to have it all.
+        # A part of the exponential's variance lies beyond the last quantile; the table is wider by 6e-4 to have it all.
         assert quantiles == pytest.approx(expected, abs=2.5e-3), name
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a timeline says beside its events."""
+"""Data of a timeline beside its events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from leowarp.base.metadata import decode_metadata
 
 @dataclass(frozen=True)
 class CodewordSummary:
-    """What became of all codewords of a mobile channel (HARQ), whether they carried a packet or not.
+    """Fate of all codewords of a mobile channel (HARQ), whether they carried a packet or not.
 
     loss_ratio: Share that was never decoded.
     decoded_shares: Share decoded after 0, 1, ... retransmissions.
@@ -57,7 +57,7 @@ class TimelineMetadata:
 
     @classmethod
     def of(cls, schema: pa.Schema) -> TimelineMetadata:
-        """What a timeline with this schema carries; one without metadata, of a user's own, has no warnings.
+        """Metadata of a timeline with this schema; one without metadata, of a user's own, has no warnings.
 
         Keys that are not there are None; keys of other tables are not looked at.
 

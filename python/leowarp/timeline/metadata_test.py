@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a timeline says beside its events is read as it was written."""
+"""Data of a timeline beside its events are read as they were written."""
 
 import json
 

@@ -119,7 +119,7 @@ def replayed(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay
     in_table = pc.field("event").isin(["capacity", "channel"])
     for event in table.filter(~in_table).to_pylist():
         state.apply(event)
-    # Of millions of rows only the last of each direction are in force
+    # Among millions of rows only the last of each direction are in force
     rows = table.filter(in_table)
     rows = rows.append_column("number", pa.array(np.arange(len(rows))))
     last = rows.group_by(["event", "a", "b"]).aggregate([("number", "max")])["number_max"]

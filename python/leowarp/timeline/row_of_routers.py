@@ -27,7 +27,7 @@ def row_routes(hops: int, delay_ns: int | None) -> Routes:
 def row_events(plan: Plan, routes: Routes, link: LinkKind) -> Events:
     """Events of the row at 0, links without delay so far; `routes` are those of `row_routes`.
 
-    Nodes are the routers, then the hosts of A and B, which hang on the first and the last router by wires.
+    Nodes are the routers, then the hosts of A and B, which wires connect to the first and the last router.
 
     link: Of every link between routers.
     """

@@ -33,8 +33,8 @@ class Child:
     output: File for all that it prints.
     descriptors: Descriptors of this process that it gets beside the standard ones, each with its number there.
     returncode: Once it was reaped: its exit status, or less the signal that ended it.
-    rusage: Likewise: what it used. `ru_maxrss` is its largest resident size in KiB as the host's kernel counted it;
-        what is less than the launcher's own 10 MiB is told as those.
+    rusage: Likewise: what it used. `ru_maxrss` is its largest resident size in KiB as the host's kernel counted it; a
+        size below the launcher's own 10 MiB is reported as those.
     Raises HostError if the host lets no such process be made.
     """
 
@@ -66,7 +66,7 @@ class Child:
                 while piece := os.read(answer, 64):
                     told += piece
             except BaseException:
-                # An interruption. Whoever was made tells its process id before it does anything else.
+                # An interruption. A new child sends its process id before it does anything else.
                 launcher.end()
                 while piece := os.read(answer, 64):
                     told += piece
@@ -92,7 +92,7 @@ class Child:
     def has_ended(self, timeout_s: float) -> bool:
         """Whether it has ended; waits for that, but not longer than this.
 
-        timeout_s: By the clock on the wall; 0 asks and does not wait.
+        timeout_s: In real time; 0 asks and does not wait.
         """
         assert self._ended is not None
         return bool(select.select([self._ended], [], [], timeout_s)[0])

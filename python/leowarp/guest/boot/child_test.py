@@ -62,8 +62,8 @@ def test_it_is_ended_with_all_of_its_session(start):
     child.end()
 
 
-# What start_ptraced_child (arch/um/os-Linux/start_up.c) makes before it sets an option of ptrace: a child that asks to
-# be traced (PTRACE_TRACEME is 0) and stops. A parent that is killed before it has fetched the signal leaves it stopped.
+# Child of start_ptraced_child (arch/um/os-Linux/start_up.c) before it sets an option of ptrace: it asks to be traced
+# (PTRACE_TRACEME is 0) and stops. A parent that is killed before it has fetched the signal leaves it stopped.
 STOPPED_CHILD = """
 import ctypes, os, signal, time
 if (pid := os.fork()) == 0:
@@ -110,7 +110,7 @@ def launchers(monkeypatch):
 
 
 def held(launcher):
-    """What a launcher has open, but for its own socket and the pipe for its last words."""
+    """Open descriptors of a launcher, except for its own socket and the pipe for its last words."""
     names = [str(each.readlink()) for each in Path(f"/proc/{launcher.pid}/fd").iterdir()]
     return [name for name in names if not name.startswith(("socket:", "pipe:"))]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the guest's kernel prints when it finds itself in a state that it should not be in, and goes on.
+"""Messages of the guest's kernel when it finds itself in a state that it should not be in, and goes on.
 
 Nothing else tells of it: a WARN_ON in TCP leaves a run that looks like any other. Texts and levels are those of Linux
 6.12 (kernel/panic.c, kernel/sched/core.c, lib/ubsan.c, kernel/hung_task.c, net/core/dev.c); the order of a WARNING's
@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 from leowarp.guest.boot.places import SYMBOL, Place, caller_in, place_of, with_loaded
 
 MOST_SENTENCES = 5
-"""Complaints that are told one by one; the console has all."""
+"""Complaints that are listed one by one; the console has all."""
 _LONGEST_TEXT = 160
 
 _LINE = re.compile(r"\[ *(?P<seconds>\d+)\.(?P<fraction>\d{6})\] (?P<text>.*)")
 _WARNING = re.compile(
     rf"WARNING: (?:CPU: \d+ PID: \d+ at (?:(?P<file>\S+:\d+) )?|(?:(?P<file_first>\S+:\d+) )?at ){SYMBOL}"
 )
-# Some have a name before them: "rcu: INFO: ...", "watchdog: BUG: soft lockup", "iperf3: page allocation failure". What
-# refcount_t and lists say is the text of a WARNING; BUG() ends in a panic, which says the same.
+# Some have a name before them: "rcu: INFO: ...", "watchdog: BUG: soft lockup", "iperf3: page allocation failure".
+# Messages of refcount_t and lists are the text of a WARNING; BUG() ends in a panic, which says the same.
 _COMPLAINT = re.compile(
     r"(?:\S+: )?(?:WARNING: |BUG: (?!failure at )|BUG \S+ \(|UBSAN: |"
     r"INFO: (?:task |rcu|trying to register|suspicious|possible)|"
@@ -76,7 +76,7 @@ class Complaints:
         self._loaded = loaded
         self.start_ns: int | None = None
         self._found: dict[str, Complaint] = {}
-        # Of the complaint whose lines come now: its key, and whether the next one is the first after its headline
+        # The complaint whose lines come now: its key, and whether the next one is the first after its headline
         self._key: str | None = None
         self._is_next = False
 
@@ -93,7 +93,7 @@ class Complaints:
             self._go_on(text, boot_ns)
 
     def sentences(self) -> list[str]:
-        """What is told of them."""
+        """The reported parts."""
         found = list(self._found.values())
         told = [complaint.sentence(self._loaded, self.start_ns) for complaint in found[:MOST_SENTENCES]]
         if len(found) > MOST_SENTENCES:

@@ -97,7 +97,7 @@ reboot: Power down
 def test_what_honest_runs_print_is_no_complaint():
     assert sentences(HONEST) == []
     complaints = Complaints([])
-    # Of the agent and of programs: no line of the kernel's log
+    # From the agent and from programs: no line of the kernel's log
     for line in ("WARNING: CPU: 0 PID: 0 at x.c:1 f+0x1/0x2", 'leowarp: {"t_ns": 1}', "BUG: not the kernel's", ""):
         complaints.hear(line)
     assert complaints.sentences() == []

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands behind the guest's consoles: nothing, two outputs of this process, or the user's terminal.
+"""Ends of the guest's consoles: nothing, two outputs of this process, or the user's terminal.
 
-A console of User Mode Linux is a file descriptor of the kernel's process (`con1=fd:100,fd:101`). What the guest reads
-comes when it comes. What it writes it writes at one instant of its clock, however long that takes on the host: its
-kernel waits for the write to end (arch/um/drivers/chan_kern.c, `need_output_blocking`).
+A console of User Mode Linux is a file descriptor of the kernel's process (`con1=fd:100,fd:101`). The guest reads input
+when it comes. The guest writes output at one instant of its clock, however long that takes on the host: its kernel
+waits for the write to end (arch/um/drivers/chan_kern.c, `need_output_blocking`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Consoles:
 
     words: For the kernel's command line.
     descriptors: Descriptors of this process, each with its number in the kernel's.
-    is_still: Whether the guest stands still because it waits for its user.
+    is_still: Whether the guest pauses because it waits for its user.
     """
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ class Terminal(Consoles):
         self._own = [self._typed, self._said, self._control, self._gate, self._changed, self._change]
         self.descriptors = {end: FIRST + number for number, end in enumerate((typed, said, control, gate))}
         self.words = [f"con1=fd:{FIRST},fd:{FIRST + 1}", f"con2=fd:{FIRST + 2},fd:{FIRST + 3}"]
-        # What was typed or changed since the guest last stood still: it has not looked at that yet.
+        # Input since the guest last paused: it has not looked at that yet.
         self._owed = False
         self._before: list[Any] = []
         self._escape = Escape()
@@ -174,7 +174,7 @@ class Terminal(Consoles):
         typed = b""
         while True:
             wanted = [self._said, self._changed, *([] if self.is_still else [self._gate])]
-            # What was typed waits here until the guest takes it.
+            # Typed input waits here until the guest takes it.
             wanted += [] if typed else [self._keys]
             ready, writable, _ = select.select(wanted, [self._typed] if typed else [], [])
             if self._said in ready:
@@ -202,7 +202,7 @@ class Terminal(Consoles):
                 self._release()
 
     def _piece(self) -> bytes:
-        """What was typed; nothing: the terminal is gone."""
+        """Typed input; nothing: the terminal is gone."""
         try:
             return os.read(self._keys, _PIECE_BYTES)
         except OSError as error:
@@ -230,7 +230,7 @@ class Escape:
         self.is_over = False
 
     def passed(self, typed: bytes) -> bytes:
-        """What of it is for the guest.
+        """The part for the guest.
 
         >>> Escape().passed(b"a~.")
         b'a~.'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands behind consoles, without a guest."""
+"""Ends of consoles, without a guest."""
 
 import os
 

@@ -173,7 +173,7 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
     # first.
     if returncode == 0:
         return None
-    # Nothing of ours kills a guest that is still judged: a patience that ended raises before this.
+    # Nothing of ours kills a guest that is still watched: a patience that ended raises before this.
     if returncode == -signal.SIGKILL:
         return HostError(_KILLED, hint=_LESS_MEMORY)
     if returncode == -signal.SIGSYS:
@@ -235,8 +235,8 @@ def with_last_words(message: str, words: Words) -> str:
 
 
 def last_words(console: str) -> list[str]:
-    """The last lines of a console, at most `LAST_WORDS`, for a person to read: without the agent's messages to the host
-    and without a panic's registers, and with the first line that says a cause, wherever it stands.
+    """The last lines of a console, at most `LAST_WORDS`, for a person to read. The agent's messages to the host and a
+    panic's registers are left out; the first line that says a cause is in, wherever it is.
 
     Returns: Each cut at `LONGEST_WORD` characters.
 

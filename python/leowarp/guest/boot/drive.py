@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boot the guest kernel on a timeline, watch it, collect what it wrote.
 
-Nothing that differs between two machines, users or days may reach the guest: its command line, its environment and
-the names of its files are constants, and its directory is `/proc/self/cwd` (a relative name is not one for hostfs).
+Nothing that differs between two machines, users or days may reach the guest. Its command line, its environment and the
+names of its files are constants, and its directory is `/proc/self/cwd` (a relative name is not one for hostfs).
 """
 
 import functools
@@ -54,7 +54,7 @@ TABLE_SIZES = (
 
 @dataclass(frozen=True)
 class GuestProgress:
-    """How far a guest is.
+    """Progress of a guest.
 
     virtual_ns: Virtual time from the run's start; None while the network is built.
     cpu_s, wall_s: Processor time, and time on the wall, since boot.
@@ -67,7 +67,7 @@ class GuestProgress:
 
 @dataclass(frozen=True)
 class GuestResult:
-    """What a complete guest left behind.
+    """Results of a complete guest.
 
     out_dir: Holds the record files (design/interfaces.md, section 5).
     end: Its `end.json`.
@@ -127,7 +127,7 @@ def drive(
     consoles: What stands behind the guest's consoles but the first; nothing if not given.
     on_warning: Gets each of the result's `kernel_warnings` at the end, also if the user ends the guest.
     Raises HostError if the machine lacks something: everything it lacks, in one message.
-    Raises GuestError if the guest panics, runs out of memory, stands still, or ends without `end.json`.
+    Raises GuestError if the guest panics, runs out of memory, hangs, or ends without `end.json`.
     """
     directory = prepared(image, directory, memory_bytes)
     watched = Watched(image, directory, console.resolve(), duration_ns, on_progress, patience or Patience(), consoles)
@@ -220,7 +220,8 @@ class Watched:
         patience: Patience,
         consoles: Consoles | None = None,
     ) -> None:
-        # Who talks to a guest has it work in a directory that is removed at its end: nothing in it is worth a name.
+        # A caller that talks to a guest has it work in a directory that is removed at its end: nothing in it is worth a
+        # name.
         self._is_kept = consoles is None
         self._consoles = consoles or Consoles()
         self._image = image

@@ -3,8 +3,8 @@
 
 A program of its own instead of subprocess' `preexec_fn`, which may deadlock in a parent with threads (Arrow has some).
 For each request it makes a second child of its own parent, which tells its process id on a pipe and becomes the
-kernel. What the host counts of a process begins with its clone and passes through `exec`, peak of memory included
-(`exec_mmap`, fs/exec.c): a clone of this small program starts at its 10 MB, one of leowarp at its hundreds. It stays
+kernel. The host's counts of a process begin with its clone and pass through `exec`, peak of memory included
+(`exec_mmap`, fs/exec.c). A clone of this small program starts at its 10 MB, one of leowarp at its hundreds. It stays
 for all guests of the thread, because Python takes 20 ms to start.
 
 The kernel dies with its parent whatever kills that, `kill -9` included. The guest's own processes die with the kernel
@@ -72,7 +72,7 @@ def main(parent_pid: int) -> None:
 def start(libc: ctypes.CDLL, parent_pid: int, request: dict, given: list[int]) -> "tuple[int | None, int]":
     """A guest's kernel as a child of `parent_pid`: its process id, None if there is none, and a descriptor for its end.
 
-    What the host refuses is written to the guest's output, the first of the descriptors `given`.
+    A refusal of the host is written to the guest's output, the first of the descriptors `given`.
     """
     # os.fork would make a child of this process; wait4 of leowarp takes its own children only.
     ended = ctypes.c_int()
@@ -109,7 +109,7 @@ def become(libc: ctypes.CDLL, parent_pid: int, request: dict, output: int, pipe:
     standard = [os.open(os.devnull, os.O_RDONLY), output, output]
     for own, number in [*zip(standard, range(3), strict=True), *zip(others, request["numbers"], strict=True)]:
         os.dup2(own, number)
-    # What else is open closes itself.
+    # Other open descriptors close themselves.
     os.execve(request["command"][0], request["command"], request["environment"])
 
 

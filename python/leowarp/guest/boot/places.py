@@ -34,7 +34,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Fault:
-    """What a kernel printed about where it was.
+    """A kernel's output about where it was.
 
     at: Function, file and line, or address, for a message: "in tcp_ack", "at my_cc.c:9 in my_ssthresh".
     module: The module that this is in.

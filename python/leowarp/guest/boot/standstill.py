@@ -22,7 +22,7 @@ BETWEEN_LOOKS_S = 0.001
 SIGNALS = 5
 """So often a kernel is sent SIGSEGV before it is given up."""
 ANSWER_S = 1.0
-"""Of the kernel's own time for its answer, a few lines."""
+"""Limit of the kernel's own time for its answer, a few lines."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def _stopped_in_module(pid: int) -> bool:
     """Stops the kernel, at an instruction of a module if it ever is at one; False: it has ended."""
     for look in range(LOOKS):
         os.kill(pid, signal.SIGSTOP)
-        # What has ended is left to whoever reaps it.
+        # An ended process is left to its reaper.
         state = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         if state is None or state.si_code != os.CLD_STOPPED:
             return False
@@ -169,7 +169,7 @@ def _is_in_module(pid: int) -> bool:
 
 
 def message_and_hint(why: str, program: str | None, then: Calls | None, now: Calls | None) -> tuple[str, str]:
-    """What is said of a guest whose program stands still.
+    """Message about a guest whose program stops virtual time.
 
     program: Of the guest, the one on its processor.
     then, now: When virtual time moved last, and now.
@@ -180,7 +180,7 @@ def message_and_hint(why: str, program: str | None, then: Calls | None, now: Cal
 
 
 def message_and_hint_of_kernel(why: str, fault: Fault | None, modules: Sequence[str]) -> tuple[str, str]:
-    """What is said of a guest whose kernel computes without an end.
+    """Message about a guest whose kernel computes without an end.
 
     fault: Where it was; None: it did not print that.
     modules: Names of the user's own in it.

@@ -87,7 +87,7 @@ class Usage:
     """Processor time of the guest and of its processes, from /proc, and how long all of them slept.
 
     A guest's processes are children of the kernel program, which waits for those that end before it and leaves the
-    others: what it has waited for is in what `wait4` tells of it, the others are not.
+    others. `wait4` counts those that it has waited for, and not the others.
 
     main_s, reaped_s: Of the kernel program, and of its processes that it has waited for, at the last sample.
     children_s: Of each of the others, by process id.
@@ -121,7 +121,7 @@ class Usage:
         return self.main_s + self.reaped_s + sum(self.children_s.values())
 
     def left_s(self) -> float:
-        """What `wait4` does not count of a kernel program: processes that it did not wait for, as last seen.
+        """Time that `wait4` does not count for a kernel program: processes that it did not wait for, as last seen.
 
         The program must have ended and not been reaped.
         """
@@ -159,7 +159,7 @@ def members_of_session(session: int) -> list[int]:
 
 
 class Console:
-    """What the guest printed, read from its file as it grows."""
+    """Output of the guest, read from its file as it grows."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb")

@@ -93,7 +93,7 @@ def test_a_process_that_was_waited_for_is_counted_once(spawn):
     left_s = usage.left_s()
     assert second_s - 2 * tick_s <= left_s < 1.5 * second_s
     assert usage.sample() == both_s
-    # What the host's kernel tells of a process has in it what it waited for, and not the others.
+    # The host's kernel counts a process with those that it waited for, and not the others.
     _, _, rusage = os.wait4(process.pid, 0)
     assert abs(rusage.ru_utime + rusage.ru_stime + left_s - both_s) < first_s / 2
     os.killpg(process.pid, signal.SIGKILL)

@@ -2,8 +2,8 @@
 """Things that are built once: a directory per content key, complete or absent.
 
 An entry is made in a directory beside its place and moved there in one rename, so that an interrupted build leaves
-nothing that looks finished. `files.json` holds the sha256 of each file; an entry that no longer matches is reported
-and made again.
+nothing that looks finished. `files.json` holds the sha256 of each file; an entry that no longer matches is reported and
+rebuilt.
 
 `files.json` lies beside the files, so it finds damage and no forgery. A cache is therefore used only where nobody but
 the user and root may write (`ownership`).
@@ -31,7 +31,7 @@ from leowarp.base.ownership import demand_own, make_directory, open_lock
 CHECKSUMS = "files.json"
 
 MOST_FACTS_BYTES = 1 << 20
-"""Of `files.json`, and of what an entry says of itself; a kernel's have 1 kB."""
+"""Size of `files.json`, and of an entry's own record; a kernel's have 1 kB."""
 
 
 def cache_root() -> Path:
@@ -62,7 +62,7 @@ def cache_folder(kind: str) -> Path:
 
 def cache_place() -> Path:
     """Name of that directory: $LEOWARP_CACHE, else $XDG_CACHE_HOME/leowarp, else ~/.cache/leowarp."""
-    # Ours first: XDG's is for all programs, and a kernel of one's own may be meant for one directory alone.
+    # Ours first: XDG's is for all programs, and a custom kernel may be meant for one directory alone.
     if own := os.environ.get("LEOWARP_CACHE"):
         return Path(own)
     if xdg := os.environ.get("XDG_CACHE_HOME"):
@@ -120,7 +120,7 @@ def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
 
 
 def faults(entry: Path) -> list[str]:
-    """What is wrong with an entry's files: missing or changed since it was built. Empty = sound."""
+    """Fault of an entry's files: missing or changed since it was built. Empty = sound."""
     try:
         # An entry without its list was never sealed, or was damaged: both are built again.
         recorded = _recorded(entry / CHECKSUMS)
@@ -169,7 +169,7 @@ def entry_faults(entry: Path) -> list[str]:
 
 
 def read_facts(path: Path) -> dict[str, Any]:
-    """What an entry says of itself (`kernel.json`, `agent.json`); empty if it is damaged."""
+    """An entry's own record (`kernel.json`, `agent.json`); empty if it is damaged."""
     try:
         facts = json.loads(plainfiles.read(path, MOST_FACTS_BYTES))
     except (OSError, ValueError, RecursionError):
@@ -206,7 +206,7 @@ def entry_or_build(
     build: Fills the empty directory that it is given. It runs under the entry's lock.
     on_message: Gets a line of text if another process is waited for, or if what is there is damaged.
     root: In place of `cache_root`.
-    Raises HostError if the cache cannot be written, or if somebody else can write there. Whatever `build` raises passes
+    Raises HostError if the cache cannot be written, or if somebody else can write there. Errors of `build` pass
         through, and the entry stays absent.
     """
     home = (root or cache_root()) / kind
@@ -259,7 +259,7 @@ def _writable(home: Path) -> Iterator[None]:
         demand_own_cache(home)
         yield
     except OSError as error:
-        # What else a build may trip over is not the cache's fault and passes through.
+        # Other errors of a build are not the cache's fault and pass through.
         if made and error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS):
             raise
         raise HostError(
@@ -274,7 +274,7 @@ def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator
 
     path: Made if it is not there, and left there: a name that were removed could be locked twice.
     kind: What is being built, for the message.
-    Raises HostError if the file is no plain one, such as a symbolic link. What it holds is never changed.
+    Raises HostError if the file is no plain one, such as a symbolic link. Its content is never changed.
     """
     # The kernel of the host drops a flock with its process, so no killed build can leave it locked.
     try:

@@ -35,7 +35,7 @@ entry_or_build("kind", "key", make, on_message=lambda text: print(text, flush=Tr
 
 @pytest.fixture
 def build(spawn, tmp_path):
-    """Starts a build in a process of its own that is not done before it is told to go on."""
+    """Starts a build in a process of its own that is not done before it gets the signal to go on."""
     return lambda: spawn([sys.executable, "-c", BUILD, tmp_path], stdin=PIPE, stdout=PIPE, text=True)
 
 
@@ -168,7 +168,7 @@ def test_a_file_that_the_list_does_not_have_is_damage(tmp_path):
 
 @pytest.mark.parametrize("name", [".", "kind", "kind/key", "kind/key/thing", "kind/key/files.json"])
 def test_a_cache_that_others_can_write_to_is_not_used(tmp_path, monkeypatch, name):
-    """Whoever can write there can put a program there with its sha256 beside it."""
+    """Anyone who can write there can put a program there with its sha256 beside it."""
     root = tmp_path / "cache"
     quietly(root, write_thing)
     (root / name).chmod(0o777)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a build of the guest kernel is, out of what it prints: steps, and their share of the whole time.
+"""Progress of a build of the guest kernel, from its output: steps, and their share of the whole time.
 
 Steps are not equal: those of the network cost several times those of `lib/`, an archive costs next to nothing. So the
 share is read off a curve that was measured, and the time left is honest from the first minute
@@ -49,7 +49,7 @@ class Course:
         self._ends = {"unpack": UNPACK_S / whole_s, "compile": (UNPACK_S + compile_s) / whole_s, "pack": 1.0}
 
     def unpacked(self, done_bytes: int, whole_bytes: int) -> None:
-        """So many bytes of the compressed source have been read.
+        """This number of bytes of the compressed source have been read.
 
         done_bytes, whole_bytes: Of the tarball as it lies there, compressed.
         """
@@ -85,7 +85,7 @@ class Course:
 
 
 def share_of_steps(steps: int) -> float:
-    """Share of the steps' processor time that is spent when so many have been printed.
+    """Share of the steps' processor time that is spent when this number have been printed.
 
     steps: From 0; of more than `STEPS`, as a newer tree may have, 1.
     Returns: 0 to 1, straight between the points of `CURVE`.
@@ -101,5 +101,5 @@ def share_of_steps(steps: int) -> float:
 
 
 def jobs() -> int:
-    """How many compilers a build runs at once, as guest/build.sh reckons it."""
+    """Number of compilers that a build runs at once, as guest/build.sh computes it."""
     return max(1, int(os.environ.get("LEOWARP_JOBS") or len(os.sched_getaffinity(0))))

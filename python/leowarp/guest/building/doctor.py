@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine lacks for building and running the guest, all at once.
+"""All that this machine lacks for building and running the guest, at once.
 
 One `Check` a line of `leowarp doctor`, passed or not; nothing is built, fetched or booted here.
 """
@@ -51,7 +51,7 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
 
 
 def build_checks() -> list[Check]:
-    """What building the guest needs: commands, libc's static library, the kernel's source, Rust, and space."""
+    """Needs of a build of the guest: commands, libc's static library, the kernel's source, Rust, and space."""
     checks = [host.tool(name, package) for name, package in BUILD_TOOLS.items()]
     return [*checks, _path_for_make(), _static_libc(), _source(), *_rust(), _build_space()]
 

@@ -36,7 +36,7 @@ class GuestImage:
 
     @property
     def warnings(self) -> list[str]:
-        """What a user's own kernel cannot do, for the manifest and the report."""
+        """Missing abilities of a user's own kernel, for the manifest and the report."""
         return list(self.kernel_facts.get("warnings", []))
 
 

@@ -78,7 +78,7 @@ def kernel(
     choice: A name on the shelf, or a path: of a directory (a kernel tree; built with our configuration and objects) or
         a file (used as it is).
     on_message, on_progress: Called with a line of text; with a `leowarp.base.progress.BuildProgress` while building, a
-        few times a second while the source is unpacked and for each step of the build. What they raise ends the build.
+        few times a second while the source is unpacked and for each step of the build. Their errors end the build.
     keep_tree: Keep source and build tree beside the cache entry, to compile modules against.
     force: Build even if the cache has it.
     Raises HostError if the machine lacks what a build needs, or the build fails: with the log's name and its last

@@ -112,7 +112,7 @@ def builds(place: Path) -> int:
 
 
 def left_over(place: Path) -> list[str]:
-    """What lies in the cache of kernels besides finished entries, locks and logs."""
+    """Content of the cache of kernels besides finished entries, locks and logs."""
     home = place / "cache" / "kernel"
     return sorted(p.name for p in home.iterdir() if ".tmp" in p.name or (p.name.startswith("tree") and p.is_dir()))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of ours does not fit a kernel of the user's own, and so is not in it: what that means for a run.
+"""Objects of ours that do not fit a custom kernel, and so are not in it: what that means for a run.
 
 `guest/build.sh --leave-out` says it when a tree is built, one line each: an object of ours, or an option of
 `kernel.config`, a tab, and why.
@@ -24,7 +24,7 @@ _OPTION = "CONFIG_"
 
 
 def read(entry: Path) -> dict[str, str]:
-    """What was left out of the kernel in a directory that build.sh has filled, each with the reason."""
+    """Objects left out of the kernel in a directory that build.sh has filled, each with the reason."""
     # A tab, since reasons are lines of a compiler and hold blanks and colons.
     lines = (line.partition("\t") for line in (entry / FILE).read_text().splitlines())
     return {name: why for name, _, why in lines}

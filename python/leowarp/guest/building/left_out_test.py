@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does not fit a kernel tree: guest/build.sh itself, over a tree of a few files, and what a plan says to that."""
+"""Objects that do not fit a kernel tree: guest/build.sh itself, over a tree of a few files, and what a plan says to
+that."""
 
 import hashlib
 import re
@@ -101,7 +102,7 @@ def build(tree: Path, *choice: str, planted: str = "", extra: tuple[str, ...] = 
         for name in extra:
             (recipe / "clock" / f"{name}.c").write_text("")
         listed = (recipe / "overrides.toml").read_text()
-        # What an object of ours copies, this small tree has in no file
+        # A structure that an object of ours copies is in no file of this small tree
         (recipe / "overrides.toml").write_text(re.sub(r"\[\[override.copies\]\]\n(\S+ = .*\n)+", "", listed) + planted)
     out = tree.parent / "out"
     command = ["sh", str(recipe / "build.sh"), *choice, str(tree), str(tree.parent / "build"), str(out)]

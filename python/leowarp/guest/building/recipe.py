@@ -15,7 +15,7 @@ PACKAGED = Path(__file__).resolve().parents[2] / "_guest"
 CHECKOUT = Path(__file__).resolve().parents[4]
 """The top of the repository, if this file lies in one; else some directory of the installation."""
 LIST = "overrides.toml"
-# What decides how the kernel comes out, beside the source and the compiler, relative to guest/; with what lies in the
+# Inputs that decide how the kernel comes out, beside the source and the compiler, relative to guest/; with the
 # directories of our objects.
 KERNEL_FILES = (
     "kernel.config", "Kconfig.top", "build.sh", "overrides.py", LIST, "module/pack.sh",
@@ -23,8 +23,8 @@ KERNEL_FILES = (
 )  # fmt: skip
 KERNEL_OBJECTS = "*/*.[ch]"
 WORDS = ("changes", "saves", "without", "asked_by", "test", "page")
-"""What an entry of the list says to a reader: no kernel is another one by it."""
-# Of which a kernel's own entry alone decides: another kernel on the shelf is no other recipe.
+"""Fields of the list for a reader: they make no other kernel."""
+# A kernel's own entry alone decides: another kernel on the shelf is no other recipe.
 SHELF = "kernels.toml"
 
 
@@ -89,7 +89,7 @@ def _with_dependencies(crate: Path) -> set[Path]:
 
 
 def deciding(path: Path) -> bytes:
-    """What of a part of a recipe decides: its bytes; of the list of overrides, all but what only a reader reads."""
+    """The deciding part of a recipe's part: its bytes; for the list of overrides, all but what only a reader reads."""
     if path.name != LIST:
         return path.read_bytes()
     entries = tomllib.loads(path.read_text(encoding="utf-8"))["override"]

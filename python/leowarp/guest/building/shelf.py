@@ -68,7 +68,7 @@ class ShelfKernel:
         return hashlib.sha256(json.dumps(facts | {"purposes": self.purposes}, sort_keys=True).encode()).hexdigest()
 
     def facts(self) -> dict[str, Any]:
-        """What a manifest says of it beside its source; nothing of a path of this machine."""
+        """The manifest's words for it beside its source; nothing of a path of this machine."""
         made = {"kernel": self.name, "options": list(self.options)}
         return made | {"patches": [asdict(patch) for patch in self.patches]}
 

@@ -67,7 +67,7 @@ class Source:
 def local_source() -> Source | None:
     """The source that is on this machine already, or None."""
     named = os.environ.get("LEOWARP_KERNEL_SOURCE")
-    # What the user names goes before what is installed, and that before what was fetched earlier.
+    # A source that the user names goes before an installed one, and that before one fetched earlier.
     if named:
         tarball = Path(named)
         if not tarball.is_file():
@@ -241,7 +241,7 @@ def _top(source: Source) -> str:
 
 
 def _not_unpacked(top: str) -> list[str]:
-    """tar's patterns. Of what is not compiled, kbuild reads Kconfig files and Makefiles all the same."""
+    """tar's patterns. kbuild reads Kconfig files and Makefiles also of parts that are not compiled."""
     kinds = ("[chS]", "dts*", "rst", "yaml", "json", "sh", "py")
     return [f"{top}/{name}/*.{kind}" for name in NOT_COMPILED for kind in kinds]
 

@@ -2,11 +2,10 @@
 """Code that a plan names runs only if the user wants it to: who named it, and what was accepted before.
 
 A kernel (`guest.kernel`: a program, or a tree whose makefiles run) and modules (`guest.cc_modules`: compiled by the
-host's compiler, then part of the kernel) do with the user's rights whatever they like; programs of flows read whatever
-the user may read. What was typed, or given in a
-call, is wanted. What a file names may be somebody else's wish: it runs only if it came with leowarp, or if exactly this
-content was named or accepted by this user before. That is remembered as direnv does it: a file for each content, in
-a directory that only the user may write to.
+host's compiler, then part of the kernel) do with the user's rights whatever they like. Programs of flows read whatever
+the user may read. A typed name, or one given in a call, is wanted. A name in a file may be somebody else's wish: it
+runs only if it came with leowarp, or if exactly this content was named or accepted by this user before. The memory
+works as direnv's: a file for each content, in a directory that only the user may write to.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
     from leowarp.scenario.schema import Flow, Guest
 
 ARCHIVE = "module-tree.tar.xz"
-"""What modules are compiled against, beside a kernel; its compile.sh runs."""
+"""Files that modules are compiled against, beside a kernel; its compile.sh runs."""
 
-# Of a repository what makes git run a program: settings, hooks, filters by attribute.
+# Parts of a repository that make git run a program: settings, hooks, filters by attribute.
 _GIT_FILES = ("config", "config.worktree", "commondir", "info", "hooks")
 
 OnMessage = Callable[[str], None]
@@ -42,7 +41,7 @@ OnMessage = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Commands:
-    """What a flow of programs runs.
+    """Programs that a flow of programs runs.
 
     words: Command lines, environment, working directory and root, as the plan has them.
     files: Those of this machine that command lines name by a path.
@@ -79,7 +78,7 @@ class Code:
 
 
 def code_of(guest: Guest) -> list[Code]:
-    """What runs of the section `guest` of a plan, besides leowarp's own kernel."""
+    """Code that the section `guest` of a plan runs, besides leowarp's own kernel."""
     codes = []
     # A name of the shelf is leowarp's kernel, or one that the user put there.
     if not is_kernel_name(guest.kernel):
@@ -88,7 +87,7 @@ def code_of(guest: Guest) -> list[Code]:
 
 
 def commands_of(flows: Sequence[Flow]) -> list[Code]:
-    """What the programs of flows run."""
+    """Code that the programs of flows run."""
     return [
         Code(f"flows.{number}.client", Path(flow.client.split()[0]), flow.named_in, _commands(flow))
         for number, flow in enumerate(flows)
@@ -114,14 +113,14 @@ def demand(plan: Plan, on_message: OnMessage = lambda text: None) -> None:
 
 
 def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None) -> None:
-    """As `demand`. What is not there is left to whoever wants to use it."""
+    """As `demand`. A missing file is left to its user."""
     strange = []
     for code in codes:
         identity = _identity(code.path) if code.commands is None else code.commands.identity()
         if identity is None or identity in _shipped():
             continue
-        # What was typed or given in a call is the user's own wish, and is remembered, so that `verify` of that run asks
-        # nothing.
+        # A typed name or one given in a call is the user's own wish, and is remembered, so that `verify` of that run
+        # asks nothing.
         if code.named_in is None:
             _remember(identity, code.path, on_message)
         elif not _is_remembered(identity):
@@ -176,7 +175,7 @@ def _identity(path: Path) -> str | None:
 
 
 def _identity_of_tree(tree: Path) -> str:
-    """Of every file its name, length, inode and times, which takes a second, not a minute as reading 1.5 GB does.
+    """For every file its name, length, inode and times, which takes a second, not a minute as reading 1.5 GB does.
 
     Nobody but root can give a file an older `ctime`, so a changed file shows. A copy of the tree is another one, and
     git is not asked: it would run what the tree's settings say.
@@ -209,7 +208,7 @@ def _shipped() -> frozenset[str]:
 
 
 def _identities_of_commands(text: str) -> Iterable[str]:
-    """Of the flows of programs in a scenario of ours."""
+    """The flows of programs in a scenario of ours."""
     for flow in tomllib.loads(text).get("flows", ()):
         if flow.get("kind") == "program":
             variables = [f"{name}={value}" for name, value in sorted(flow.get("environment", {}).items())]
@@ -259,5 +258,5 @@ def demand_own(directory: Path) -> None:
             f"looking for what you trust: {directory} is not a directory that only you can write to",
             hint=f"take it away, or: chmod 700 {directory}",
         )
-    # Whoever can replace a directory above it can put another list there.
+    # Anyone who can replace a directory above it can put another list there.
     ownership.demand_own(directory, "looking for what you trust", "let only yourself write there (chmod go-w)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands behind the guest's consoles in live mode: frames of connections, and the gate at which it waits."""
+"""Ends of the guest's consoles in live mode: frames of connections, and the gate at which it waits."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from leowarp.guest.live.relay import Relay
 
 _PIECE_BYTES = 1 << 18
 _TIME_BYTES = 64
-"""Of the gate's message, which begins with the virtual time: so much is read before the guest may go on. What is left
-is more than the pipe holds."""
+"""Part of the gate's message, which begins with the virtual time: this much is read before the guest may go on. The
+rest is more than the pipe holds."""
 
 
 class LiveConsoles(Consoles):

@@ -30,7 +30,7 @@ class Forward:
 
 
 def forward_of(text: str) -> Forward:
-    """What `--forward PORT:HOST:PORT` says; an IPv6 address stands in brackets.
+    """Fields of `--forward PORT:HOST:PORT`; an IPv6 address is in brackets.
 
     Raises ScenarioError if it says something else.
 
@@ -96,7 +96,7 @@ class Unanswered(Exception):
 def is_this_machine(host: str) -> bool:
     """Whether a name or an address is this machine's loopback; nobody is asked for a name.
 
-    Of names `localhost` and those below it are (RFC 6761, section 6.3).
+    These are the name `localhost` and those below it (RFC 6761, section 6.3).
 
     >>> is_this_machine("127.0.0.1"), is_this_machine("a.localhost"), is_this_machine("localhost.example.com")
     (True, True, False)

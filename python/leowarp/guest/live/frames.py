@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What host and agent tell each other about connections (design/interfaces.md, section 4).
+"""Messages of host and agent about connections (design/interfaces.md, section 4).
 
 `crates/agent/src/live/frame.rs` is the other half. A connection has two streams: 2 x its number is that of the end
 where it began, + 1 of the end where it was accepted.
@@ -15,8 +15,8 @@ from enum import IntEnum
 FRAME = struct.Struct("<IIq")
 """Kind, number of a connection or a stream, value."""
 WINDOW_BYTES = 128 << 10
-"""What may be under way between host and guest for one stream, each way: what two steps of the clock carry at 512
-Mbit/s. More would let a program outside write far ahead of the guest's TCP."""
+"""Most bytes in flight between host and guest for one stream, each way: two steps of the clock at 512 Mbit/s. More
+would let a program outside write far ahead of the guest's TCP."""
 
 
 class Told(IntEnum):
@@ -27,11 +27,11 @@ class Told(IntEnum):
     FAILED = 2
     """It does not come to be; value: errno."""
     ACCEPTED = 3
-    """It stands at its far end."""
+    """It is established at its far end."""
     DATA = 4
-    """So many bytes of a stream follow."""
+    """This number of bytes of a stream follow."""
     CREDIT = 5
-    """So many bytes of this stream have been handed to TCP: so many more may be sent."""
+    """This number of bytes of this stream have been handed to TCP: as many more may be sent."""
     END = 6
     """Nothing more comes from this stream."""
     RESET = 7
@@ -46,13 +46,13 @@ class Tell(IntEnum):
     DATA = 2
     """The next file of bytes is for this stream; value: how many."""
     CREDIT = 3
-    """So many bytes more may come from this stream."""
+    """This number of further bytes may come from this stream."""
     END = 4
     """Nothing more comes for this stream."""
     RESET = 5
     """The program outside has gone."""
     SPARE = 6
-    """After the next step so many more lie in the past: the guest does not wait at them."""
+    """After the next step this number of further ones lie in the past: the guest does not wait at them."""
 
 
 @dataclass(frozen=True)

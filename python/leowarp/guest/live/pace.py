@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule by which virtual time keeps to the clock on the wall (`leowarp live`)."""
+"""The rule by which virtual time keeps to real time (`leowarp live`)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable
 
 STEP_NS = 1_000_000
-"""The guest waits for the clock on the wall at each of these."""
+"""The guest waits for real time at each of these."""
 SLACK_NS = 20_000_000
-"""So far behind a guest may run a little faster than the clock on the wall, to make up for a process that was not woken
-in time. What is beyond is lost: to make up for it would let packets arrive sooner than their path allows."""
+"""This far behind a guest may run a little faster than real time, to make up for a process that was not woken in time.
+Longer delays are not caught up: packets would otherwise arrive sooner than their path allows."""
 
 
 class Pace:
-    """Virtual time against the clock on the wall: never more than a step ahead, and behind only if the guest is slow.
+    """Virtual time against real time: never more than a step ahead, and behind only if the guest is slow.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ class Pace:
         if self.virtual_ns is None:
             self._began_ns = self._clock_ns() - virtual_ns
         self.virtual_ns = virtual_ns
-        # It should have come here when the clock on the wall was here, and may go on a step later.
+        # It should have come here when real time was here, and may go on a step later.
         late_ns = self.wall_ns - self.lost_ns - (virtual_ns + self._step_ns)
         self.lost_ns += max(0, late_ns - self._slack_ns)
 
     def wait_ns(self, has_news: bool) -> int:
-        """For how long the guest is still to wait by the clock on the wall; 0: not at all.
+        """Remaining real time for the guest to wait; 0: none.
 
         The step that it is let go for lies in the past then: no packet arrives before its time. Only if the host has
         something for it (`has_news`) it may go as soon as the clock is where it waits, and is up to a step ahead.
@@ -66,7 +66,7 @@ class Pace:
         return max(0, due_ns - (self.wall_ns - self.lost_ns))
 
     def spare_steps(self) -> int:
-        """How many steps after the next lie in the past already: the guest need not wait at them.
+        """Number of steps after the next that lie in the past already: the guest need not wait at them.
 
         Each wait is a change of processes there and back, which a busy machine takes milliseconds for.
         """

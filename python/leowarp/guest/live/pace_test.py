@@ -9,7 +9,7 @@ MS = 1_000_000
 
 
 class Wall:
-    """A clock on the wall that stands where the test puts it."""
+    """A real-time clock that shows what the test sets."""
 
     def __init__(self) -> None:
         self.ns = 77 * MS

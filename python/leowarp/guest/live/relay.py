@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Connections of this machine's programs through the guest: TCP there is the scenario's, here bytes are handed over.
 
-Neither side holds more than `WINDOW_BYTES` of a stream for the other. What the guest's TCP does not take is not read
-from the program here, and what the program here does not read the guest's TCP is not asked for: each waits for the
-guest's windows.
+Neither side holds more than `WINDOW_BYTES` of a stream for the other. Bytes that the guest's TCP does not take are not
+read from the program here, and the guest's TCP is not asked for bytes that the program does not read: each waits for
+the guest's windows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from leowarp.guest.live.frames import FRAME, WINDOW_BYTES, Frame, Tell, Told
 
 _PIECE_BYTES = 64 << 10
 _UNACCEPTED_S = 60.0
-"""How long the far end of a connection that was reset while it was made is kept, by the clock on the wall."""
+"""Real time for which the far end of a connection is kept that was reset while it was made."""
 
 
 class Failed(Exception):
@@ -169,8 +169,8 @@ class Relay:
     ) -> None:  # fmt: skip
         """Makes a connection of the guest for a client, which belongs to it from then on.
 
-        The destination is asked first: whether it takes the connection decides whether the guest's handshake is
-        answered or refused at the far end, a round trip later, as it would be on the path itself.
+        The destination is asked first. Its answer decides whether the guest's handshake is answered or refused at the
+        far end, a round trip later, as it would be on the path itself.
 
         slot: The client's.
         before: Awaited once the connection stands, before any byte of it goes to the client.
@@ -202,7 +202,7 @@ class Relay:
         self._begin(2 * number, client, slot)
 
     def hear(self, frame: Frame) -> None:
-        """What the agent says. Of a stream that has ended here meanwhile it may still speak."""
+        """The agent's messages. It may still name a stream that has ended here meanwhile."""
         if frame.kind in (Told.CONNECTED, Told.FAILED, Told.ACCEPTED):
             self._heard_of(frame)
             return

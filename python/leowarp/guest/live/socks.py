@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a SOCKS5 proxy is asked, and answers: RFC 1928, CONNECT without authentication."""
+"""Requests to a SOCKS5 proxy, and its answers: RFC 1928, CONNECT without authentication."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Reply(IntEnum):
 
 
 class SocksError(Exception):
-    """What was asked is not what this proxy does, or no SOCKS at all; `reply` is None if nothing is to be answered."""
+    """A request that this proxy does not serve, or no SOCKS at all; `reply` is None if nothing is to be answered."""
 
     def __init__(self, message: str, reply: Reply | None) -> None:
         super().__init__(message)

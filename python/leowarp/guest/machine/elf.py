@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an ELF file holds: symbols, sections, and what its pointers lead to, without binutils (ELF-64, little endian;
+"""Content of an ELF file: symbols, sections, and targets of its pointers, without binutils (ELF-64, little endian;
 elf(5)).
 """
 
@@ -53,7 +53,7 @@ def machine_of(head: bytes) -> int | None:
 
 
 def machine_name(machine: int) -> str:
-    """What people call a processor.
+    """Common name of a processor.
 
     >>> machine_name(183)
     'ARM64'

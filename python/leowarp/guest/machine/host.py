@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run needs of this machine, each as a check that says what was found, what is needed and what mends it."""
+"""A run's needs of this machine, each as a check with what was found, what is needed and how to fix it."""
 
 import functools
 import mmap
@@ -96,8 +96,7 @@ def _why_not_for_memory(directory: Path, memory_bytes: int) -> str | None:
     try:
         with tempfile.TemporaryFile(dir=directory) as file:
             file.truncate(mmap.PAGESIZE)
-            # What User Mode Linux does with its memory file: a mount with noexec refuses it, whatever the permissions
-            # are.
+            # User Mode Linux's use of its memory file: a mount with noexec refuses it, whatever the permissions are.
             mmap.mmap(file.fileno(), mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
     except PermissionError as error:
         return "is mounted noexec" if os.access(directory, os.W_OK) else f"cannot be written ({error.strerror})"
@@ -164,7 +163,7 @@ def limits(memory_bytes: int) -> list[Check]:
 @functools.cache
 def ptrace() -> Check:
     """Whether a process may trace its own child, which is how User Mode Linux runs the guest's programs."""
-    # Isolated (-I -S), so that the answer is the kernel's and hangs on nothing of the user's Python.
+    # Isolated (-I -S), so that the answer is the kernel's and depends on nothing of the user's Python.
     probe = Path(__file__).with_name("ptrace_probe.py")
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(probe)], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Patience with processes that does not depend on how fast the machine is, or how busy.
 
-A process that waits for a processor looks like one that hangs to whoever only has a clock. What tells them apart is
-known to the host: a hanging one sleeps, or uses processor time without end; a starved one is ready to run.
+A process that waits for a processor looks like one that hangs to whoever only has a clock. The host knows the
+difference: a hanging one sleeps, or uses processor time without end; a starved one is ready to run.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def everything() -> dict[int, Look]:
 
 
 def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
-    """Of `looks`, the processes `roots` and all below them that have not ended."""
+    """From `looks`, the processes `roots` and all below them that have not ended."""
     # A zombie keeps its parent's number, and would be taken for a process that sleeps.
     looks = {pid: look for pid, look in looks.items() if not look.has_ended}
     below: dict[int, list[int]] = {}
@@ -121,7 +121,7 @@ class OwnTime:
         looks: By process id, as `everything` gives them; others' children are passed over.
         """
         now_s, looks = time.monotonic(), trees(self._roots, everything() if looks is None else looks)
-        # What they used before the first look is not counted: it is patience from now on.
+        # Their time before the first look does not count: it is patience from now on.
         if self._seen_s is None:
             self._seen_s = {pid: look.cpu_s for pid, look in looks.items()}
         elif looks and not any(look.is_awake for look in looks.values()):

@@ -2,8 +2,8 @@
 """One processor for each guest.
 
 Each system call in a guest is a dozen switches between two processes of the host. On one processor a switch takes
-microseconds; between two it wakes an idle one, which on a virtual machine costs ten times that: 1000 s of a nearly idle
-network took 8.5 s of processor time on two processors and 1.5 s on one. The guest cannot tell.
+microseconds; between two it wakes an idle one, which on a virtual machine costs ten times that. A nearly idle network
+of 1000 s took 8.5 s of processor time on two processors and 1.5 s on one. The guest cannot tell.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import socket
 from collections.abc import Iterable
 from contextlib import suppress
 
-# Virtual time never waits for the clock on the wall: a guest that is alone there uses all of its processor.
+# Virtual time never waits for real time: a guest that is alone there uses all of its processor.
 STARVED_RATIO = 0.7
 """A guest that gets less of its processor than this has met other work there, and moves."""
 
@@ -67,7 +67,7 @@ class Processor:
     def starved(self, wall_s: float, cpu_s: float) -> bool:
         """Whether the guest should move: it got too little of its processor lately, and another one is free.
 
-        wall_s, cpu_s: The clock on the wall, and the guest's processor time so far.
+        wall_s, cpu_s: Real time, and the guest's processor time so far.
         Returns: True: another processor was taken, and the guest's processes are to be kept to it (`keep`).
         """
         if self._since is None or wall_s < self._since[0]:

@@ -16,15 +16,15 @@ from leowarp.guest.machine.own_time import POLL_S, OwnTime
 MOST_SAID_BYTES = 8 << 20
 """Far above a version's line or a kernel's configuration; a program that never stops printing ends here."""
 MOST_S = 20.0
-"""Of the program's own time (`OwnTime`), not of the clock on the wall: a busy machine makes nothing fail."""
+"""Limit of the program's own time (`OwnTime`), not of real time: a busy machine makes nothing fail."""
 
 
 def output_of(*command: str) -> str:
-    """What a program prints, which must be little and soon: it may be anybody's.
+    """Limits of a program's output, which must be little and soon: it may be anybody's.
 
     *command: A name on the PATH or a path, and its arguments.
-    Returns: Its standard output. What it says on stderr is the message if it fails.
-    Raises HostError if it is not there, fails, prints more than `MOST_SAID_BYTES`, or has had `MOST_S` for itself
+    Returns: Its standard output. Its stderr is the message if it fails. Raises HostError if it is not there, fails,
+    prints more than `MOST_SAID_BYTES`, or has had `MOST_S` for itself
         (`OwnTime`): a version takes no machine so long.
     """
     attempted = f"asking `{' '.join(command)}`"
@@ -67,7 +67,7 @@ def _heard(process: "subprocess.Popen[bytes]", attempted: str) -> tuple[str, str
             # It may have closed both and still run
             # A second at most, so that the program's own time is looked at while it says nothing.
             ready = open_ends.select(1.0 if open_ends.get_map() else POLL_S)
-            # What has ended has closed them; somebody that it started, perhaps for good, has not.
+            # An ended program has closed them; a process that it started, perhaps for good, has not.
             if own.total_s > MOST_S or (open_ends.get_map() and not it_runs and not ready):
                 raise HostError(
                     f"{attempted}: it has not ended, or not what it started", hint="is it the right program?"

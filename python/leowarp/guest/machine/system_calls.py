@@ -42,7 +42,7 @@ class Calls:
 
 
 def calls_in(raw: bytes) -> Calls:
-    """What `SIZE_BYTES` bytes of the guest's memory at `SYMBOL` say."""
+    """Content of `SIZE_BYTES` bytes of the guest's memory at `SYMBOL`."""
     count, *words = _LAYOUT.unpack(raw)
     numbers = words[1::2]
     newest = range(max(0, count - _KEPT), count)
@@ -50,7 +50,7 @@ def calls_in(raw: bytes) -> Calls:
 
 
 def polling(then: Calls | None, now: Calls | None) -> tuple[str, str]:
-    """What was called while virtual time stood still, for the message, and what to do about it.
+    """Calls made while virtual time paused, for the message, and what to do about it.
 
     then, now: When virtual time moved last, and now; None: unknown.
     """

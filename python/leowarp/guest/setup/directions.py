@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What directions of links have of their own, for the guest: `links[].directions` of `setup.json` and `tables.bin`
+"""Own settings of directions of links, for the guest: `links[].directions` of `setup.json` and `tables.bin`
 (design/interfaces.md, section 13).
 
 Tables of millions of rows stay in columns.
@@ -31,9 +31,9 @@ _ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
 
 @dataclass(frozen=True)
 class Directions:
-    """What the timeline says of directions.
+    """The timeline's settings of directions.
 
-    capacity_rows, channel_rows: int64 (directions,). How many rows each direction's tables have.
+    capacity_rows, channel_rows: int64 (directions,). Number of rows of each direction's tables.
     rows: structured, dtype `ROW`. All of them: by direction, of each its capacity and then its channel, by time.
     queues: Of the directions that have one, as in `setup.json`.
     """
@@ -49,8 +49,8 @@ class Directions:
 
         timeline: Sorted by time, columns of `timeline.schema`.
         network: Its nodes and links, as numbered.
-        Raises ScenarioError if a table does not begin at 0, does not increase in time, belongs to a link that is not of
-            discipline leolink, or if an event says again what a table says.
+        Raises ScenarioError if a table does not begin at 0, does not increase in time, or belongs to a link that is not
+            of discipline leolink. It is raised also if an event says again what a table says.
         """
         counts, parts, places = {}, [], []
         for rank, event in enumerate(("capacity", "channel")):

@@ -125,7 +125,7 @@ def test_only_leolink_has_tables() -> None:
 
 
 def bytecodes(work: Callable[[], object]) -> int:
-    """How many instructions of Python `work` takes."""
+    """Number of instructions of Python that `work` takes."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: object) -> Callable:

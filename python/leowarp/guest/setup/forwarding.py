@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who forwards the packets of nodes that are no hosts: leowarp's own code or the kernel."""
+"""The forwarder of packets at nodes that are no hosts: leowarp's own code or the kernel."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the guest reads: `setup.json`, `events.bin` and `tables.bin` (design/interfaces.md, sections 4 and 13).
+"""Input of the guest: `setup.json`, `events.bin` and `tables.bin` (design/interfaces.md, sections 4 and 13).
 
 A timeline of millions of events stays in columns.
 """
@@ -38,11 +38,11 @@ NONE = 0xFFFFFFFF
 # Length of an Ethernet header: the kernel's qdiscs count it, a plan's overhead is on top of the IP length.
 ETHERNET_BYTES = 14
 MODULES = "modules"
-"""Where in the guest's `in/` modules of one's own lie."""
+"""Place of your own modules in the guest's `in/`."""
 ROOTS = "roots"
 """Where in the guest's `in/` a link leads to the root of each flow's programs."""
 PROGRAMS_WRITE_TO = "/run/leowarp"
-"""What `{run_dir}` stands for; `crates/agent/src/programs/root.rs` mounts it."""
+"""Meaning of `{run_dir}`; `crates/agent/src/programs/root.rs` mounts it."""
 PROGRAMS_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PROGRAMS_ENVIRONMENT = {
     "PATH": PROGRAMS_PATH,
@@ -62,7 +62,7 @@ ByHand = Callable[[dict[str, int]], dict[str, Any]]
 def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHand | None = None) -> None:
     """Write `setup.json`, `events.bin` and `tables.bin` into `directory`, which is made if it is not there.
 
-    Without tables there is no `tables.bin`. Modules of one's own are named, not put there: see `modules`.
+    Without tables there is no `tables.bin`. Your own modules are named, not put there: see `modules`.
 
     plan: Its workload: flows, hosts, modules, what to observe.
     timeline: Columns of `timeline.schema`, sorted by time.
@@ -92,7 +92,7 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
 
 
 def events(timeline: pa.Table, network: Network) -> np.ndarray:
-    """Records of the events of a timeline, in its order, but for what the setup and the tables say.
+    """Records of the events of a timeline, in its order, except for what the setup and the tables say.
 
     Returns: structured array of shape (n,), dtype `EVENT`. `design/interfaces.md`, section 4.
     Raises ScenarioError if the events are not sorted by time, or one is of a kind that the guest does not know.
@@ -157,7 +157,7 @@ def distributions(timeline: pa.Table) -> list[str]:
 
 
 def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
-    """What netem draws from, in the order in which jitter events number them.
+    """Tables from which netem draws, in the order in which jitter events number them.
 
     Raises ScenarioError if an event names the distribution `table`, and the timeline's metadata has none.
     """
@@ -223,7 +223,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
 
     network: Its numbering: whatever names a node, a host or a link does it by these.
     directions: If they are at hand; else made from the timeline.
-    Returns: Keys of design/interfaces.md, sections 4, 13, 15 and 18. What is not known is None.
+    Returns: Keys of design/interfaces.md, sections 4, 13, 15 and 18. An unknown value is None.
     """
     if directions is None:
         directions = Directions.of_timeline(timeline, network)
@@ -271,7 +271,7 @@ def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Direct
 
 
 def cures(plan: "Plan", host_numbers: dict[str, int]) -> dict[str, Any]:
-    """What nodes do about route changes, as the agent takes it; empty: nothing."""
+    """Actions of nodes at route changes, as the agent takes them; empty: nothing."""
     given = plan.cures
     known: dict[str, Any] = {}
     buffer = {"buffer_bytes": given.hold_buffer_bytes, "full": given.hold_full}
@@ -314,9 +314,9 @@ def _host(number: int, node: int, host: Any) -> dict[str, Any]:
 
 
 def modules(plan: "Plan") -> list[dict[str, Any]]:
-    """The kernel modules of a plan: those of one's own, then those that the guest kernel has.
+    """The kernel modules of a plan: the user's own, then those that the guest kernel has.
 
-    Whoever boots the guest puts the file of one's own below the boot's `in/`, under the name that is given here.
+    The caller that boots the guest puts the user's file below the boot's `in/`, under the name that is given here.
     """
     own = [PurePath(file.name).stem for file in plan.guest.cc_modules]
     return [
@@ -338,7 +338,7 @@ def _links(plan: "Plan", network: Network, directions: Directions) -> list[dict[
     links = []
     for number, (a, b, row) in enumerate(zip(network.link_a.tolist(), network.link_b.tolist(), rows, strict=True)):
         link = {"a": a, "b": b, **row, "arp": arp}
-        # Of a wire nothing is counted unless it is a jittered one, and nobody is there to resolve
+        # A wire has no counts unless it is a jittered one, and nobody is there to resolve
         is_counted = row["kind"] != "wire" or row["discipline"] == "jitter"
         # The kernel's disciplines count the Ethernet header by themselves, so 14 B of a plan are 0 here.
         link["overhead_bytes"] = row["overhead_bytes"] - ETHERNET_BYTES if is_counted else 0
@@ -389,7 +389,7 @@ def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def _program(number: int, flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
-    """What a flow of programs has beside the others: `program` of its entry; nothing of other kinds."""
+    """Further fields of a flow of programs: `program` of its entry; nothing for other kinds."""
     if flow.kind != "program":
         return {}
     client_at, server_at = (flow.source, flow.destination)[:: 1 if flow.client_at == "source" else -1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When hosts are told of route changes that there are not (`cures.notify_false_interval`)."""
+"""Instants of false notices to hosts (`cures.notify_false_interval`)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 def false_notices(plan: Plan, host_numbers: dict[str, int]) -> list[tuple[int, int, int]]:
     """False notices of a run, in order of time.
 
-    plan: Its flows: each end is told about the other.
+    plan: Its flows: each end gets notices about the other.
     host_numbers: By the name of a host's node.
-    Returns: list of (int, int, int). Run time in ns, the host that is told, and the one to which its packets go. The
-        instants of a pair are a Poisson process of mean interval `cures.notify_false_interval`, from the stream
+    Returns: list of (int, int, int). Run time in ns, the host that gets the notice, and the one to which its packets
+        go. The instants of a pair are a Poisson process of mean interval `cures.notify_false_interval`, from the stream
         ``cures.notices`` of the two numbers.
     """
     mean_ns = plan.cures.notify_false_interval_ns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""False notices: which hosts are told when."""
+"""False notices: which hosts get them, and when."""
 
 import numpy as np
 

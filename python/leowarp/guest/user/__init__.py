@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the user brings into the guest: programs, kernel modules, a shell."""
+"""The user's additions to the guest: programs, kernel modules, a shell."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel modules of one's own, compiled against the guest kernel, once for each content.
+"""Your own kernel modules, compiled against the guest kernel, once for each content.
 
 A kernel that is built leaves `module-tree.tar.xz` beside it (guest/module/pack.sh): 9 MB of headers, kbuild and
 exported symbols, so that a module takes seconds and no kernel source. The archive is unpacked into the cache when the
@@ -36,14 +36,14 @@ TREE_KIND = "module-tree"
 NEEDED = {"gcc": "gcc", "make": "make", "ld": "binutils", "tar": "tar", "xz": "xz-utils"}
 # The kernel's own sources are included by their path in its tree; no path of this machine gets into the module
 KBUILD = "obj-m := {name}.o\nccflags-y := -I$(srctree) -ffile-prefix-map=$(src)/=\n"
-# Of what the compiler says
+# Limit of the compiler's output
 SHOWN_LINES = 40
 
 OnMessage = Callable[[str], None]
 
 
 def module_name(source: Path) -> str:
-    """What the kernel calls a module: its file's stem, of letters, digits and underscores."""
+    """The kernel's name of a module: its file's stem, of letters, digits and underscores."""
     return source.stem.replace("-", "_")
 
 

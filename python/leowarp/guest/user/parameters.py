@@ -64,7 +64,7 @@ class Parameter:
         return kind if self.most is None else f"up to {self.most} of {kind}"
 
     def refuses(self, value: str) -> str | None:
-        """What it takes instead of a value that the kernel would refuse; None: it takes it, or nobody knows."""
+        """Accepted values in place of one that the kernel would refuse; None: it takes it, or nobody knows."""
         values = [value] if self.most is None else value.split(",")
         if self.most is not None and len(values) > self.most:
             return f"at most {self.most} values, separated by commas"
@@ -106,8 +106,8 @@ def _range(bits: int, signed: bool) -> tuple[int, int]:
 def parameters_in(file: Path) -> Declared:
     """The parameters that a module's file (`NAME.ko`) or a kernel's program declares.
 
-    Returns: Module -> name -> `Parameter`. Of a module's file the one entry, by the file's stem. Empty if the file is a
-        kernel's and does not hold what a kernel of 6.12 does.
+    Returns: Module -> name -> `Parameter`. For a module's file the one entry, by the file's stem. Empty if the file is
+        a kernel's and does not hold what a kernel of 6.12 does.
     """
     try:
         return _parameters_in(Elf(file), file.stem)
@@ -175,8 +175,8 @@ def _exported(elf: Elf) -> dict[int, int]:
 def check_parameters(plan: Plan, declared: Declared) -> None:
     """Nothing, if each parameter of a plan is one that its module has, can be written, and takes the value.
 
-    declared: As `modules.declared_parameters` gives it. What it does not have, such as the modules of a kernel that
-        cannot be looked into, is left to the guest.
+    declared: As `modules.declared_parameters` gives it. Unknown parameters, such as those of a kernel that cannot be
+        looked into, are left to the guest.
     Raises ScenarioError: With every parameter that is wrong, and what the modules have instead.
     """
     wrong = mistakes(plan.modules, declared)
@@ -189,11 +189,11 @@ def check_parameters(plan: Plan, declared: Declared) -> None:
 
 
 def mistakes(modules: Mapping[str, Mapping[str, str]], declared: Declared) -> list[tuple[str, str]]:
-    """What is wrong with parameters, and what to write instead."""
+    """Faults of parameters, and what to write instead."""
     found: list[tuple[str, str]] = []
     for module, values in modules.items():
         if (known := declared.get(module)) is None:
-            # Of a kernel that cannot be looked into the modules are not known.
+            # In a kernel that cannot be looked into the modules are not known.
             if _BUILT_IN & declared.keys():
                 has = ", ".join(sorted(name for name, own in declared.items() if own))
                 found.append((f"modules.{module}: this guest kernel has no module of this name with parameters",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of the user's own in the guest: what is there to run, before anything is booted, and what they leave behind.
 
-The guest mounts the host's root, or a directory in its place, read-only (`crates/agent/src/programs/root.rs`). It is
-told which by a symbolic link in its own directory, so that its command line stays a constant.
+The guest mounts the host's root, or a directory in its place, read-only (`crates/agent/src/programs/root.rs`). A
+symbolic link in its own directory names it, so that its command line stays a constant.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def check_programs(plan: Plan) -> None:
 
 
 class Surroundings(Protocol):
-    """What decides where a program is looked for: a flow has it, and a shell."""
+    """Facts that decide where a program is looked for: a flow has them, and a shell."""
 
     @property
     def rootfs(self) -> str | None:
@@ -206,7 +206,7 @@ def _is_file(path: Path) -> bool:
 
 def _inside(root: Path, path: str) -> Path | None:
     """Where a path leads whose `/` is `root`: links within are followed as a program below that root follows them."""
-    # In a root of one's own an absolute link means a place in that root, not of this machine.
+    # In a custom root an absolute link means a place in that root, not of this machine.
     at, ahead, links = root, [part for part in path.split("/") if part], 0
     while ahead:
         part = ahead.pop(0)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 INPUT = "stdin"
 """Where in the guest's `in/` the standard input of a shell without a terminal lies."""
 STORAGE_BYTES = 64 << 20
-"""What it may write, as of a flow of programs."""
+"""Limit of its files, as for a flow of programs."""
 
 # EPOCHREALTIME has six digits after its point (bash(1)); LEOWARP_START_US is the same clock at the run's 0 (the agent).
 _BASH_CLOCK = (
@@ -38,7 +38,7 @@ _BASH_CLOCK = (
 
 @dataclass(frozen=True)
 class Shell:
-    """What runs, and where.
+    """The program that runs, and where.
 
     station: Whose host it runs at.
     command: Program and arguments; empty: bash, or `/bin/sh` if there is no bash.

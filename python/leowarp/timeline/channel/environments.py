@@ -23,7 +23,7 @@ OURS = Path(__file__).with_name("environments.toml")
 
 ROW_SUM_TOLERANCE = 5e-4
 """Published probabilities have four digits: three of them are off by at most 1.5e-4, with room for three digits' rows
-of two. What a row is off within it is divided out."""
+of two. A row's error within it is divided out."""
 
 STATES_MAX = 127
 """A power series keeps the state of each sample in one byte."""
@@ -60,7 +60,7 @@ class Environment:
     def state_shares(self) -> NDArray[np.float64]:
         """The chain's stationary distribution, shape (n,): the share of frames in each state."""
         n = len(self.states)
-        # w P = w and sum w = 1: one equation more than unknowns, solved by least squares, exactly but for rounding.
+        # w P = w and sum w = 1: one equation more than unknowns, solved by least squares, exactly except for rounding.
         equations = np.vstack([self.chain.T - np.eye(n), np.ones(n)])
         return np.linalg.lstsq(equations, np.append(np.zeros(n), 1.0), rcond=None)[0]
 

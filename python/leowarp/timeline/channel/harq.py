@@ -7,12 +7,12 @@ got. It decodes when the sum reaches the threshold, `threshold_ratio` times the 
 most `retransmissions` times, and then the packet is lost.
 
 - `incremental` (type II): every transmission sends bits that were not sent before; their information adds up.
-  How many is the receiver's to say: see `Harq.rule`. A codeword that has been sent whole has nothing left to ask for.
+  The receiver decides how many: see `Harq.rule`. A codeword that has been sent whole has nothing left to ask for.
 - `chase` (type I with combining): every transmission sends the first one's bits again; their signal-to-noise ratios
   add up (maximum ratio combining).
 
 The symbol rate follows from the first transmission: `rate_bps` of data bits, when nothing fails, is one codeword every
-`codeword_period_ns`, and its first transmission takes just that time. What is sent again takes symbols beyond those;
+`codeword_period_ns`, and its first transmission takes just that time. Retransmissions take symbols beyond those;
 `Outcomes.sent_bits` counts them.
 """
 
@@ -37,8 +37,8 @@ THRESHOLDS = ("constant", "by-rate")
 CODE_RATES = (0.1730, 0.2115, 0.3082, 0.4358, 0.6667, 0.9284, 0.9814)
 RATIOS_BY_RATE = (1.143, 1.138, 1.132, 1.115, 1.081, 1.024, 1.009)
 """Accumulated information over data bits at which half of the codewords decode, by code rate (data bits over bits
-sent): Monte Carlo of the CCSDS 131.0-B turbo code, 8,920 bits, 16 states, 10 log-MAP iterations, parity bits in
-random order, QPSK over white noise, 80 to 250 codewords a point. For 1 failure in 10 add 0.01 to 0.03."""
+sent). By Monte Carlo of the CCSDS 131.0-B turbo code, 8,920 bits, 16 states, 10 log-MAP iterations, parity bits in
+random order. Over QPSK and white noise, 80 to 250 codewords per point. For 1 failure in 10 add 0.01 to 0.03."""
 
 CHUNK_CODEWORDS = 1 << 19
 """Codewords computed at a time, which bounds the memory."""
@@ -52,7 +52,7 @@ class Harq:
     modulation: "qpsk", "bpsk", "8psk" or "16qam"
     data_bits, codeword_bits: One IP packet of at most data_bits / 8 bytes; what the mother code makes of it.
     rate_bps: Data bits a second, sent once. 40 Mbit/s: what the study's link gives when nothing fails.
-    retransmissions: At most so many.
+    retransmissions: At most this number.
     first_delay_ns, retransmission_delay_ns: From the begin of a transmission to its decoding, and from one transmission
         to the next.
     threshold_kind: "constant" or "by-rate". Information needed over data bits: `threshold_ratio`, or RATIOS_BY_RATE at
@@ -60,7 +60,7 @@ class Harq:
     rule: "received", "predicted", "statistics" or "equal". How many bits a transmission gets: what is missing over the
         information of a bit, at the power that was just received (`received`), or at the power that the channel exceeds
         with the target probability: `retransmission_delay_ns` after the one just received (`predicted`), or at any time
-        (`statistics`). Of the first transmission, before anything is received, all three go by the power at any time.
+        (`statistics`). For the first transmission, before anything is received, all three go by the power at any time.
         `equal`: the codeword in equal parts.
     first_target_ratio, target_ratio: Target probability of decoding by the first, and by each later transmission.
     last_sends_rest: The last transmission sends all that is left: what it does not bring is lost.
@@ -166,7 +166,7 @@ class Harq:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What became of n codewords.
+    """Fate of n codewords.
 
     retransmissions: uint8 array of shape (n,). How often each was sent again, 0 to `Harq.retransmissions`.
     delay_ns: int64 array of shape (n,). From the begin of its first transmission until it is decoded, or given up.
@@ -192,7 +192,7 @@ class Outcomes:
         return (counts / len(self.lost)).tolist()
 
     def first(self, count: int) -> Outcomes:
-        """Of the first so many codewords."""
+        """For the first codewords, this number of them."""
         return Outcomes(
             self.retransmissions[:count], self.delay_ns[:count], self.lost[:count], self.sent_bits[:count],
             self.first_bits,
@@ -207,7 +207,7 @@ class Outcomes:
 def outcomes(
     power: PowerSeries, snr_db: float, parameters: Harq, starts_ns: NDArray[np.int64], levels: Levels | None = None
 ) -> Outcomes:
-    """What becomes of codewords whose first transmissions begin at `starts_ns`.
+    """Fate of codewords whose first transmissions begin at `starts_ns`.
 
     power: Must reach `parameters.longest_ns` beyond the last start.
     snr_db: Es/N0 at line of sight.
@@ -236,7 +236,7 @@ def outcomes(
 
 
 def levels_known(channel: LandMobile, parameters: Harq) -> Levels:
-    """What a receiver knows that knows the model of its channel, but not this run's draws."""
+    """Knowledge of a receiver that knows the model of its channel, but not this run's draws."""
     return levels_of_model(
         channel, parameters.first_target_ratio, parameters.target_ratio, parameters.retransmission_delay_ns
     )
@@ -255,8 +255,8 @@ class _Looks:
         self, power: PowerSeries, snr_db: float, harq: Harq, first_bits: int, starts_ns: NDArray[np.int64]
     ) -> None:
         self.harq, self.first_bits, self.snr_db, self.count = harq, first_bits, snr_db, len(starts_ns)
-        # Of the series only what this chunk meets: over a run of 1000 s the whole of it would be made into ratios for
-        # each chunk.
+        # The part of the series that this chunk meets: over a run of 1000 s the whole of it would be made into ratios
+        # for each chunk.
         begin = int(starts_ns[0]) // power.spacing_ns
         end = (int(starts_ns[-1]) + harq.longest_ns) // power.spacing_ns + 2
         # A symbol's energy over noise at each sample.
@@ -274,7 +274,8 @@ class _Looks:
         return _Mean(self._ratio)
 
     def mean(self, what: _Mean, who: NDArray[np.intp], attempt: int, bits: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Over the attempt of those codewords that sends so many bits, at the symbol rate of first transmissions."""
+        """Over the attempt of those codewords that sends this number of bits, at the symbol rate of first
+        transmissions."""
         # In samples as floats: a transmission of 223 us begins and ends between samples.
         begin = self._starts[who] + attempt * self.harq.retransmission_delay_ns / self._spacing_ns
         return what.over(begin, bits / self.first_bits * self.harq.codeword_period_ns / self._spacing_ns)
@@ -339,8 +340,8 @@ def _asked(
     """Bits that the receiver asks for, whole symbols, at most those that are left; `seen`: energy over noise just
     received."""
     harq = looks.harq
-    # What the last one does not bring is lost; there is nothing to save for. Asked by the rule alone, 9.19 % in place
-    # of 8.11 % are lost at 7 dB (design/lms-harq.md).
+    # Bits that the last one does not bring are lost; there is nothing to save for. Asked by the rule alone, 9.19 % in
+    # place of 8.11 % are lost at 7 dB (design/lms-harq.md).
     if harq.last_sends_rest and attempt == harq.retransmissions:
         # Everything that is left, though it may take far more symbols than first transmissions do (1.7 to 1.9 times,
         # over all).
@@ -400,4 +401,4 @@ _Columns = tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.int32]]
 _NOTHING = (np.zeros(0, np.uint8), np.zeros(0, bool), np.zeros(0, np.int32))
 
 _ROUNDING = 1e-9
-"""What sums of floats may be off by, as a ratio: a codeword that has just enough decodes."""
+"""Error of sums of floats, as a ratio: a codeword that has just enough decodes."""

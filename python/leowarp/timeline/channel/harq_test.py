@@ -174,8 +174,8 @@ def test_many_codewords_at_once_are_as_one_by_one(kind, rule, threshold, last_se
 
 BANDS = {7.0: (0.025, 0.157), 10.0: (0.083**2, 0.083), 13.0: (0.0018, 0.042)}
 """Loss at intermediate tree shadowing and 40 degrees if the whole codeword meets one fade for all its transmissions
-(upper), and if it is sent twice whole through two independent ones (lower, its square): Monte Carlo by others of Loo's
-mixture, QPSK, threshold 1.15. The fading over 60 ms lies between."""
+(upper), and if it is sent twice whole through two independent ones (lower, its square). The values are others' Monte
+Carlo of Loo's mixture, QPSK, threshold 1.15. The fading over 60 ms lies between."""
 
 
 def test_the_upper_band_is_the_share_of_time_in_which_a_whole_codeword_is_too_little():
@@ -212,7 +212,7 @@ def test_shares_of_retransmissions_and_losses_are_everything(found_by_snr):
             shares = codewords.decoded_shares(3)
             assert sum(shares) + codewords.loss_ratio == pytest.approx(1)
             assert min(shares) > 0
-            # What the first transmission is sized for: its target, but for slopes and the draws of one run.
+            # Size of the first transmission: its target, except for slopes and the draws of one run.
             assert shares[0] == pytest.approx(0.5, abs=0.06)
             assert codewords.symbols_ratio > 1
     losses = [np.mean([codewords.loss_ratio for codewords in found_by_snr[snr_db]]) for snr_db in sorted(BANDS)]

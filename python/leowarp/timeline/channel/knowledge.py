@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a receiver knows of its channel: how strong it is at any time, and some time after it was this strong."""
+"""Knowledge of a receiver about its channel: its power at any time, and some time after it was this strong."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _followers(
     # Groups of equal size, not of equal width: deep fades are rare, and each group must have enough to learn from.
     groups = np.array_split(np.argsort(now, kind="stable"), GROUPS)
     seen_db = np.array([now[group].mean() for group in groups])
-    # The level that the target share exceeds: asked for by it, so many of the next transmissions bring enough.
+    # The level that the target share exceeds: if it asks by this level, enough of the next transmissions suffice.
     next_db = np.array([np.quantile(then[group], 1 - target_ratio) for group in groups])
     # Equal levels in neighbouring groups: one entry.
     kept = np.concatenate(([True], np.diff(seen_db) > 0))

@@ -45,14 +45,14 @@ FRAMES = ("common", "by-state")
 
 @dataclass(frozen=True, kw_only=True)
 class LandMobile:
-    """What a scenario says of the channel; None: as the environment's table has it.
+    """Keys of a scenario for the channel; None: as the environment's table has it.
 
     environment, elevation_deg, environments_path: Which set of parameters, and the user's file if it is not one of
         ours.
     speed_m_per_s: Of the terminal; 0: a frozen channel. Default 60 km/h: a car on a road between trees.
     carrier_hz: Default 2.2 GHz, the band that the tables were measured in.
     correlation_m, transition_m: Of the direct signal; length of the slope between states.
-    frames: "common" or "by-state". How long a step of the chain is. `common`: the same for every state, the mean of the
+    frames: "common" or "by-state". Length of a step of the chain. `common`: the same for every state, the mean of the
         shortest lengths weighted by the states' shares, so that the shares of the way are the chain's stationary
         distribution: the published shares of the states are that. `by-state`: each state's own shortest length, which
         shifts the shares of the way.
@@ -117,7 +117,7 @@ class LandMobile:
             surroundings = dataclasses.replace(surroundings, correlation_m=self.correlation_m)
         if self.transition_m is not None:
             surroundings = dataclasses.replace(surroundings, transition_m=self.transition_m)
-        # Of every state, so that the mean over them below is this very length.
+        # Weighted over every state, so that the mean over them below is this very length.
         if self.frame_m is not None:
             surroundings = dataclasses.replace(surroundings, state_lengths_m=(self.frame_m,) * len(surroundings.states))
         lacking = [
@@ -179,7 +179,7 @@ class PowerSeries:
     spacing_ns: Sample k holds at k * spacing_ns; between two samples the power is interpolated.
     level_db: float32 array of shape (n,)
     states: int8 array of shape (n,). Index of the environment's state.
-    frozen: The terminal stands still.
+    frozen: The terminal is at rest.
     """
 
     spacing_ns: int
@@ -262,7 +262,7 @@ def _blocks(
         Blend(np.array([getattr(states[s], name) for s in way.states]), way.starts_m, model.transition_m)
         for name in ("mean_db", "deviation_db", "multipath_db")
     )
-    # At rest all samples are one place: the same draw, which a spacing of 0 gives by itself but for the filters.
+    # At rest all samples are one place: the same draw, which a spacing of 0 gives by itself except for the filters.
     moving = parameters.speed_m_per_s > 0
     shadowing = Shadowing(step_m if moving else 1.0, model.correlation_m, stream(seed, "lms.direct"))
     multipath = Multipath(

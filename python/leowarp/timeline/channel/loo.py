@@ -65,7 +65,7 @@ class Loo:
 def mixture_share_below(states: Sequence[Loo], shares: ArrayLike, level_db: ArrayLike) -> NDArray[np.float64]:
     """P(power <= level) over all states, each with its share.
 
-    shares: array of shape (states,). Of time; they sum to 1.
+    shares: array of shape (states,). Shares of time; they sum to 1.
     level_db: array of any shape, dB relative to line of sight
     """
     return sum(
@@ -89,7 +89,7 @@ def mixture_quantile_db(states: Sequence[Loo], shares: ArrayLike, share: float) 
 # ln of an amplitude ratio, of a level in dB: 20 log10 z = x, ln z = x ln(10) / 20
 _NEPERS_PER_DB = math.log(10) / 20
 
-# What lies beyond 8 deviations of a Gaussian is 1.2e-15.
+# The part beyond 8 deviations of a Gaussian is 1.2e-15.
 _NODES = np.linspace(-8.0, 8.0, 321)
 _WEIGHTS = np.exp(-_NODES * _NODES / 2)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()

@@ -60,8 +60,8 @@ def test_without_shadowing_it_is_rice_and_without_a_direct_signal_rayleigh():
         assert float(rayleigh.share_below(level_db)) == pytest.approx(-np.expm1(-ratio), rel=1e-9)
 
 
-# Quantiles of the three-state mixture, intermediate tree shadowing at 40 degrees, by a Monte Carlo of 200,000 draws
-# that others made of the same Loo triplets with shares .3929, .3571, .25; its standard error at 1 % is 0.1 dB.
+# Quantiles of the three-state mixture, intermediate tree shadowing at 40 degrees. They are others' Monte Carlo of
+# 200,000 draws of the same Loo triplets with shares .3929, .3571, .25; its standard error at 1 % is 0.1 dB.
 ITS_40_QUANTILES_DB = {0.01: -24.566, 0.05: -17.432, 0.1: -14.303, 0.25: -9.700, 0.5: -4.772, 0.75: -0.703,
                        0.9: 1.091, 0.99: 3.276}  # fmt: skip
 

@@ -5,9 +5,8 @@ For M equally likely points x of mean energy 1 and complex noise of energy 1 / s
 
     I = log2 M - 1/M sum_x E_n log2 sum_x' exp(-snr (|x - x' + n|^2 - |n|^2))
 
-That is the coded-modulation information: what is between symbols and received values (16QAM and 8PSK with a decoder
-that looks at each bit alone, without iterating, lose a little of it). BPSK and QPSK are one and two real dimensions
-of it.
+This is the coded-modulation information, between symbols and received values (16QAM and 8PSK with a decoder that looks
+at each bit alone, without iterating, lose a little of it). BPSK and QPSK are one and two real dimensions of it.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
 
 
 def snr_for(modulation: str, bits: float) -> float:
-    """The ratio Es / N0 at which a symbol carries so many bits, which must be less than it can."""
+    """The ratio Es / N0 at which a symbol carries this number of bits, which must be less than it can."""
     table = _table(modulation)
     if not 0 < bits < BITS_PER_SYMBOL[modulation]:
         raise ValueError(f"{bits} bits in a symbol of {modulation}")

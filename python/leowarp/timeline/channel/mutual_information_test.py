@@ -16,7 +16,7 @@ from leowarp.timeline.channel.mutual_information import (
 QPSK_BITS = {-12.0: 0.088268, -5.0: 0.395463, 0.0: 0.971888, 3.0: 1.441322, 7.0: 1.901362, 10.0: 1.993513,
              13.0: 1.999966}  # fmt: skip
 
-# What the closed form is off by at most, anywhere: 0.00167 bits, at 8.2 dB.
+# Largest error of the closed form anywhere: 0.00167 bits, at 8.2 dB.
 QPSK_CLOSED_FORM_ERROR_BITS = 0.0017
 
 
@@ -52,7 +52,7 @@ def test_it_rises_from_nothing_to_the_bits_of_a_symbol_under_shannons_bound(modu
     assert float(mutual_information(modulation, 0.0)) == 0
     assert (np.diff(bits) > -1e-12).all()
     assert bits[-1] == pytest.approx(BITS_PER_SYMBOL[modulation], abs=1e-9)
-    # What the table is off by.
+    # Error of the table.
     assert (bits <= np.log2(1 + ratios) + 2e-5).all()
     # At low ratios every zero-mean modulation that is as strong in both dimensions comes to Shannon's bound; BPSK loses
     # nothing there either.

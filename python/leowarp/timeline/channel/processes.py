@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The random processes of a fading channel, each continued from block to block so that its memory is bounded.
 
-What a process yields does not depend on how it is cut into blocks, but for the last digit of a convolution.
+A process yields the same however it is cut into blocks, except for the last digit of a convolution.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _drawn(cumulative: NDArray[np.float64], uniform: float) -> int:
 
 
 class Blend:
-    """What belongs to the states, as a function of the way: steps if `width_m` is 0, else slopes of that length.
+    """Values of the states as a function of the distance: steps if `width_m` is 0, else slopes of that length.
 
     The running mean over a window of that width: half of a slope lies before the border and half behind it, and a state
     that is shorter than the window blends with both neighbours.
@@ -129,12 +129,12 @@ class Shadowing:
 class Multipath:
     """A complex Gaussian process of mean power 1 with Clarke's Doppler spectrum: autocorrelation J0(2 pi d / lambda).
 
-    That is diffuse power that comes from all around the terminal in equal parts (Jakes, "Microwave Mobile
+    This is diffuse power that comes from all around the terminal in equal parts (Jakes, "Microwave Mobile
     Communications", 1974, section 1.2), the Doppler shift of the direct signal taken out. White noise through a filter:
     the square root of the spectrum is its frequency response. As the response to the spectrum's own edges never ends,
     J0 is multiplied by a Gaussian of `MEMORY_WAVELENGTHS`, which is off by 0.005 within four wavelengths and by 2e-4 in
-    the second moment of the spectrum, that level crossings go by; the response then ends within
-    `REACH_WAVELENGTHS`. (Cutting the response of the bare spectrum there takes 7 % off the second moment.)
+    the second moment of the spectrum, that level crossings go by; the response then ends within `REACH_WAVELENGTHS`.
+    (Cutting the response of the bare spectrum there takes 7 % off the second moment.)
     """
 
     MEMORY_WAVELENGTHS, REACH_WAVELENGTHS = 15, 32
@@ -159,7 +159,7 @@ class Multipath:
     def block(self, n: int) -> NDArray[np.complex128]:
         """The next n samples, shape (n,), mean of |w|^2 1."""
         noise = np.concatenate((self._noise, self._white(n)))
-        # What the filter still reaches back to: the next block goes on without a seam.
+        # Samples that the filter still reaches back to: the next block goes on without a seam.
         self._noise = noise[n:]
         from scipy.signal import oaconvolve
 

@@ -35,7 +35,7 @@ class ChannelRows:
 
 @dataclass(frozen=True)
 class Realisation:
-    """What the parameters and a seed came to.
+    """Result of the parameters and a seed.
 
     power: Goes on beyond the run, until the last codeword cannot be sent again any more.
     starts_ns: int64 array of shape (n,). When the first transmission of each codeword begins.
@@ -55,7 +55,7 @@ class Realisation:
         return Realisation(self.power.until(t_ns), self.starts_ns[:count], self.outcomes.first(count))
 
     def shared_bps(self, rate_bps: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """What the link carries if retransmissions take symbols from new codewords, all codewords used.
+        """Rate of the link if retransmissions take symbols from new codewords, all codewords used.
 
         Over each window the rate is that of first transmissions times their share of all bits sent:
 

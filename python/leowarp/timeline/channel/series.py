@@ -65,8 +65,8 @@ def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str,
 def _blocks(power: PowerSeries, snr_db: float, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The series as record batches of at most `BLOCK_ROWS` rows."""
     names = pa.array(power.state_names, pa.string())
-    # In blocks: ten minutes at 60 km/h and 2.2 GHz have over a million samples, whose columns would all stand in memory
-    # a second time.
+    # In blocks: ten minutes at 60 km/h and 2.2 GHz have over a million samples, whose columns would all be in memory a
+    # second time.
     for begin in range(0, len(power.level_db), BLOCK_ROWS):
         level_db = power.level_db[begin : begin + BLOCK_ROWS]
         t_ns = np.arange(begin, begin + len(level_db), dtype=np.int64) * power.spacing_ns

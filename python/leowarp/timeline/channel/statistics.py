@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a power series does, beside what the model says it should, as one table."""
+"""Statistics of a power series, beside the model's, as one table."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured on a series, against series whose numbers are known."""
+"""Measurements on a series, against series whose numbers are known."""
 
 import math
 

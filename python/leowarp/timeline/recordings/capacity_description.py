@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a direction could carry, in numbers."""
+"""Capacity of a direction, in numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 CAPACITY_WINDOW_NS = 100_000_000
 
 GAP_SPACINGS = 10
-"""As of probes (`description.GAP_INTERVALS`)."""
+"""As for probes (`description.GAP_INTERVALS`)."""
 
 _AROUND = 10
 _MS_NS = 1_000_000
@@ -25,9 +25,9 @@ _MS_NS = 1_000_000
 
 @dataclass(frozen=True)
 class CapacityDescription:
-    """What a direction could carry; means and quantiles are over time, unshaped time left out.
+    """Capacity of a direction; means and quantiles are over time, unshaped time left out.
 
-    Of rows shorter than 100 ms (opportunities of 1 ms, most of them none or many) these are means over 100 ms.
+    For rows shorter than 100 ms (opportunities of 1 ms, most of them none or many) these are means over 100 ms.
 
     rows: As measured.
     interval_ns: The median length of what is described: of a row, or 100 ms.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a measured path looks like, in numbers: `describe(measurement)`."""
+"""A measured path in numbers: `describe(measurement)`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROBE_EVERY_NS = 10_000_000
 _MOST_PROBES = 2_000_000
 
 GAP_INTERVALS = 10
-"""More than so many median intervals without a sample is a gap."""
+"""More than this number of median intervals without a sample is a gap."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,9 @@ class Slot:
 
 @dataclass(frozen=True)
 class Description:
-    """What one series of a measurement looks like, and the capacity beside it.
+    """One series of a measurement, and the capacity beside it.
 
-    Of a table whose rows hold for different times, delays, spikes, slots and losses are what probes 10 ms apart would
-    meet.
+    For a table whose rows hold for different times, delays, spikes, slots and losses are those of probes 10 ms apart.
 
     series: round_trip, down or up: what the delays are of; none: capacity alone was measured.
     span_ns: From the first sample to the last.
@@ -115,7 +114,7 @@ def describe(
     series: str | None = None,
     schedule: Schedule | None = None,
 ) -> Description:
-    """What a measurement looks like.
+    """Summary of a measurement.
 
     measurement: From a file (`read`) or from arrays (`Measurement.of_round_trips`).
     series: Which of its series: round_trip, down or up; the first that it has if not given.
@@ -195,7 +194,7 @@ def gaps_of(series: Series, *, probes: bool, after_ns: int | None = None) -> tup
 
 
 def _as_met(rows: Series, end_ns: int | None) -> Series:
-    """What probes 10 ms apart meet of a table whose rows do not all hold for the same time."""
+    """Results of probes 10 ms apart over a table whose rows do not all hold for the same time."""
     apart_ns = np.diff(rows.t_ns)
     # Rows that are all as long weigh alike already, and are probes for this purpose.
     if len(apart_ns) < 2 or apart_ns.min() == apart_ns.max():

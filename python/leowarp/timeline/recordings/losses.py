@@ -70,19 +70,19 @@ class Loss:
 
     @property
     def in_handover_ratio(self) -> float | None:
-        """Of the lost ones, those within 1 s of a reconfiguration."""
+        """Share of the lost ones within 1 s of a reconfiguration."""
         return None if self.in_handover is None or not self.lost else self.in_handover / self.lost
 
     @property
     def ratio_within(self) -> float | None:
-        """Of the probes within 1 s of a reconfiguration, those lost."""
+        """Share lost of the probes within 1 s of a reconfiguration."""
         if self.in_handover is None or not self.sent_in_handover:
             return None
         return self.in_handover / self.sent_in_handover
 
     @property
     def ratio_without(self) -> float | None:
-        """Of the other probes, those lost."""
+        """Share lost of the other probes."""
         if self.in_handover is None or self.sent_in_handover is None or self.sent == self.sent_in_handover:
             return None
         return (self.lost - self.in_handover) / (self.sent - self.sent_in_handover)

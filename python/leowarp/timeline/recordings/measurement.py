@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a measurement of a path is, whatever tool made it: delays over time, losses, capacity over time.
+"""A measurement of a path, whatever tool made it: delays over time, losses, capacity over time.
 
-*Down* is from the internet to the user, in a run A to B; *up* is the way back. Times are those at which a probe was
+*Down* is from the internet to the user, in a run from A to B; *up* is the direction back. Times are those at which a
+probe was
 sent, in ns since the measurement's zero (its first sample, or what its file counts from).
 """
 
@@ -74,7 +75,7 @@ class Series:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Capacity:
-    """What a direction could carry.
+    """Capacity of a direction.
 
     t_ns: int64 array of shape (n,). Strictly increasing; each row holds until the next.
     rate_bps: int64 array of shape (n,). Bits of IP packets per second; -1: unshaped.
@@ -111,7 +112,7 @@ class ClockStep:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Transfer:
-    """What a transfer by TCP got, interval by interval; nan where the tool does not tell.
+    """Results of a transfer by TCP, interval by interval; nan where the tool has none.
 
     t_ns, length_ns: int64 arrays of shape (n,). Beginning and length of each interval.
     way: down or up.
@@ -139,8 +140,8 @@ class Measurement:
     round_trip, down, up: What was measured. A round trip's `lost` are probes that were lost either way.
     lost_down, lost_up: Of lost round trips, those of which it is known which way they were lost; shapes as
         `round_trip`.
-    loss_up_ratio: float64 array or None. Of a table of round trips: what it says of the way up (`round_trip.loss_ratio`
-        is then of the way down); shape as `round_trip`.
+    loss_up_ratio: float64 array or None. For a table of round trips: its loss on the way up (`round_trip.loss_ratio` is
+        then of the way down); shape as `round_trip`.
     probe_bytes: IP length of the probes.
     probes: Samples of probes (a gap between two is time of which nothing is known), or rows of a table that hold until
         the next one.
@@ -207,6 +208,6 @@ class Measurement:
 
     @property
     def series(self) -> dict[str, Series]:
-        """What was measured, by name: round_trip, down, up."""
+        """Measured series by name: round_trip, down, up."""
         by_name = {"round_trip": self.round_trip, "down": self.down, "up": self.up}
         return {name: series for name, series in by_name.items() if series is not None}

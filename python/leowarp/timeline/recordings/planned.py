@@ -73,7 +73,7 @@ def probe_bytes_of(measured: Measurement, keys: Measured) -> int:
         return keys.probe_size_bytes
     if measured.probe_bytes is not None:
         return measured.probe_bytes
-    # Who measured by probes and did not say how long they were most likely left ping's default.
+    # A user who measured by probes and did not say how long they were most likely left ping's default.
     return PING_BYTES if measured.probes else 0
 
 
@@ -148,7 +148,7 @@ def _constant(rate_bps: int) -> Capacity:
 
 
 def unshaped() -> Capacity:
-    """What a way of which no capacity is known carries."""
+    """Capacity of a direction of which none is known."""
     return _constant(UNSHAPED)
 
 

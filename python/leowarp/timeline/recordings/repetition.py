@@ -10,7 +10,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.measurement import Capacity, Times
 
 MOST_ROWS = 50_000_000
-"""Of a direction: above a gigabyte in the guest's kernel."""
+"""Limit of a direction: above a gigabyte in the guest's kernel."""
 
 
 def repeated(t_ns: Times, period_ns: int, until_ns: int) -> tuple[Times, NDArray[np.int64]]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A measurement as what the two directions of a link do: rows of delay and loss, as a scenario's ``[measured]`` asks.
 
-In this order: round trips are shared out, lost probes are put on a way, the trace is repeated, gaps are treated, rows
-are resampled, lines are drawn between them, and the rows of the return way are delayed by the forward way. Nothing is
-made up that no key asks for.
+The order is: round trips are shared out, lost probes get a direction, the trace is repeated, gaps are treated. Then
+rows are resampled, lines are drawn between them, and the rows of the return direction are delayed by the forward delay.
+Nothing is made up that no key asks for.
 
 A probe sent at t enters the forward way at t, and its reply enters the return way at t + (forward delay of t). The two
 parts of its round trip are placed at these two times. So a ping over the rows meets one round trip, not parts of two.
@@ -29,7 +29,7 @@ from leowarp.timeline.recordings.repetition import MOST_ROWS, repeated
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What a direction does: row i holds from `t_ns[i]` until the next, the last for ever.
+    """Values of a direction: row i holds from `t_ns[i]` until the next, the last for ever.
 
     t_ns: int64 array of shape (n,). Strictly increasing.
     delay_ns: int64 array of shape (n,)
@@ -140,7 +140,7 @@ def _measured_one_way(measurement: Measurement, trips: Series, name: str) -> Del
 
 
 def _one_way(name: str, measurement: Measurement, series: Series, keys: Measured) -> _Way:
-    # Who measures one way knows on which way a probe was lost.
+    # A one-way measurement shows on which direction a probe was lost.
     lost = series.lost if keys.lost_probes != "none" else np.zeros_like(series.lost)
     delay_ns = _filled(f"{measurement.source}: the way {name}", series.t_ns, series.delay_ns)
     return _way(name, measurement, replace(series, lost=lost, delay_ns=delay_ns))

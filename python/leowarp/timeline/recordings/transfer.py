@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a transfer by TCP got, in numbers."""
+"""Results of a transfer by TCP, in numbers."""
 
 from __future__ import annotations
 

@@ -18,8 +18,9 @@ from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Measurem
 def csv_of(measurement: Measurement) -> Iterator[str]:
     """Its lines, each with its end: comments that say what it was, a header, rows.
 
-    Times are of the wall clock if that is known, to the ns; delays to the ns, rates to the bit. What the table has no
-    column for (retransmissions, congestion windows, which way a probe was lost) is left out, and a comment says so.
+    Times are of the wall clock if that is known, to the ns; delays to the ns, rates to the bit. Values for which the
+    table has no column (retransmissions, congestion windows, the direction of a loss) are left out, and a comment says
+    so.
 
     Raises ScenarioError if it holds neither delays nor rates.
     """
@@ -70,7 +71,7 @@ def _transfer(measurement: Measurement) -> tuple[Times, dict[str, list[str]]]:
     columns = {}
     if not np.isnan(transfer.rtt_ns).any() and (transfer.rtt_ns > 0).all():
         columns["rtt_ms"] = [_decimal(round(value), 6) for value in transfer.rtt_ns.tolist()]
-    # Of a test in both directions the table's way down is the way down; one alone has the column that tables must have.
+    # In a test of both directions the table's way down is the way down; one alone has the column that tables must have.
     back = measurement.transfer_back
     for name, one in (("rate_mbps", back or transfer), ("rate_up_mbps", None if back is None else transfer)):
         if one is not None:
@@ -141,7 +142,7 @@ def csv_path(source: Path, out: Path | None, *, force: bool) -> Path:
 
 
 def write_csv(lines: Iterator[str], target: Path) -> int:
-    """How many rows were written.
+    """Number of rows written.
 
     lines: As `csv_of` gives them.
     target: From `csv_path`.

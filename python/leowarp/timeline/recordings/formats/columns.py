@@ -29,7 +29,7 @@ DELAYS = tuple(f"{what}_{unit}" for what in ("rtt", "delay") for unit in _UNIT_N
 SEQUENCE, SKIPPED = "seq", "-"
 _THREE = ("t_s", SEQUENCE, "rtt_ms")
 _LOST = frozenset({"", "lost", "nan", "none", "null", "-", "*", "timeout", "-1", "-1.0"})
-"""What recorders write in place of the delay of a probe that was lost."""
+"""Values of recorders in place of the delay of a probe that was lost."""
 
 _GUESSED_FROM_ROWS = 1000
 # A minute, as for the delays of the other formats: more is another unit, or another column.
@@ -51,7 +51,7 @@ _NAMES_HINT = (
 
 @dataclass(frozen=True)
 class Guess:
-    """What columns seem to be, and what the first row then says."""
+    """Likely meaning of columns, and of the first row then."""
 
     columns: tuple[str, ...]
     reading: str
@@ -85,10 +85,10 @@ def looks_like_columns(text: str) -> bool:
 
 
 def guess(path: Path, text: str) -> Guess | None:
-    """What the columns seem to be; None if nothing fits.
+    """Likely meaning of the columns; None if nothing fits.
 
-    A column that rises, by steps that are like each other, is the time; one of whole numbers that counts on the
-    sequence; the first of the rest the round trip, in the unit in which it is between 0.1 ms and 10 s.
+    A column that rises by similar steps is the time; one of whole numbers that counts on is the sequence. The first of
+    the rest is the round trip, in the unit in which it is between 0.1 ms and 10 s.
 
     path: For messages.
     text: Of the file; its first 1000 rows are looked at, those of another width than most left out.
@@ -109,7 +109,7 @@ def guess(path: Path, text: str) -> Guess | None:
         if len(known) * 2 < len(rows):
             continue
         values = np.array([float(value) for value in known])
-        # 1e20 is beyond any time in ns; an identifier of so many digits is no quantity.
+        # 1e20 is beyond any time in ns; an identifier of this number of digits is no quantity.
         if not len(values) or np.abs(values).max() > 1e20:
             continue
         steps = np.diff(values)
@@ -276,9 +276,9 @@ def _cells(line: str) -> list[str]:
 
 
 def _usual_width(rows: list[list[str]]) -> int:
-    """How many cells most rows have."""
+    """Number of cells of most rows."""
     widths = Counter(len(cells) for cells in rows)
-    # Of equally frequent widths the larger: what is missing in a row is more likely than what is too much.
+    # Among equally frequent widths the larger: a missing cell is more likely than an additional one.
     return max(widths, key=lambda width: (widths[width], width), default=0)
 
 

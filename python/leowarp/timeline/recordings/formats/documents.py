@@ -98,7 +98,7 @@ def document_of(
     documents = documents_of(path, text, tool, hint, mine, pairs)
     having = [one for one in documents if isinstance(one.value, dict) and isinstance(one.value.get(key), list)]
     if not having:
-        # What was broken off in the middle has whole objects in it, and none of them is the one that is looked for.
+        # A broken document has whole objects in it, and none of them is the one that is looked for.
         if len(mine) and text.lstrip().startswith(("{", "[")):
             raise _failure(path, text, tool, hint)
         raise ScenarioError(f"{path}: JSON without {key}, so not {tool}'s", hint)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each tool writes, as small files; how it is told which tool wrote one."""
+"""Output of each tool, as small files; how the tool that wrote one is recognised."""
 
 import gzip
 import json
@@ -70,7 +70,7 @@ def test_irtt_gives_round_trips_ways_of_loss_and_one_way_delays(tmp_path: Path) 
     assert (measurement.lost_up.tolist().index(True), measurement.lost_down.tolist().index(True)) == (1, 2)
     assert measurement.up is not None
     assert measurement.down is not None
-    # Of a probe that never came back nothing is known of the way on which it was not lost.
+    # For a probe that never came back nothing is known of the direction on which it was not lost.
     assert measurement.up.t_ns.tolist() == [0, 10 * MS, 41 * MS]
     assert measurement.down.delay_ns[[0, 2]].tolist() == [18_123_456, 18_000_000]
 

@@ -4,7 +4,7 @@
 iperf_api.c of iperf 3.9 to 3.17, print_interval_results. The client is where the user is: it sends *up*, and with
 ``--reverse`` the server sends *down*; with ``--bidir`` there is a transfer of each. Retransmissions, congestion window
 and round trip are the sender's, so of a reversed transfer they are not in the client's file. The throughput is what one
-flow made of the path, and the round trip is TCP's smoothed one with the flow's own queue in it: neither is the capacity
+flow made of the path, and the round trip is TCP's smoothed one with the flow's own queue in it. Neither is the capacity
 or the delay of an idle path.
 
 Intervals that ``--omit`` leaves out are left out here. ``--json-stream`` writes the same as events, one a line.
@@ -30,7 +30,7 @@ from leowarp.timeline.recordings.measurement import Measurement, Series, Transfe
 
 _NOT_CAPACITY = "throughput is what the flow got, payload alone; it is not the capacity"
 _APART_RATIO = 0.02
-"""By how much sums may differ that are of one file: rates are rounded, and intervals end with a segment."""
+"""Allowed difference of sums in one file: rates are rounded, and intervals end with a segment."""
 
 
 def looks_like_iperf3(text: str) -> bool:

@@ -10,7 +10,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.timeline.recordings.formats.documents import IPERF3_HINT as _HINT
 
 VALUES = {"bits_per_second": 1e13, "retransmits": 1e9, "snd_cwnd": 1e12, "rtt": 6e7}
-"""What is read of each interval, and the most that is believed."""
+"""Fields of each interval, and their limits."""
 
 _MOST_S = 30 * 86_400
 _APART_RATIO = 0.02
@@ -22,7 +22,7 @@ EMPTY = "intervals of no length"
 
 @dataclass(frozen=True)
 class Roles:
-    """Who wrote the file, and who sends.
+    """Writer of the file, and sender.
 
     server: The file is the server's.
     reverse: The server sends.
@@ -153,7 +153,7 @@ def _check_rate(where: str, stream: dict[str, Any]) -> None:
 def _check_sum(
     where: str, values: dict[str, float], streams: list[tuple[int, dict[str, Any]]], whole: dict[str, Any] | None
 ) -> None:
-    """What iperf3 added up is what its streams add up to."""
+    """iperf3's sums are the sums of its streams."""
     if whole is None:
         return
     # By bytes where there are any: each stream has its own clock, by which its rate is taken.

@@ -19,7 +19,7 @@ class Trip:
 
     where: As messages name it.
     trip: As the file has it.
-    clock: wall, monotonic; number: no round trip has a time stamp, and they are as far apart as irtt was told to send.
+    clock: wall, monotonic; number: no round trip has a time stamp, and they are as far apart as irtt's interval.
     interval_ns: That time.
     """
 
@@ -83,7 +83,7 @@ class Trip:
 
 
 def part_of(value: Any, keys: tuple[str, ...]) -> Any:
-    """What stands in objects within objects; None if one of them is missing."""
+    """Value in objects within objects; None if one of them is missing."""
     for key in keys:
         if not isinstance(value, dict):
             return None

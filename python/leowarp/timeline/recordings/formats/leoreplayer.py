@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """LeoReplayer's delays: one whole number a line, the one-way delay in ms, one line for each 10 ms.
 
-SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673: line k holds for packets
-that are sent from 10 k ms to 10 (k + 1) ms after its base time; it begins anew after the last (here: ``repeat``).
-They are halves of round trips that ping measured.
+SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673. Line k holds for packets
+that are sent from 10 k ms to 10 (k + 1) ms after its base time; it begins anew after the last (here: ``repeat``). They
+are halves of round trips that ping measured.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 """Mahimahi's traces: one whole number a line, the time in ms of one opportunity to deliver 1500 bytes.
 
 mm-link(1) of Mahimahi 0.98. Times do not decrease; the same time on several lines is as many opportunities. Mahimahi
-begins anew after the last time, which is the length of the trace (here: ``repeat``): what stands at 0 then comes
-together with what stands at the end.
+begins anew after the last time, which is the length of the trace (here: ``repeat``): opportunities at 0 then come
+together with those at the end.
 
-A link that sends bits cannot deliver 1500 bytes in no time: the opportunities of millisecond k are the capacity of the
-millisecond before it, so that what was sent by k ms is what was delivered by then. (Those at 0 of the first time round
-are the first millisecond's.)
+A link that sends bits cannot deliver 1500 bytes in no time. So the opportunities of millisecond k are the capacity of
+the millisecond before it, and packets are delivered by k ms as in Mahimahi. (Those at 0 of the first time round are the
+first millisecond's.)
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: i
     skips = Skips()
     times_ms = opportunities_ms(path, skips)
     if until_ns is not None:
-        # Repeated here and not as rates: what stands at 0 of a later round belongs to the ms before it, the end of the
+        # Repeated here and not as rates: opportunities at 0 of a later round belong to the ms before it, the end of the
         # round that is over.
         rounds = np.arange(-(-until_ns // (int(times_ms[-1]) * _MS_NS)), dtype=np.int64)
         times_ms = np.add.outer(rounds * times_ms[-1], times_ms).ravel()

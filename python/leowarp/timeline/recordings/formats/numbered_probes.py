@@ -23,7 +23,7 @@ _NEIGHBOURS = 8
 class NumberedProbe:
     """One probe.
 
-    line: Where it stands in its file.
+    line: Its line in its file.
     t_ns: When it was sent, by the sender's clock.
     delay_ns: None: the file says that it was lost.
     """
@@ -56,7 +56,7 @@ def measurement_of_probes(
     """Round trips of probes that were written down in any order.
 
     source, format: As `Measurement` has them.
-    probes: At least one. Of those with one number the first counts; the others are duplicates.
+    probes: At least one. Among those with one number the first counts; the others are duplicates.
     notes: What the reader has to say.
     Raises ScenarioError if their numbers span more than can be held.
     """
@@ -96,7 +96,7 @@ def sent_in_order(
     """All probes: those without a reply were sent between their neighbours, in step.
 
     sequence: int64 array of shape (n,). Strictly increasing.
-    sent_ns, delay_ns: arrays of shape (n,). What the sender's clock showed; nan: lost.
+    sent_ns, delay_ns: arrays of shape (n,). Reading of the sender's clock; nan: lost.
     unknown: int64 array of shape (m,). Numbers of which nothing is known: neither lost nor answered, and so no samples.
     """
     count = int(sequence[-1] - sequence[0]) + 1
@@ -150,7 +150,7 @@ def _set_back(sent_ns: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 
 def _place_in_run(t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many equal ones stand before each: 0, 1, 2 ns tell apart what the stamps (us) do not."""
+    """Number of equal ones before each: 0, 1, 2 ns distinguish what the stamps (us) do not."""
     begins = np.concatenate([[True], np.diff(t_ns) > 0])
     places = np.arange(len(t_ns))
     return places - np.maximum.accumulate(np.where(begins, places, 0))

@@ -20,7 +20,7 @@ _PIECE_BYTES = 1 << 20
 
 
 def unpacked(path: Path, raw: bytes) -> bytes:
-    """What a packed file holds; the same bytes of one that is not packed, whatever it is called.
+    """Content of a packed file; the same bytes of one that is not packed, whatever it is called.
 
     path: For messages.
     raw: The file's content.

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ping prints: round trips, one line a reply; a missing sequence number is a lost probe.
+"""Output of ping: round trips, one line per reply; a missing sequence number is a lost probe.
 
 iputils (``ping -D``: each line begins with the time at which it was printed, in s since 1970), and without ``-D`` the
 same from it, BusyBox, GNU inetutils and the BSDs, in any language (`ping_lines`). A reply was sent its round trip
 before it was printed. Lost probes print nothing (or, with ``-O``, "no answer yet"): they were sent between their
-neighbours, in step. Of those lost before the first reply and after the last nothing is known but their number, if ping
-tells it at its end.
+neighbours, in step. Only the number is known of those lost before the first reply and after the last, if ping prints it
+at its end.
 
 Several outputs in one file are one measurement if their replies have time stamps, with nothing known in between. A
 probe whose line cannot be read is neither lost nor answered: it is left out.
@@ -169,7 +169,7 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
         if rest.replies[place].printed_ns is None or len(found) == _MOST_PARTS:
             raise numbers_begin_anew(path, rest.replies[place - 1], rest.replies[place])
         first = Run(rest.header, rest.replies[:place])
-        # What ping says at its end is of all that it sent, and these are two of it.
+        # ping's summary is about all that it sent, and these are two of it.
         after = Run(None, rest.replies[place:])
         for n, reply in rest.without_time:
             (first if n <= place else after).without_time.append((n if n <= place else n - place, reply))

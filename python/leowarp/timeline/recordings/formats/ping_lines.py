@@ -3,8 +3,8 @@
 
 iputils 20240905 with its 17 catalogues of translations (`po/*.po`: `icmp_seq=` stands in all but the Czech one, the
 unit and the words around it do not), its older releases (`icmp_req=`), GNU inetutils and macOS (the decimal sign of the
-locale), the BSDs (`ping6` with `hlim=`), BusyBox and toybox (`seq=`). Something may stand in front of each line: what
-`ts`, `--apple-time` or a shell's loop put there.
+locale), the BSDs (`ping6` with `hlim=`), BusyBox and toybox (`seq=`). Something may precede each line: the output of
+`ts`, `--apple-time` or a shell's loop.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ADDRESS = re.compile(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F]{0,4}(?
 _HOPS = re.compile(r"\b(?:ttl|hlim)\s?=\s?\d+", re.IGNORECASE)
 _STAMP = re.compile(r"\[(?P<stamp>\d{1,12}\.\d{1,9})\]\s*")
 _BARE_STAMP = re.compile(r"^(?P<stamp>\d{9,10}\.\d{1,9})(?:[:;,]?\s+)")
-"""What `ts %.s` writes: the same clock as `ping -D`, without its brackets."""
+"""Output of `ts %.s`: the same clock as `ping -D`, without its brackets."""
 HEADER = re.compile(r"(?<!AR)(?:P(?:ING|ing)6?|ПІНГ)(?: (?P<target>\S+?) ?)?\((?P<address>[^\s()]*)")
 _LENGTHS = re.compile(r"\b(?P<payload>\d{1,6}) ?\((?P<ip>\d{1,6})\) ")
 _TALLY = re.compile(r"(?P<sent>\d{1,10}) packets transmitted, (?P<received>\d{1,10})(?: packets)? received\b")
@@ -37,7 +37,7 @@ _ICMP_ERROR = re.compile(
     r"\b(?:Unreachable|unreachable|Unknown|Isolated|Prohibited|exceeded|Redirect|Quench|problem|Violation|Cutoff|filtered"
     r"|Frag|Failed|Source Route|Timestamp|Information|Address Mask|Echo|Bad|Type)\b"
 )
-"""What the BSDs print of an ICMP error, `36 bytes from ROUTER: Destination Host Unreachable`: no reply."""
+"""The BSDs' output for an ICMP error, `36 bytes from ROUTER: Destination Host Unreachable`: no reply."""
 _SPREAD = re.compile(
     rf"=\s*(?P<least>{_NUMBER})/(?P<mean>{_NUMBER})/(?P<most>{_NUMBER})(?:/{_NUMBER})?\s*(?P<unit>{_UNIT})"
 )
@@ -110,7 +110,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many packets ping says that it sent and received."""
+    """Numbers of packets that ping says it sent and received."""
 
     line: int
     sent: int
@@ -142,7 +142,7 @@ class Damaged:
     line: int
     text: str
     replies: int = 1
-    """How many it holds at least."""
+    """The least number in it."""
 
 
 Line = Reply | Header | Tally | Spread | Silence | Damaged | None
@@ -151,7 +151,7 @@ Line = Reply | Header | Tally | Spread | Silence | Damaged | None
 def lines_of(text: str) -> list[tuple[str, Line]]:
     """Each line that is not blank, with what it is; None: nothing that ping prints about a reply.
 
-    A line stands twice where another begins inside it: ping was killed while it wrote, and started again.
+    A line occurs twice where another begins inside it: ping was killed while it wrote, and started again.
     """
     found: list[tuple[str, Line]] = []
     in_statistics = False

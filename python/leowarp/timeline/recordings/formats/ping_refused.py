@@ -19,7 +19,7 @@ def apart_hint(path: Path, line: int) -> str:
 
 
 def no_replies(path: Path, text: str, runs: list[Run]) -> ScenarioError:
-    """What is wrong with a file in which no round trip can be read."""
+    """Fault of a file in which no round trip can be read."""
     if "TTL=" in text and "bytes=" in text.lower():
         return ScenarioError(
             f"{path}: the ping of Windows: it numbers no probes, so that nothing tells which were lost",
@@ -85,7 +85,7 @@ def check_stamps(path: Path, replies: list[Reply], interval_ns: int | None) -> N
 
 
 def in_one_place(path: Path, replies: list[Reply]) -> None:
-    """All replies of a run come from one address, but for those that ping itself marks.
+    """All replies of a run come from one address, except for those that ping itself marks.
 
     Raises
     ------

@@ -8,14 +8,14 @@ import numpy as np
 from leowarp.timeline.recordings.formats.ping_runs import Run
 
 _MOST_PKTS = 65_000
-"""Of more probes the numbers begin anew, and do not say how many there were."""
+"""With more probes the numbers begin anew, and do not show how many there were."""
 
 
 def tally_notes(run: Run) -> list[str]:
     """A sentence for each thing that ping says otherwise; none if all of it agrees, or if it says nothing."""
     notes = []
     firsts = [reply for reply in run.replies if not reply.copy]
-    # A line that stands twice is one reply; beyond 65,536 numbers two replies may read the same.
+    # A line that occurs twice is one reply; beyond 65,536 numbers two replies may read the same.
     received = len(firsts) if len(firsts) > _MOST_PKTS else len({reply.text for reply in firsts})
     if run.tally is not None:
         if run.tally.received != received:

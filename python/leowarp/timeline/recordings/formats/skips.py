@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader passed over, how often, and why: nothing of a file is dropped without a word."""
+"""Skipped parts of a reader, how often, and why: nothing of a file is dropped without a word."""
 
 from __future__ import annotations
 

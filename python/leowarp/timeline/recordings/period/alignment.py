@@ -3,8 +3,8 @@
 strongest.
 
 One step among noise cannot be placed; twenty can together. Around each instant every sign is a curve over the offset
-from it: how much the level differs before and after, how many more probes are lost after than before, how much higher
-the delays are. The sum of the curves is largest at the offset that is right, and only if the period is.
+from it. It is the level's difference before and after, the excess of lost probes after over before, or the excess of
+the delays. The sum of the curves is largest at the offset that is right, and only if the period is.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from leowarp.timeline.recordings.period.signs import LOSSES, SPIKES, STEPS, chan
 from leowarp.timeline.recordings.period.spikes import find_spikes
 
 _SAMPLE_NS = 50_000_000
-"""Of denser probes the least and the most in so long, and the share lost."""
+"""With denser probes the least and the most in this time, and the share lost."""
 
 # The search is right to some bins of 0.2 s (`signs.BIN_S`); beyond this a curve would be drawn to the next event.
 _REACH_NS = 1_000_000_000
 _EDGE_NS = 300_000_000
-# Of a period of 15 s about a quarter on either side: longer, and the step before or after the one looked at would be in
+# For a period of 15 s about a quarter on either side: with more, the step before or after the one looked at would be in
 # the mean as well.
 _LEVEL_NS = 4_000_000_000
 _CALM_NS = 3_000_000_000
@@ -93,7 +93,7 @@ def _through_beginnings(
 ) -> tuple[float, float]:
     """A line through what begins near the instants, if something does near enough of them: losses, and tall spikes.
 
-    What begins is known to one probe, a step of the level only to some seconds. So the line is drawn again and again
+    A beginning is known to one probe, a step of the level only to some seconds. So the line is drawn again and again
     through what is near, each time nearer, until too few are.
     """
     lost = np.flatnonzero(series.lost | series.cut)
@@ -178,7 +178,7 @@ def _edges(values: NDArray[np.float64], at: NDArray[np.int64], apart_ns: float) 
 
 
 def _loss_edges(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
-    """How many more are lost after each place than before it, as a share."""
+    """Excess of losses after each place over those before it, as a share."""
     return _edges(of.lost, at, of.apart_ns)
 
 

@@ -3,8 +3,8 @@
 
 The odds of `search` are odds only if signs are as independent as they are taken for, and the best of very many
 candidates is compared. So they are a score, and what it is worth was read off made-up recordings of known truth
-(`tests/support/recordings.py`; `finding_test.py` names the seeds). Of those without a period nearly all had scores
-below -3, of those with one nearly all had higher ones; among these, most wrong answers had a runner-up that was near.
+(`tests/support/recordings.py`; `finding_test.py` names the seeds). Nearly all without a period had scores below -3,
+nearly all with one had higher ones. Among these, most wrong answers had a runner-up that was near.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def confidence(found: Search | None) -> float:
 
     found: None: the series is too short.
     Returns: 0 to 1. Two logistic curves, of the best candidate's log odds and of its margin over the best other answer,
-        fitted to made-up recordings, as scores of classifiers usually are (Platt, "Probabilistic Outputs for Support
-        Vector Machines", 1999).
+        fitted to synthetic recordings. Scores of classifiers are usually treated so (Platt, "Probabilistic Outputs for
+        Support Vector Machines", 1999).
     """
     if found is None:
         return 0.5  # too short to hold four periods: nothing is known
@@ -43,20 +43,20 @@ def confidence(found: Search | None) -> float:
     exists = _logistic(_SLOPE * (best.log_odds - BELIEVED))
     if not believed(found):
         return _NONE_AT_MOST * (1 - exists)
-    # The part of a period, and its other multiples, are no rivals of it: that it is this one was judged by other means.
+    # The part of a period, and its other multiples, are no rivals of it: other means decided for this one.
     part_s = best.period_s / found.multiple
     rivals = [
         one
         for one in others
         if found.multiple == 1 or abs(one.period_s / part_s - round(one.period_s / part_s)) > _SAME_RATIO
     ]
-    # How far ahead of the next best: wrong answers have a runner-up that is near (see above), whatever their own odds.
+    # Margin over the next best: wrong answers have a runner-up that is near (see above), whatever their own odds.
     margin = min(best.log_odds - max((one.log_odds for one in rivals), default=-np.inf), found.split_log_odds)
     return exists * _logistic(_MARGIN_SLOPE * max(margin, 0.0) + _MARGIN_OFFSET)
 
 
 def shared(rest: float, others: list[tuple[Schedule | None, float]]) -> tuple[tuple[Schedule | None, float], ...]:
-    """What is left of certainty, shared among the other answers by their log odds; the largest share first.
+    """The rest of certainty, shared among the other answers by their log odds; the largest share first.
 
     rest: One less the confidence of the answer.
     others: list of (Schedule or None, float). Each with its log odds; None: no period.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much more likely the signs are if something happens every period than if nothing keeps a schedule.
 
-Without a schedule the shares of `signs` at the instants of one are uniform in (0, 1]. With it, a part q of them are
-small: of the density ``a s^(a - 1)``, a below 1. The mean of the likelihood ratio over a grid of q and a is a Bayes
-factor, of one way to look; the mean of these over all ways (who knows which sign a path shows?) is that of a period
-and a phase. It compares periods as it compares phases: half of the true period has as many instants more at which
+Without a schedule the shares of `signs` at the instants of one are uniform in (0, 1]. If there is one, a part q of them
+are small: of the density ``a s^(a - 1)``, a below 1. The mean of the likelihood ratio over a grid of q and a is a Bayes
+factor, of one way to look. The mean of these over all ways is that of a period and a phase, because nobody knows which
+sign a path shows. It compares periods as it compares phases: half of the true period has as many instants more at which
 nothing happens, twice the true one misses half of what happens.
 """
 
@@ -40,8 +40,8 @@ class Ratios:
     def from_signs(signs: Signs) -> Ratios:
         """Those of all ways to look, by every model of the grid.
 
-        The density ``a s^(a - 1)`` of shares is the beta distribution's with its second parameter 1: the alternative
-        by which Sellke, Bayarri and Berger make Bayes factors of p-values ("Calibration of p Values for Testing
+        The density ``a s^(a - 1)`` of shares is the beta distribution's with its second parameter 1. By this
+        alternative Sellke, Bayarri and Berger make Bayes factors of p-values ("Calibration of p Values for Testing
         Precise Null Hypotheses", The American Statistician 55, 2001, section 3).
         """
         log_share = np.log(signs.shares)
@@ -69,7 +69,7 @@ class Ratios:
         return np.asarray((np.arange(self.width(period_s)) + 0.5) * self.signs.bin_s, dtype=np.float64)
 
     def width(self, period_s: float) -> int:
-        """How many bins a period has."""
+        """Number of bins of a period."""
         return int(np.ceil(period_s / self.signs.bin_s))
 
     def starts(self, period_s: float) -> NDArray[np.int64]:
@@ -105,7 +105,7 @@ class Ratios:
         return np.asarray(padded[:, :, places].sum(axis=2))
 
     def by_sign(self, factors: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Of each sign the mean over its ways to look; log.
+        """For each sign the mean over its ways to look; log.
 
         factors: float64 array of shape (rows, phases). Log Bayes factors.
         Returns: dict of str to float64 array of shape (phases,)

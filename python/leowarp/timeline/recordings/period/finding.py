@@ -28,9 +28,9 @@ class Finding:
     schedule: None: there is no period in it.
     confidence_ratio: How often such an answer is right (be it that there is none), over made-up recordings; see
         `confidence`.
-    runners_up: tuple of (Schedule or None, float). What else it could be, with the confidence of each; None: no period.
-    by_sign: dict of str to (Schedule or None). What steps, spikes and losses each by itself would be taken for.
-    parts: Something also happens at the instants of so many equal parts of the period, but not the same.
+    runners_up: tuple of (Schedule or None, float). Alternatives, with the confidence of each; None: no period.
+    by_sign: dict of str to (Schedule or None). Answers by steps, spikes and losses each by itself.
+    parts: Something also happens at the instants of this number of equal parts of the period, but not the same.
     """
 
     schedule: Schedule | None
@@ -70,8 +70,8 @@ def find(series: Series) -> Finding:
 def set_forward(series: Series) -> tuple[ClockStep, ...]:
     """Pauses that were none: the clock was set forward, for what happens after them keeps its schedule only so.
 
-    A probe that was not sent and a clock that was set look alike in the numbers and in the times. What differs is what
-    the path does: after a pause of the recorder its reconfigurations go on as they were, by the clock.
+    A probe that was not sent and a clock that was set look alike in the numbers and in the times. The path
+    distinguishes them: after a pause of the recorder its reconfigurations go on as they were, by the clock.
 
     series: Of probes.
     Returns: Empty if there are more than three pauses: recorders pause, and hosts seldom set their clocks.
@@ -90,8 +90,8 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
         by_ns = int(apart_ns[place]) - interval_ns
         without = undone(series, (ClockStep(int(series.t_ns[place]), by_ns),))
         other = _odds(without)
-        # Twenty times as likely without the pause, and a schedule that is believed at all: of a path without one
-        # nothing is told (`test_a_clock_set_forward_is_told_from_a_pause`).
+        # Twenty times as likely without the pause, and a schedule that is believed at all: for a path without one
+        # nothing is said (`test_a_clock_set_forward_is_told_from_a_pause`).
         if other - odds > _TELLING and other > BELIEVED:
             steps.append(ClockStep(int(series.t_ns[place]), by_ns))
     return tuple(steps)
@@ -133,8 +133,8 @@ def _refined(series: Series, found: Search) -> Schedule:
 
 
 def _late_ns(series: Series, signs: Signs) -> float:
-    """By how much the middle of a bin is late, where a bin holds one probe, at its beginning: what the probe is the
-    first to show happened between the one before and this one."""
+    """Delay of the middle of a bin with one probe at its beginning: the event that the probe is the first to show
+    happened between the one before and this one."""
     interval_ns, bin_ns = series.interval_ns or 0, signs.bin_s * 1e9
     return (bin_ns + interval_ns) / 2 if 1.5 * interval_ns > bin_ns else 0.0
 

@@ -28,6 +28,6 @@ class Schedule:
         return self.phase_ns + self.period_ns * np.arange(first, max(after, first), dtype=np.int64)
 
     def distance_ns(self, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How far each instant is from the schedule's nearest."""
+        """Distance of each instant from the schedule's nearest."""
         into = (t_ns - self.phase_ns) % self.period_ns
         return np.minimum(into, self.period_ns - into)

@@ -22,13 +22,13 @@ SHORTEST_S, LONGEST_S = 4.0, 120.0
 """Periods that are looked for; the longest only if the measurement holds four of it."""
 
 USUAL = {15.0: 0.4, 5.0: 0.03, 10.0: 0.06, 20.0: 0.03, 30.0: 0.06, 60.0: 0.02}
-"""What is believed beforehand of periods near (1 %) these, in s; the rest lies anywhere. 15 s is that of the one
-constellation whose reconfigurations are published (`scenario.access`); schedules of machines are round."""
+"""Prior for periods near (1 %) these, in s; the rest lies anywhere. 15 s is that of the one constellation whose
+reconfigurations are published (`scenario.access`); schedules of machines are round."""
 
 _USUAL_WITHIN = 0.01
 EXACT_WITHIN = 1e-4
-"""By how much a computer's clock that nothing disciplines goes wrong: RFC 5905 (7.3) allows 15 ppm of one that is
-disciplined, data sheets of quartz 20 to 100 ppm. A schedule that is kept by GPS is seen as wrong by no more."""
+"""Error of a computer's clock that nothing disciplines: RFC 5905 (7.3) allows 15 ppm of one that is disciplined, data
+sheets of quartz 20 to 100 ppm. A schedule that is kept by GPS is seen as wrong by no more."""
 
 _EXACT = 0.8
 """Share of what is believed of a usual period that is within `EXACT_WITHIN` of it."""
@@ -58,7 +58,7 @@ class Candidate:
     log_factor: Natural logarithm of the Bayes factor against no schedule.
     log_odds: The same with what is believed beforehand: that of this one against no schedule.
     by_sign: Log Bayes factors of each sign by itself, at this phase.
-    alone: dict of str to (float, float). Of each sign the phase at which it is strongest, and its log Bayes factor
+    alone: dict of str to (float, float). For each sign the phase at which it is strongest, and its log Bayes factor
         there.
     """
 
@@ -75,7 +75,8 @@ class Search:
     """All candidates, the best one first.
 
     of_sign: dict of str to (Candidate or None). The best by each sign alone; None if that sign speaks for none.
-    multiple: The best one is so many times the period with the largest factor, because its instants are not all alike.
+    multiple: The best one is this multiple of the period with the largest factor, because its instants are not all
+        alike.
     split_log_odds: How sure that is; infinite if `multiple` is 1.
     """
 
@@ -235,7 +236,7 @@ def _other_phase(ratios: Ratios, best: Candidate) -> Candidate | None:
 
 
 def _by_itself(ratios: Ratios, weighed: list[Candidate], sign: str) -> Candidate | None:
-    """What one sign alone would be taken for."""
+    """Answer by one sign alone."""
     best = max(weighed, key=lambda one: one.alone[sign][1] + _log_prior(ratios, one.period_s))
     phase_s, log_factor = best.alone[sign]
     log_odds = log_factor + _log_prior(ratios, best.period_s)
@@ -255,7 +256,7 @@ def _usual(period_s: float) -> bool:
 
 
 def _log_prior(ratios: Ratios, period_s: float) -> float:
-    """What is believed of one of the periods and phases that can be told apart, before anything is seen."""
+    """Prior for one of the distinguishable periods and phases, before anything is seen."""
     bin_s = ratios.signs.bin_s
     # Periods that differ by less shift the last instant by less than a bin, so they are one candidate among all.
     apart_s = bin_s * period_s / (2 * ratios.span_s)
@@ -273,7 +274,7 @@ def _log_prior(ratios: Ratios, period_s: float) -> float:
 
 
 def _distinct(candidates: list[Candidate]) -> list[Candidate]:
-    """Of those with the same period the first."""
+    """Among those with the same period the first."""
     kept: list[Candidate] = []
     for one in candidates:
         if all(abs(one.period_s / other.period_s - 1) > _SAME for other in kept):
@@ -284,8 +285,8 @@ def _distinct(candidates: list[Candidate]) -> list[Candidate]:
 def _part(ratios: Ratios, candidates: list[Candidate]) -> Candidate:
     """The part of the first period that has the largest factor, if that is larger than its own; else the first itself.
 
-    What is believed beforehand can prefer a period to its half of which the spikes are, at the phase of either half:
-    which one it is is told from the half (`_whole`).
+    The prior can prefer a period to its half of which the spikes are, at the phase of either half: the half decides
+    which one it is (`_whole`).
     """
     best = candidates[0]
     lengths_s = [best.period_s / times for times in (2, 3, 4) if best.period_s / times >= SHORTEST_S]
@@ -316,7 +317,7 @@ def _whole(ratios: Ratios, best: Candidate, longest_s: float) -> tuple[Candidate
 def _split(ratios: Ratios, best: Candidate, times: int) -> tuple[float, float, float]:
     """How much better it is that some signs are of every n-th instant alone; its phase; how far the next is behind it.
 
-    Of each sign: the Bayes factor of the n-th instants, against that of all alike, or of none if that is better.
+    For each sign: the Bayes factor of the n-th instants, against that of all alike, or of none if that is better.
     """
     found, ahead = (0.0, best.phase_s), 0.0
     # A step and the spike after it need not be in the same bin.

@@ -2,9 +2,9 @@
 """Signs that something happened to a path, on a grid of time: how seldom each instant's is as strong.
 
 A reconfiguration may show as a step of the least delay, as a spike, as losses; each path has others of these at any
-time, too, more in one minute than in the next. So each sign is a score of every bin of the grid, and what counts is the
-score's rank among those of the minute before and after: a share that is uniform in (0, 1] wherever nothing keeps a
-schedule, whatever the noise is like.
+time, too, more in one minute than in the next. So each sign is a score of every bin of the grid, ranked among those of
+the minute before and after. This rank is a share that is uniform in (0, 1] wherever nothing keeps a schedule, whatever
+the noise is like.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class _Bins:
 
     @staticmethod
     def of(series: Series, bin_s: float) -> _Bins:
-        """What happened in each bin of `bin_s`, from the first probe on."""
+        """Events in each bin of `bin_s`, from the first probe on."""
         place = ((series.t_ns - series.t_ns[0]) / (bin_s * 1e9)).astype(np.int64)
         count = int(place[-1]) + 1
         answered = ~np.isnan(series.delay_ns)
@@ -173,12 +173,12 @@ def changes(of: Scores, width: int, apart: int = 0) -> Scores:
 
 
 def _spikes(bins: _Bins) -> Scores:
-    """How far the highest delay of each bin is above the median of the bins around it, ns."""
+    """Excess of the highest delay of each bin over the median of the bins around it, ns."""
     return np.asarray(bins.most_ns - _moving_median(bins.most_ns, 2 * round(_CALM_S / bins.bin_s) + 1))
 
 
 def _losses(bins: _Bins) -> list[Scores]:
-    """How many were lost in each bin; and how much more on its one side than on the other (a long run's ends)."""
+    """Number lost in each bin; and the excess on its one side over the other (a long run's ends)."""
     width = max(round(_EDGE_WINDOW_S / bins.bin_s), 2)
     lost, sent = (_windows(of, width).sum(axis=1) for of in (bins.lost, bins.sent))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -198,7 +198,7 @@ def _windows(of: Scores, width: int, *, centred: bool = False) -> NDArray[np.flo
 def _moving_median(of: Scores, width: int) -> Scores:
     """Median of the known values around each (the lower of the two middle ones); nan of none.
 
-    Of wide windows one for every 20th part of the width: a median over so many changes slowly.
+    For wide windows one for every 20th part of the width: such a median changes slowly.
     """
     every = max(width // 20, 1)
     ordered = np.sort(_windows(of, width, centred=True)[::every], axis=1)  # nan come last
@@ -214,7 +214,7 @@ def _peaks(score: Scores, reach: int) -> Scores:
 
 
 def _widened(score: Scores, bin_s: float) -> Scores:
-    """What happens at a bin's edge is in the next as easily."""
+    """An event at a bin's edge is in the next as easily."""
     reach = round(0.15 / bin_s)
     return score if not reach else np.where(np.isnan(score), np.nan, _moving_max(score, reach))
 
@@ -233,7 +233,7 @@ def _mean(of: list[Scores]) -> Scores:
 
 
 def _shares(score: Scores, within: int) -> Scores:
-    """Share of the known scores within so many bins that are as high or higher.
+    """Share of the known scores within this number of bins that are as high or higher.
 
     This is the p-value of a permutation test of each bin against its surroundings: uniform for any noise that does not
     change within them, whatever its distribution is.

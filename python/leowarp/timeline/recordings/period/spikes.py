@@ -14,7 +14,7 @@ from leowarp.timeline.recordings.measurement import Series
 LEVEL_NS = 2_000_000_000
 """Width of the window whose median is the level of the delays."""
 
-# Of normal noise a billionth is above: not one of the 360,000 probes that an hour has at 10 ms.
+# A billionth of normal noise is above: not one of the 360,000 probes that an hour has at 10 ms.
 _SPIKE_SIGMAS = 6.0
 
 
