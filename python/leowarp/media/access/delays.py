@@ -47,7 +47,7 @@ def channel_rows(
     loss_ratio : float64 array of shape (m,)
         1 during an outage, the residual loss elsewhere.
     """
-    jitter_t_ns, jitter_ns = _jitter(access, way, seed, duration_ns)
+    jitter_t_ns, jitter_ns = jitter_rows(access, way, seed, duration_ns)
     frame_t_ns, waiting_ns = _waiting(access, duration_ns)
     spike_t_ns, spike_ns = _spikes(access, slots, drawn)
     outages = (drawn.outage_begin_ns, drawn.outage_end_ns)
@@ -78,7 +78,7 @@ def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int6
     return (frame * 1_000_000_000 + access.frames_per_s // 2) // access.frames_per_s
 
 
-def _jitter(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def jitter_rows(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """When the jitter takes which value; the first instant is 0.
 
     Down: steps of geometric length and Erlang (gamma of order 3) values of mean `jitter_ns`. Up: steps of 0.5 to 1.5

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jitter of the profile by simulated moments: the values with which it gives probes the recording's statistics.
+
+The statistics are means over slots: how wide delays are within a slot, and how much successive ones differ. The
+profile's own jitter is sampled at the instants of the recording, so that what sampling does to a statistic it does to
+both. Intervals: McFadden (1989), simulated moments; the covariance of the statistics is that over slots, and the
+simulation's own is added.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.fitting.estimate import Z_95, Estimate, Untold
+from leowarp.fitting.slotted import Slotted
+from leowarp.media.access.delays import jitter_rows
+from leowarp.scenario.schema import Access
+
+_DENSE_NS = 30_000_000
+"""Probes further apart than this say nothing of steps of 6 and 28 ms."""
+
+_MOST_PROBES = 60_000
+_MOST_SLOTS = 200
+_ROUNDS = 8
+_STEP = 0.15
+"""Of the logarithm of a parameter, for slopes: smaller ones drown in the simulation's noise."""
+
+_NO_FINER_NS = 50_000.0
+"""ping prints tenths of a millisecond."""
+
+_WIDEST = 0.7
+"""A standard error of a logarithm above this (an interval of a factor of 4 either way) tells nothing."""
+
+_RANGE_NS = (50_000.0, 200_000_000.0)
+
+
+@dataclass(frozen=True)
+class Jitter:
+    """What a recording tells of the jitter."""
+
+    estimates: tuple[Estimate, ...]
+    untold: tuple[Untold, ...]
+
+
+def simulated_ns(
+    access: Access, t_ns: NDArray[np.int64], ways: tuple[str, ...], seed: int, until_ns: int
+) -> NDArray[np.float64]:
+    """Delays of probes over the profile's jitter and frames alone: no base, no handovers, nothing lost.
+
+    Parameters
+    ----------
+    t_ns : int64 array of shape (n,)
+        Ascending.
+    ways : tuple of str
+        "up", "down" or both, in the order in which a probe passes them.
+    """
+    at_ns = t_ns
+    for way in ways:
+        begins_ns, values_ns = jitter_rows(access, way, seed, until_ns + 1_000_000_000)
+        delay_ns = values_ns[np.searchsorted(begins_ns, at_ns, side="right") - 1] + 500_000_000 // access.frames_per_s
+        at_ns = np.maximum.accumulate(at_ns + delay_ns)
+    return (at_ns - t_ns).astype(np.float64)
+
+
+def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter:
+    """Means, and with dense probes steps, of the jitter on the ways that the series is of.
+
+    Parameters
+    ----------
+    probes : Slotted
+    access : Access
+        Where the search begins.
+    ways : tuple of str
+        As of `simulated_ns`: both of round trips.
+    """
+    dense = probes.interval_ns <= _DENSE_NS
+    names = [f"jitter_{way}_ns" if way == "up" else "jitter_ns" for way in ways]
+    steps = [f"jitter_{way}_step_ns" if way == "up" else "jitter_step_ns" for way in ways]
+    parameters = names + (steps if dense else [])
+    chosen = _chosen(probes)
+    taken = dataclasses.replace(
+        probes, series=probes.series.take(chosen), slot=probes.slot[chosen], clear=probes.clear[chosen]
+    )
+    lags = _lags(taken, dense)
+    measured = _by_slot(taken, taken.series.delay_ns, lags)
+    slots = len(measured)
+    target = measured.mean(axis=0)
+    # Of the recording and of a simulation as long: both vary.
+    covariance = 2.0 * np.cov(measured, rowvar=False) / slots
+    weights = 1.0 / (np.diag(covariance) + _NO_FINER_NS**2 / slots)
+    if not dense and len(ways) == 2:
+        # A uniform and an Erlang distribution can be told apart only by the shape of their sum.
+        pass
+
+    def moments(logs: NDArray[np.float64], seed: int = 1) -> NDArray[np.float64]:
+        keys = {name: round(float(np.exp(value))) for name, value in zip(parameters, logs, strict=True)}
+        simulated = simulated_ns(dataclasses.replace(access, **keys), taken.series.t_ns, ways, seed, taken.until_ns)
+        return _by_slot(taken, simulated, lags).mean(axis=0)
+
+    logs = np.log([float(getattr(access, name)) for name in parameters])
+    best, best_cost = logs, np.inf
+    slopes = np.zeros((len(target), len(logs)))
+    for seed in range(1, _ROUNDS + 1):
+        here = moments(logs, seed)
+        cost = float((weights * (target - here) ** 2).sum())
+        if cost < best_cost:
+            best, best_cost = logs, cost
+        for place in range(len(logs)):
+            step = np.zeros(len(logs))
+            step[place] = _STEP
+            slopes[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * _STEP)
+        # Least squares with a little damping: of two directions that look alike neither runs away.
+        normal = slopes.T @ (weights[:, None] * slopes)
+        gain = np.linalg.solve(
+            normal + 0.02 * np.diag(np.diag(normal) + 1e-9), slopes.T @ (weights * (target - here))
+        )
+        logs = np.clip(logs + np.clip(gain, -0.7, 0.7), *np.log(_RANGE_NS))
+        if seed >= 3 and np.abs(gain).max() < 0.02:
+            break
+    here = moments(logs, 1)
+    if (weights * (target - here) ** 2).sum() > best_cost:
+        logs = best
+    normal = slopes.T @ (weights[:, None] * slopes)
+    inverse = np.linalg.pinv(normal)
+    spread = inverse @ slopes.T @ (weights[:, None] * covariance * weights[None, :]) @ slopes @ inverse
+    errors = np.sqrt(np.maximum(np.diag(spread), 0.0))
+    estimates, untold = [], []
+    for name, log, error in zip(parameters, logs, errors, strict=True):
+        key = name.removesuffix("_ns")
+        if error > _WIDEST:
+            untold.append(Untold(key, f"its 95 % interval spans a factor of {np.exp(2 * Z_95 * error):.2g}"))
+            continue
+        low, value, high = np.exp([log - Z_95 * error, log, log + Z_95 * error]).tolist()
+        note = "simulated moments of delays within slots and of their differences"
+        estimates.append(Estimate(key, value, low, high, slots, "slots", note))
+    if not dense:
+        why = f"probes {probes.interval_ns / 1e6:.3g} ms apart do not see steps of some ms"
+        untold += [Untold(name.removesuffix("_ns"), why) for name in steps]
+    for way in ("up", "down"):
+        if way not in ways:
+            only = "jitter_up" if way == "up" else "jitter"
+            untold.append(Untold(only, f"the series is of the way {ways[0]} alone"))
+    return Jitter(tuple(estimates), tuple(untold))
+
+
+def _chosen(probes: Slotted) -> NDArray[np.int64]:
+    """Places of the probes of the first slots: enough of them, and no more than takes a second."""
+    whole = probes.slot < probes.slot[0] + _MOST_SLOTS
+    return np.flatnonzero(whole)[:_MOST_PROBES]
+
+
+def _lags(probes: Slotted, dense: bool) -> tuple[int, ...]:
+    """How many probes apart delays are compared: next to each other, and with dense probes 30 and 100 ms apart."""
+    if not dense:
+        return (1,)
+    return tuple(sorted({1, *(max(round(apart_ns / probes.interval_ns), 1) for apart_ns in (30e6, 100e6))}))
+
+
+def _by_slot(probes: Slotted, delay_ns: NDArray[np.float64], lags: tuple[int, ...]) -> NDArray[np.float64]:
+    """The statistics of each slot with enough probes; shape (slots, k)."""
+    columns = _quantiles(probes.slot[probes.clear], delay_ns[probes.clear], (0.1, 0.5, 0.75, 0.9))
+    found = [columns[:, 1] - columns[:, 0], columns[:, 2] - columns[:, 1], columns[:, 3] - columns[:, 1]]
+    for lag in lags:
+        pairs = probes.clear[lag:] & probes.clear[:-lag] & (probes.slot[lag:] == probes.slot[:-lag])
+        apart_ns = np.abs(delay_ns[lag:] - delay_ns[:-lag])
+        differences = _quantiles(probes.slot[lag:][pairs], apart_ns[pairs], (0.5, 0.8), of=probes.slot[probes.clear])
+        found += [differences[:, 0], differences[:, 1]]
+    table = np.column_stack(found)
+    return table[~np.isnan(table).any(axis=1)]
+
+
+def _quantiles(
+    slot: NDArray[np.int64], values: NDArray[np.float64], at: tuple[float, ...], of: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
+    """Quantiles of the values of each slot of `of`; nan where there are fewer than eight. Shape (slots, len(at))."""
+    order = np.lexsort((values, slot))
+    slots, starts, counts = np.unique(slot[order], return_index=True, return_counts=True)
+    known = np.unique(slot if of is None else of)
+    found = np.full((len(known), len(at)), np.nan)
+    rows = np.searchsorted(known, slots)
+    enough = counts >= 8
+    for column, share in enumerate(at):
+        places = starts + np.rint(share * (counts - 1)).astype(np.int64)
+        found[rows[enough], column] = values[order][places][enough]
+    return found
