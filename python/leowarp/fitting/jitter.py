@@ -25,7 +25,8 @@ _DENSE_NS = 30_000_000
 
 _MOST_PROBES = 60_000
 _MOST_SLOTS = 200
-_ROUNDS = 8
+_ROUNDS, _FAR_ROUNDS = 8, 3
+_DAMPING = 0.02
 _STEP = 0.15
 """Of the logarithm of a parameter, for slopes: smaller ones drown in the simulation's noise."""
 
@@ -33,9 +34,11 @@ _NO_FINER_NS = 50_000.0
 """ping prints tenths of a millisecond."""
 
 _WIDEST = 0.7
-"""A standard error of a logarithm above this (an interval of a factor of 4 either way) tells nothing."""
+"""A standard error of a logarithm above this is an interval of a factor of 4 either way."""
 
-_RANGE_NS = (50_000.0, 200_000_000.0)
+_MEANS_NS = (50_000.0, 200_000_000.0)
+_STEPS_NS = (1_400_000.0, 200_000_000.0)
+"""No step is shorter than a frame of 1/750 s."""
 
 
 @dataclass(frozen=True)
@@ -89,54 +92,55 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
     measured = _by_slot(taken, taken.series.delay_ns, lags)
     slots = len(measured)
     target = measured.mean(axis=0)
-    # Of the recording and of a simulation as long: both vary.
-    covariance = 2.0 * np.cov(measured, rowvar=False) / slots
+    # Of the recording, and of the mean of simulations as long: both vary.
+    covariance = (1.0 + 1.0 / (_ROUNDS - _FAR_ROUNDS)) * np.cov(measured, rowvar=False) / slots
     weights = 1.0 / (np.diag(covariance) + _NO_FINER_NS**2 / slots)
-    if not dense and len(ways) == 2:
-        # A uniform and an Erlang distribution can be told apart only by the shape of their sum.
-        pass
 
     def moments(logs: NDArray[np.float64], seed: int = 1) -> NDArray[np.float64]:
         keys = {name: round(float(np.exp(value))) for name, value in zip(parameters, logs, strict=True)}
         simulated = simulated_ns(dataclasses.replace(access, **keys), taken.series.t_ns, ways, seed, taken.until_ns)
         return _by_slot(taken, simulated, lags).mean(axis=0)
 
+    bounds = np.log([_STEPS_NS if name in steps else _MEANS_NS for name in parameters])
     logs = np.log([float(getattr(access, name)) for name in parameters])
-    best, best_cost = logs, np.inf
     slopes = np.zeros((len(target), len(logs)))
-    for seed in range(1, _ROUNDS + 1):
+    settled: list[NDArray[np.float64]] = []
+    for number in range(_ROUNDS):
+        seed = number + 1
         here = moments(logs, seed)
-        cost = float((weights * (target - here) ** 2).sum())
-        if cost < best_cost:
-            best, best_cost = logs, cost
+        slope = np.zeros_like(slopes)
         for place in range(len(logs)):
             step = np.zeros(len(logs))
             step[place] = _STEP
-            slopes[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * _STEP)
-        # Least squares with a little damping: of two directions that look alike neither runs away.
+            slope[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * _STEP)
+        # The first rounds are far off; later ones differ by the simulation's draws, and their mean has less of these.
+        fresh = max(number - _FAR_ROUNDS + 1, 1)
+        slopes = slopes + (slope - slopes) / fresh
         normal = slopes.T @ (weights[:, None] * slopes)
-        gain = np.linalg.solve(
-            normal + 0.02 * np.diag(np.diag(normal) + 1e-9), slopes.T @ (weights * (target - here))
-        )
-        logs = np.clip(logs + np.clip(gain, -0.7, 0.7), *np.log(_RANGE_NS))
-        if seed >= 3 and np.abs(gain).max() < 0.02:
-            break
-    here = moments(logs, 1)
-    if (weights * (target - here) ** 2).sum() > best_cost:
-        logs = best
+        # Least squares with a little damping: of two directions that look alike neither runs away.
+        damped = normal + _DAMPING * np.diag(np.diag(normal) + 1e-9)
+        gain = np.linalg.solve(damped, slopes.T @ (weights * (target - here)))
+        logs = np.clip(logs + np.clip(gain, -0.7, 0.7), bounds[:, 0], bounds[:, 1])
+        if number >= _FAR_ROUNDS:
+            settled.append(logs)
+    logs = np.mean(settled, axis=0)
     normal = slopes.T @ (weights[:, None] * slopes)
     inverse = np.linalg.pinv(normal)
     spread = inverse @ slopes.T @ (weights[:, None] * covariance * weights[None, :]) @ slopes @ inverse
     errors = np.sqrt(np.maximum(np.diag(spread), 0.0))
-    estimates, untold = [], []
-    for name, log, error in zip(parameters, logs, errors, strict=True):
-        key = name.removesuffix("_ns")
-        if error > _WIDEST:
-            untold.append(Untold(key, f"its 95 % interval spans a factor of {np.exp(2 * Z_95 * error):.2g}"))
+    estimates: list[Estimate] = []
+    untold: list[Untold] = []
+    free = bounds[:, 0].tolist(), bounds[:, 1].tolist()
+    for name, log, error, least, most in zip(parameters, logs.tolist(), errors.tolist(), *free, strict=True):
+        key, note = name.removesuffix("_ns"), "simulated moments of delays within slots and of their differences"
+        if not least < log < most:
+            note = f"as far as the search may go, so that there is no interval; {note}"
+            estimates.append(Estimate(key, float(np.exp(log)), None, None, slots, "slots", note))
             continue
-        low, value, high = np.exp([log - Z_95 * error, log, log + Z_95 * error]).tolist()
-        note = "simulated moments of delays within slots and of their differences"
-        estimates.append(Estimate(key, value, low, high, slots, "slots", note))
+        if error > _WIDEST:
+            note = f"hardly told; {note}"
+        ends = np.exp(np.clip([log - Z_95 * error, log + Z_95 * error], least, most)).tolist()
+        estimates.append(Estimate(key, float(np.exp(log)), *ends, slots, "slots", note))
     if not dense:
         why = f"probes {probes.interval_ns / 1e6:.3g} ms apart do not see steps of some ms"
         untold += [Untold(name.removesuffix("_ns"), why) for name in steps]
