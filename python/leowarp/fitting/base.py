@@ -30,7 +30,17 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
     _, above_ns = probes.floors_ns(over_base_ns)
     bases_ns = np.maximum(floors_ns - float(above_ns.mean()) - extra_ns, 0.0)
     shares = np.linspace(0.0, 1.0, QUANTILES)
-    low, high = resampled(bases_ns, lambda drawn: np.quantile(drawn, shares))
+    follows = np.diff(numbers) == 1
+    steps_ns = np.abs(np.diff(floors_ns))[follows]
+    # Two floors of one path differ by what the jitter leaves of itself in each.
+    same_ns = 3.0 * np.sqrt(2.0) * float(above_ns.std()) + 100_000.0
+    # Slots that kept one path are one draw, and are resampled together.
+    draws = np.split(bases_ns, np.flatnonzero(~(follows & (np.abs(np.diff(floors_ns)) <= same_ns))) + 1)
+
+    def spread(places: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.quantile(np.concatenate([draws[int(place)] for place in places]), shares)
+
+    low, high = resampled(np.arange(len(draws), dtype=np.float64), spread)
     quantiles = Estimate(
         "base_rtts",
         tuple(np.quantile(bases_ns, shares).tolist()),
@@ -41,10 +51,6 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
         "least delay of each slot, less what the jitter leaves of itself there; the ends are the extremes that were "
         "seen, and more slots would reach further",
     )
-    follows = np.diff(numbers) == 1
-    steps_ns = np.abs(np.diff(floors_ns))[follows]
-    # Two floors of one path differ by what the jitter leaves of itself in each.
-    same_ns = 3.0 * np.sqrt(2.0) * float(above_ns.std()) + 100_000.0
     others_ns = np.abs(bases_ns[:, None] - bases_ns[None, :])[np.triu_indices(len(bases_ns), 2)]
     by_chance = float((others_ns <= same_ns).mean()) if len(others_ns) else 0.0
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from leowarp.base.errors import ScenarioError
 from leowarp.fitting.base import fit_base
@@ -88,6 +89,8 @@ class Fit:
         told_none = {key: "nothing in the recordings depends on it" for key in _FITTED if key not in reasons}
         return {key: why for key, why in (reasons | told_none).items() if key not in chosen}
 
+
+_SHARE = "outage_share_ratio"
 
 _FITTED = (
     "base_rtts", "base_kept", "jitter", "jitter_step", "jitter_up", "jitter_up_step", "handover_min", "handover_max",
@@ -191,7 +194,7 @@ def _delays(
         found = fit_jitter(probes, access, ("up", "down") if name == "round_trip" else (name,))
         estimates += found.estimates
         untold += [one for one in found.untold if not (one_way and one.why.startswith("the series is"))]
-    access = dataclasses.replace(access, **_values(estimates))
+    access = dataclasses.replace(access, **_values(estimates, ("jitter",)))
     if measurement.round_trip is None:
         return
     probes = slotted(measurement.round_trip, schedule)
@@ -199,12 +202,20 @@ def _delays(
     estimates += fit_base(probes, over_base_ns, 2 * access.server_delay_ns)
     counted = measurement.format != "columns" or bool(probes.series.lost.any())
     _add(fit_losses(probes, access, counted=counted), estimates, untold)
-    _add(fit_handover(probes, access), estimates, untold)
+    # Where outages were not told, none are put in.
+    told = {one.key for one in estimates}
+    losses = _values(estimates, ("outage", "residual_loss")) | ({} if "outage_share" in told else {_SHARE: 0.0})
+    _add(fit_handover(probes, dataclasses.replace(access, **losses)), estimates, untold)
 
 
-def _values(estimates: Sequence[Estimate]) -> dict[str, int]:
-    """Estimates of jitter as attributes of `Access`."""
-    return {f"{one.key}_ns": round(_number(one)) for one in estimates if one.key.startswith("jitter")}
+def _values(estimates: Sequence[Estimate], beginnings: tuple[str, ...]) -> dict[str, Any]:
+    """Estimates of keys that begin so, as attributes of `Access`."""
+    found: dict[str, Any] = {}
+    for one in estimates:
+        if one.key.startswith(beginnings):
+            attribute = keys(Access)[one.key][0]
+            found[attribute] = round(_number(one)) if attribute.endswith("_ns") else _number(one)
+    return found
 
 
 def _number(estimate: Estimate) -> float:

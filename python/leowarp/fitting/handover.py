@@ -22,6 +22,7 @@ _BEFORE_NS, _AFTER_NS = 60_000_000, 300_000_000
 _CLEAR_NS = 1_000_000_000
 _FEWEST = 12
 _RESAMPLES = 400
+_ROUNDS = 5
 
 
 def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[Untold]]:
@@ -32,7 +33,7 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
     probes : Slotted
         Of round trips.
     access : Access
-        With the jitter that was fitted.
+        With the jitter and the outages that were fitted: outages take probes away from the peaks.
     """
     both = ("handover_min", "handover_max")
     if probes.interval_ns > _DENSE_NS:
@@ -44,8 +45,10 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
     middle_ns, half_ns = (access.handover_min_ns + access.handover_max_ns) / 2.0, 7.5e6
     ratio = 1.0
     simulated_ns = np.empty(0)
-    for _ in range(3):
-        simulated_ns = _simulated_peaks_ns(probes, access, middle_ns, half_ns)
+    for seed in range(1, _ROUNDS + 1):
+        simulated_ns = _simulated_peaks_ns(probes, access, middle_ns, half_ns, seed)
+        if len(simulated_ns) < _FEWEST:
+            return [], [Untold(key, "outages leave too few peaks") for key in both]
         ratio = _width(peaks_ns) / max(_width(simulated_ns), 1.0)
         middle_ns += float(np.median(peaks_ns) - np.median(simulated_ns))
         middle_ns = min(max(middle_ns, 1e6), 900e6)
@@ -94,14 +97,13 @@ def _peaks_ns(probes: Slotted, delay_ns: NDArray[np.float64]) -> NDArray[np.floa
     return np.array(found)
 
 
-def _simulated_peaks_ns(probes: Slotted, access: Access, middle_ns: float, half_ns: float) -> NDArray[np.float64]:
-    """The same of the profile over one base, with holds of such lengths and nothing lost."""
+def _simulated_peaks_ns(
+    probes: Slotted, access: Access, middle_ns: float, half_ns: float, seed: int
+) -> NDArray[np.float64]:
+    """The same of the profile over one base, with holds of such lengths."""
     keys = {
         "handover_min_ns": round(middle_ns - half_ns),
         "handover_max_ns": round(middle_ns + half_ns),
-        "outage_share_ratio": 0.0,
-        "residual_loss_ratio": 0.0,
-        "residual_loss_up_ratio": 0.0,
     }
     drawn = dataclasses.replace(access, **keys)
     schedule = probes.schedule
@@ -114,5 +116,5 @@ def _simulated_peaks_ns(probes: Slotted, access: Access, middle_ns: float, half_
         base_t_ns=begin_ns,
         base_ns=np.full(len(begin_ns), 10_000_000, dtype=np.int64),
     )
-    profile = starlink_profile(drawn, slots, seed=1, duration_ns=probes.until_ns + 1_000_000_000)
-    return _peaks_ns(probes, pings(profile, probes.series.t_ns))
+    profile = starlink_profile(drawn, slots, seed=seed, duration_ns=probes.until_ns + 1_000_000_000)
+    return _peaks_ns(probes, pings(profile, probes.series.t_ns, seed))
