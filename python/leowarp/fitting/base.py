@@ -12,6 +12,9 @@ from leowarp.fitting.slotted import Slotted
 QUANTILES = 11
 """Of the base round trip: least, deciles, largest."""
 
+_SHARES = np.arange(0.0, 0.96, 0.02)
+_DRAWN = 4000
+
 
 def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int = 0) -> tuple[Estimate, ...]:
     """`base_rtts` and `base_kept`.
@@ -51,12 +54,23 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
         "least delay of each slot, less what the jitter leaves of itself there; the ends are the extremes that were "
         "seen, and more slots would reach further",
     )
-    others_ns = np.abs(bases_ns[:, None] - bases_ns[None, :])[np.triu_indices(len(bases_ns), 2)]
-    by_chance = float((others_ns <= same_ns).mean()) if len(others_ns) else 0.0
+    rng = np.random.default_rng(1)
+    one_ns, other_ns = (rng.choice(bases_ns, _DRAWN) for _ in range(2))
+    rest_ns = rng.choice(above_ns, _DRAWN) - rng.choice(above_ns, _DRAWN)
+    changes = rng.random(_DRAWN)
+    # Of each share, the steps that slots of these bases then have, sorted.
+    made_ns = [
+        np.sort(np.abs(np.where(changes >= share, one_ns - other_ns, 0.0) + rest_ns)) for share in _SHARES.tolist()
+    ]
 
-    def kept(steps: NDArray[np.float64]) -> NDArray[np.float64]:
-        share = float((steps <= same_ns).mean())
-        return np.asarray(min(max((share - by_chance) / max(1.0 - by_chance, 1e-9), 0.0), 0.99))
+    def kept(drawn_ns: NDArray[np.float64]) -> NDArray[np.float64]:
+        values_ns = np.sort(drawn_ns)
+        upper = np.arange(1, len(values_ns) + 1) / len(values_ns)
+        distances = []
+        for made in made_ns:
+            below = np.searchsorted(made, values_ns, side="right") / len(made)
+            distances.append(max(np.abs(below - upper).max(), np.abs(below - upper + 1.0 / len(values_ns)).max()))
+        return np.asarray(_SHARES[int(np.argmin(distances))])
 
     low, high = resampled(steps_ns, kept)
     stays = Estimate(
@@ -66,6 +80,6 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
         float(high),
         len(steps_ns),
         "reconfigurations",
-        f"share of steps within {same_ns / 1e6:.2g} ms, the {100 * by_chance:.0f} % of any two slots taken off",
+        "with it the steps are nearest to the recording's, by the distance of Kolmogorov and Smirnov",
     )
     return quantiles, stays

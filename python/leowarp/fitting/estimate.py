@@ -45,7 +45,8 @@ class Estimate:
 
     def holds(self, truth: float) -> bool:
         """Whether a single number lies in the interval."""
-        assert not isinstance(self.low, tuple) and not isinstance(self.high, tuple), "of one number"
+        assert not isinstance(self.low, tuple)
+        assert not isinstance(self.high, tuple)
         return self.low is not None and self.high is not None and self.low <= truth <= self.high
 
 

@@ -107,9 +107,7 @@ def _simulated_peaks_ns(
     }
     drawn = dataclasses.replace(access, **keys)
     schedule = probes.schedule
-    begin_ns = np.arange(
-        schedule.phase_ns - schedule.period_ns, probes.until_ns, schedule.period_ns, dtype=np.int64
-    )
+    begin_ns = np.arange(schedule.phase_ns - schedule.period_ns, probes.until_ns, schedule.period_ns, dtype=np.int64)
     slots = Slots(
         begin_ns=begin_ns,
         names=("",) * len(begin_ns),

@@ -22,6 +22,10 @@ _ROUNDS, _GAIN = 12, 0.5
 _SIMULATED, _SPACING_NS = 1000, 4_000_000_000
 _MOST = np.array([1.0, 0.95, np.log(1.9e9)])
 _SEGMENT_BYTES = 1448
+_BOUND = (
+    "retransmissions: an upper bound of isolated loss, for drops of queues, bursts and spurious retransmissions are "
+    "among them"
+)
 _OUTAGE_KEYS = ("outage_share", "outage_again", "outage_min", "outage_max")
 
 
@@ -77,7 +81,8 @@ def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Esti
     high = max(high, 1.0 - float(np.sqrt(1.0 - most)))
     note = "losses of probes away from reconfigurations; which way they were lost is not known, half is put on each"
     return [
-        Estimate(key, value, low, high, int(sent.sum()), "probes", note) for key in ("residual_loss", "residual_loss_up")
+        Estimate(key, value, low, high, int(sent.sum()), "probes", note)
+        for key in ("residual_loss", "residual_loss_up")
     ]
 
 
@@ -145,7 +150,7 @@ def _runs(
 
 
 def _run_statistics(counts: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Share of reconfigurations with a run, share of runs that are not the first of theirs, mean logarithm of length."""
+    """Share of reconfigurations with a run, share of runs that are not their first, mean logarithm of lengths."""
     some = float((counts > 0).mean())
     again = 1.0 - some / max(float(counts.mean()), 1e-9)
     return np.array([some, again, float(logs.mean())])
@@ -174,12 +179,16 @@ def _simulated_runs(probes: Slotted, access: Access, found: NDArray[np.float64],
 
 def retransmitted(transfer: Transfer) -> Estimate | None:
     """The share of segments that were sent again: isolated loss is no larger, for queues drop as well."""
+    key = "residual_loss" if transfer.way == "down" else "residual_loss_up"
+    segments = transfer.rate_bps * transfer.length_ns / 8e9 / _SEGMENT_BYTES
+    if np.isnan(transfer.retransmissions).all():
+        if transfer.all_retransmissions is None:
+            return None
+        note = f"{transfer.all_retransmissions} {_BOUND}; no interval, for the file has their sum alone"
+        ratio_of_all = transfer.all_retransmissions / max(float(segments.sum()), 1.0)
+        return Estimate(key, ratio_of_all, None, None, round(float(segments.sum())), "segments", note)
     told = ~np.isnan(transfer.retransmissions)
-    if not told.any():
-        return None
-    again = transfer.retransmissions[told]
-    segments = (transfer.rate_bps * transfer.length_ns / 8e9)[told] / _SEGMENT_BYTES
-    table = np.column_stack([again, segments])
+    table = np.column_stack([transfer.retransmissions[told], segments[told]])
     whole = max(round(1e9 / float(np.median(transfer.length_ns))), 1)
     # Losses come in bursts: seconds are resampled, and not intervals of a tenth.
     seconds = np.add.reduceat(table, np.arange(0, len(table), whole), axis=0)
@@ -188,12 +197,9 @@ def retransmitted(transfer: Transfer) -> Estimate | None:
         return np.asarray(drawn[:, 0].sum() / max(drawn[:, 1].sum(), 1.0))
 
     low, high = resampled(seconds, ratio)
-    key = "residual_loss" if transfer.way == "down" else "residual_loss_up"
-    note = (
-        f"{int(again.sum())} retransmissions of {segments.sum():.0f} segments: an upper bound, for drops of queues and "
-        "spurious retransmissions are among them"
-    )
-    return Estimate(key, float(ratio(seconds)), float(low), float(high), round(float(segments.sum())), "segments", note)
+    count, total = table.sum(axis=0)
+    note = f"{int(count)} {_BOUND}"
+    return Estimate(key, float(ratio(seconds)), float(low), float(high), round(float(total)), "segments", note)
 
 
 def _by_slot(slot: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.float64]:

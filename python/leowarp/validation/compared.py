@@ -19,8 +19,6 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 from leowarp.validation.made import media_of, samples_of, written_preset
 from leowarp.validation.public import PUBLIC, Public
 from leowarp.validation.quantities import (
-    HELD,
-    STEPS,
     Samples,
     halves_of_probes,
     halves_of_samples,
@@ -125,6 +123,7 @@ def validate(
     *,
     recordings_folder: Path,
     columns: tuple[str, ...] | None = None,
+    received: bool = False,
     longest_ns: int | None = None,
     seed: int = 1,
     tell: Callable[[str], None] = lambda text: None,
@@ -141,6 +140,8 @@ def validate(
         Where public recordings are looked for.
     columns : tuple of str, optional
         Of files without a header.
+    received : bool
+        Times of such files are those of replies.
     longest_ns : int, optional
         Of runs; as long as the recording if not given.
     tell : function
@@ -151,7 +152,7 @@ def validate(
     list of Validated or Skipped
         In the order of `recordings`. One that is missing or says nothing is skipped, with the reason.
     """
-    given: list[_Given | Skipped] = [_read(one, recordings_folder, columns) for one in recordings]
+    given: list[_Given | Skipped] = [_read(one, recordings_folder, columns, received) for one in recordings]
     by_link: dict[str, list[Measurement]] = {}
     for one in given:
         if isinstance(one, _Given):
@@ -171,7 +172,7 @@ def validate(
     return found
 
 
-def _read(recording: str, folder: Path, columns: tuple[str, ...] | None) -> _Given | Skipped:
+def _read(recording: str, folder: Path, columns: tuple[str, ...] | None, received: bool) -> _Given | Skipped:
     public = PUBLIC.get(recording)
     try:
         if public is None:
@@ -179,7 +180,8 @@ def _read(recording: str, folder: Path, columns: tuple[str, ...] | None) -> _Giv
             if not path.is_file():
                 why = "there is no such file, and no public recording of this name (leowarp validate --list)"
                 return Skipped(recording, why, None)
-            return _Given(path.stem, "given", read(path, columns=columns))
+            measurement = read(path, columns=columns)
+            return _Given(path.stem, "given", measurement.as_sent() if received else measurement)
         return _public(public, folder)
     except LeowarpError as error:
         return Skipped(Path(recording).stem, f"{error.message}" + (f" ({error.hint})" if error.hint else ""), None)
@@ -191,10 +193,13 @@ def _public(public: Public, folder: Path) -> _Given | Skipped:
         there = (folder / public.file_name).is_file()
         why = f"{folder / public.file_name} has another content than sha256 {public.sha256}" if there else "not fetched"
         return Skipped(public.name, why, public.command(folder))
-    return _Given(public.name, public.link, read(path, columns=public.columns))
+    measurement = read(path, columns=public.columns)
+    return _Given(public.name, public.link, measurement.as_sent() if public.received else measurement)
 
 
-def _compared(given: _Given, of_link: Sequence[Measurement], folder: Path, longest_ns: int | None, seed: int) -> Validated:
+def _compared(
+    given: _Given, of_link: Sequence[Measurement], folder: Path, longest_ns: int | None, seed: int
+) -> Validated:
     measurement = given.measurement
     notes = list(measurement.notes)
     schedule: Schedule | None = None
@@ -243,9 +248,7 @@ class LeowarpErrorOfRecording(LeowarpError):
     """A recording that holds nothing to compare; it is skipped."""
 
 
-def _row(
-    quantity: str, samples: Mapping[str, NDArray[np.float64]], halves: tuple[NDArray[np.float64], ...]
-) -> Row:
+def _row(quantity: str, samples: Mapping[str, NDArray[np.float64]], halves: tuple[NDArray[np.float64], ...]) -> Row:
     recorded = samples["recording"]
     distances = {
         name: float(ks_2samp(recorded, values).statistic)
@@ -262,31 +265,28 @@ def _row(
     other = len(samples.get("fitted", samples.get("default", recorded)))
     # 1.358 sqrt((n + m) / (n m)): Smirnov's 95 % point for two samples.
     noise = 1.358 * float(np.sqrt((count + other) / (count * other))) if count and other else 1.0
-    return Row(quantity, count, quantiles, distances, floor, min(noise, 1.0), _verdict(quantity, samples, distances, floor))
+    verdict = _verdict(quantity, samples, distances, floor, noise)
+    return Row(quantity, count, quantiles, distances, floor, min(noise, 1.0), verdict)
 
 
 def _verdict(
-    quantity: str, samples: Mapping[str, NDArray[np.float64]], distances: Mapping[str, float], floor: float | None
+    quantity: str,
+    samples: Mapping[str, NDArray[np.float64]],
+    distances: Mapping[str, float],
+    floor: float | None,
+    noise: float,
 ) -> str:
     counts = {name: len(values) for name, values in samples.items()}
     judged = "fitted" if "fitted" in samples else "default"
     if judged not in distances:
-        return f"not compared: {counts['recording']} in the recording, {counts.get(judged, 0)} over the {judged} profile"
+        made = counts.get(judged, 0)
+        return f"not compared: {counts['recording']} in the recording, {made} over the {judged} profile"
     distance = distances[judged]
     if distance <= LIMIT_RATIO:
         return f"holds ({judged})"
     if floor is not None and distance <= floor:
         return f"no further than the recording's halves from each other ({judged})"
+    if distance <= noise:
+        return f"cannot tell: {counts['recording']} samples are too few to tell this from noise ({judged})"
     missing = next((why for name, why in _MISSING.items() if quantity.startswith(name)), "")
     return f"differs ({judged})" + (f"; {missing}" if missing else "")
-
-
-def held(validated: Sequence[Validated | Skipped]) -> bool:
-    """Whether every distance that a fitted profile promises holds."""
-    return all(
-        not row.verdict.startswith("differs")
-        for one in validated
-        if isinstance(one, Validated)
-        for row in one.rows
-        if row.quantity in HELD or row.quantity == STEPS
-    )

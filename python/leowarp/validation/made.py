@@ -47,6 +47,8 @@ source = "{source}"
 destination = "{destination}"
 congestion_control = "cubic"
 """
+_SHORTEST_NS = 5_000_000
+
 # The whole second, so that the first reconfiguration is where `phase` says.
 _ACCESS = '[access]\nclock = "2024-05-17T12:00:00Z"\n'
 
@@ -86,8 +88,8 @@ def samples_of(
     form = _PINGS if measurement.transfer is None else _BULK
     interval_ns = 0
     if measurement.transfer is None:
-        assert measurement.round_trip is not None and measurement.round_trip.interval_ns is not None
-        interval_ns = measurement.round_trip.interval_ns
+        assert measurement.round_trip is not None
+        interval_ns = _interval_ns(measurement.round_trip)
     scenario = folder / f"{name}-run.toml"
     scenario.write_text(
         form.format(
@@ -102,7 +104,20 @@ def samples_of(
         return of_transfer(transfer_of(result, measurement.transfer.way))
     if isinstance(plan.medium, Access):
         schedule = Schedule(plan.medium.period_ns, plan.medium.phase_ns % plan.medium.period_ns)
-    return of_probes(pings_of(result), schedule)
+    assert measurement.round_trip is not None
+    return of_probes(_where_recorded(pings_of(result), measurement.round_trip), schedule)
+
+
+def _interval_ns(recorded: Series) -> int:
+    """Time between the guest's pings: short enough that hardly two of the recording fall between two of them."""
+    apart_ns = np.quantile(np.diff(recorded.t_ns), 0.05)
+    return int(min(max(float(apart_ns), _SHORTEST_NS), float(np.median(np.diff(recorded.t_ns)))))
+
+
+def _where_recorded(pings: Series, recorded: Series) -> Series:
+    """Of the guest's pings those that were sent last before each of the recording: gaps of it are gaps here."""
+    inside = recorded.t_ns[(recorded.t_ns >= pings.t_ns[0]) & (recorded.t_ns <= pings.t_ns[-1])]
+    return pings.take(np.unique(np.searchsorted(pings.t_ns, inside, side="right") - 1))
 
 
 def pings_of(run: Run, flow: int = 0) -> Series:

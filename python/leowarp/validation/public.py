@@ -32,6 +32,8 @@ class Public:
     about : str
     columns : tuple of str or None
         What its columns are, if it has no header.
+    received : bool
+        Its times are those of replies.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Public:
     link: str
     about: str
     columns: tuple[str, ...] | None = None
+    received: bool = False
 
     @property
     def address(self) -> str:
@@ -85,14 +88,14 @@ _EVERY = (
         Public(
             f"starlink-victoria-{number}", *_SHAPER, f"shaper/bent_pipe_victoria_{number}_latency.csv",
             "GPL-3.0", digest, f"victoria-{number}",
-            "ping every 12 ms over a bent pipe, 800 s; replies alone, lost probes left out", _COLUMNS,
+            "ping every 12 ms over a bent pipe, 800 s; replies alone, lost probes left out", _COLUMNS, True,
         )
         for number, digest in enumerate(_VICTORIA, 1)
     ),
     Public(
         "oneweb-iowa", *_SHAPER, "shaper/oneweb_iowa_latency.csv", "GPL-3.0",
         "6018680ea37c2bf601e8c016899263206219b1998db6d46547201dd079fe0e99", "oneweb-iowa",
-        "OneWeb: ping every 14 ms, 1456 s; replies alone, lost probes left out", _COLUMNS,
+        "OneWeb: ping every 14 ms, 1456 s; replies alone, lost probes left out", _COLUMNS, True,
     ),
     Public(
         "starlink-seattle", *_MMSYS, "src/latency/no-isl-ping-gw-seattle-230911-170535-0.1s-60min.txt",

@@ -69,8 +69,8 @@ class Access(QueueKeys, FollowsConstellation):
 
     profile: str = word("Whose access links it is like.", ("starlink",), "starlink")
     preset: str = word(
-        "The hour of the day; fills what is not given. A name that ends in .toml is a file of your own, as `leowarp fit` "
-        "writes it: the keys of its `[access]` are filled in.",
+        "The hour of the day; fills what is not given. A name that ends in .toml is a file of your own, as "
+        "`leowarp fit` writes it: the keys of its `[access]` are filled in.",
         ("peak", "off-peak"),
         "peak",
     )
@@ -109,9 +109,9 @@ class Access(QueueKeys, FollowsConstellation):
 
     # None by default: what was published gives a range alone. Recordings of dishes are skewed (docs/validation.md).
     base_rtts: tuple[str, ...] = names(
-        "Quantiles of the RTTs that slots have, without jitter and waiting, evenly spaced from the least to the largest: "
-        '`["20 ms", "22 ms", "35 ms"]` has its median at 22 ms. In place of `base_rtt_min`, `base_rtt_max` and '
-        "`base_step_min`."
+        "Quantiles of the RTTs that slots have, without jitter and waiting, evenly spaced from the least to the "
+        'largest: `["20 ms", "22 ms", "35 ms"]` has its median at 22 ms. In place of `base_rtt_min`, `base_rtt_max` '
+        "and `base_step_min`."
     )
     base_kept_ratio: float = quantity(
         units.RATIO, "Probability that a reconfiguration keeps the RTT of the slot before.", "0 %", low="0 %",
@@ -326,11 +326,11 @@ class Access(QueueKeys, FollowsConstellation):
             into their reach, a handover as long as a slot, and keys without effect.
         """
         known = keys(Access)
-        for key, text in ACCESS_PRESETS[value_of(section, Access, "preset")].keys.items():
+        for key, written in ACCESS_PRESETS[value_of(section, Access, "preset")].keys.items():
             attribute, declared = known[key]
             # Decoded like what a user writes, so that a preset obeys units and ranges as well.
             if not section.gave(key):
-                section.values[attribute] = decode(text, declared, section.origin)
+                section.values[attribute] = decode(written, declared, section.origin)
         for least, most in _ORDERED:
             low, high = (value_of(section, Access, known[key][0]) for key in (least, most))
             if low > high:

@@ -32,7 +32,7 @@ class TransferDescription:
     zero_ns : int
         Time in intervals in which nothing came through.
     retransmissions : int or None
-        Segments; None in the file of the receiver.
+        Segments; None where the file does not say it.
     median_cwnd_bytes : float or None
     median_rtt_ns : float or None
         TCP's smoothed one.
@@ -69,7 +69,9 @@ def described_transfer(transfer: Transfer | None) -> TransferDescription | None:
         mean_bps=float(np.average(transfer.rate_bps, weights=transfer.length_ns)),
         quantiles_bps=_quantiles(transfer),
         zero_ns=int(transfer.length_ns[transfer.rate_bps == 0].sum()),
-        retransmissions=int(told["retransmissions"].sum()) if len(told["retransmissions"]) else None,
+        retransmissions=(
+            int(told["retransmissions"].sum()) if len(told["retransmissions"]) else transfer.all_retransmissions
+        ),
         median_cwnd_bytes=float(np.median(told["cwnd"])) if len(told["cwnd"]) else None,
         median_rtt_ns=float(np.median(told["rtt"])) if len(told["rtt"]) else None,
     )
