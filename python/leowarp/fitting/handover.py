@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +102,7 @@ def _simulated_peaks_ns(
     probes: Slotted, access: Access, middle_ns: float, half_ns: float, seed: int
 ) -> NDArray[np.float64]:
     """The same of the profile over one base, with holds of such lengths."""
-    keys = {
+    keys: dict[str, Any] = {
         "handover_min_ns": round(middle_ns - half_ns),
         "handover_max_ns": round(middle_ns + half_ns),
     }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +98,7 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
     weights = 1.0 / (np.diag(covariance) + _NO_FINER_NS**2 / slots)
 
     def moments(logs: NDArray[np.float64], seed: int = 1) -> NDArray[np.float64]:
-        keys = {name: round(float(np.exp(value))) for name, value in zip(parameters, logs, strict=True)}
+        keys: dict[str, Any] = {name: round(float(np.exp(value))) for name, value in zip(parameters, logs, strict=True)}
         simulated = simulated_ns(dataclasses.replace(access, **keys), taken.series.t_ns, ways, seed, taken.until_ns)
         return _by_slot(taken, simulated, lags).mean(axis=0)
 
@@ -139,8 +140,8 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
             continue
         if error > _WIDEST:
             note = f"hardly told; {note}"
-        ends = np.exp(np.clip([log - Z_95 * error, log + Z_95 * error], least, most)).tolist()
-        estimates.append(Estimate(key, float(np.exp(log)), *ends, slots, "slots", note))
+        low, high = np.exp(np.clip([log - Z_95 * error, log + Z_95 * error], least, most)).tolist()
+        estimates.append(Estimate(key, float(np.exp(log)), low, high, slots, "slots", note))
     if not dense:
         why = f"probes {probes.interval_ns / 1e6:.3g} ms apart do not see steps of some ms"
         untold += [Untold(name.removesuffix("_ns"), why) for name in steps]

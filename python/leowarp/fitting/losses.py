@@ -126,11 +126,11 @@ def _outages(
     ends = [np.clip(found + (end - target) * np.array([1.0, 1.0, 2.0]), _least(access), _MOST) for end in (low, high)]
     note = f"{len(logs)} runs of lost probes around {len(counts)} reconfigurations, matched by the profile's"
     for place, key in enumerate(("outage_share", "outage_again", "outage_max")):
-        values = [float(each[place]) for each in (found, *ends)]
+        value, least, most = (float(each[place]) for each in (found, *ends))
         if key == "outage_max":
-            values = [float(np.exp(each)) for each in values]
-        of = ("reconfigurations", len(counts)) if place < 2 else ("runs", len(logs))
-        estimates.append(Estimate(key, *values, of[1], of[0], note))
+            value, least, most = (float(np.exp(each)) for each in (value, least, most))
+        of, count = ("reconfigurations", len(counts)) if place < 2 else ("runs", len(logs))
+        estimates.append(Estimate(key, value, least, most, count, of, note))
     return estimates, untold
 
 
@@ -203,4 +203,4 @@ def retransmitted(transfer: Transfer) -> Estimate | None:
 
 
 def _by_slot(slot: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.float64]:
-    return np.bincount(slot, weights=flags.astype(np.float64))
+    return np.bincount(slot, weights=flags.astype(np.float64)).astype(np.float64)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -65,12 +66,23 @@ def media_of(measurement: Measurement, folder: Path) -> dict[str, tuple[str, str
     ends = ("server", "dish") if down else ("dish", "server")
     media = {}
     if measurement.transfer is None:
-        write_csv(csv_of(measurement), folder / TABLE)
+        write_csv(csv_of(_as_rows(measurement)), folder / TABLE)
         replay = f'[measured]\nfile = "{TABLE}"\ngaps = "hold"\n'
         media["replay"] = (replay, "B", "A")
     media["fitted"] = (_ACCESS + f'preset = "{PRESET}"\n', *ends)
     media["default"] = (_ACCESS, *ends)
     return media
+
+
+def _as_rows(measurement: Measurement) -> Measurement:
+    """Probes as rows of a table: each holds from the middle between the probe before and its own."""
+    assert measurement.round_trip is not None
+    t_ns = measurement.round_trip.t_ns
+    middles_ns = np.append(t_ns[:1], (t_ns[1:] + t_ns[:-1]) // 2)
+    # Probes 1 ns apart share a middle.
+    kept = np.append(True, np.diff(middles_ns) > 0)
+    rows = replace(measurement.round_trip.take(kept), t_ns=middles_ns[kept])
+    return Measurement(source=measurement.source, format="arrays", round_trip=rows, wall_ns=measurement.wall_ns)
 
 
 def samples_of(

@@ -46,7 +46,7 @@ def cells(row: Row) -> tuple[object, ...]:
 def write_page(found: Sequence[Validated | Skipped], folder: Path, command: str) -> Path:
     """Write `index.html` and its figures; returns the page."""
     (folder / FIGURES_FOLDER).mkdir(parents=True, exist_ok=True)
-    parts = []
+    parts: list[tuple[str, str, str]] = []
     for one in found:
         if not isinstance(one, Validated):
             continue

@@ -66,7 +66,7 @@ def of_transfer(transfer: Transfer) -> Samples:
     inside = second < whole
 
     def sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.bincount(second[inside], weights=values[inside], minlength=whole)[:whole]
+        return np.bincount(second[inside], weights=values[inside], minlength=whole)[:whole].astype(np.float64)
 
     # rate x length / 1 s, in Mbit/s.
     found = {GOODPUT: sums(transfer.rate_bps * transfer.length_ns / 1e15)}

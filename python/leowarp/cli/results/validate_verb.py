@@ -61,10 +61,10 @@ def validate(
             ]
             print_json({"recordings": listed})
             return
-        for one in PUBLIC.values():
-            say(f"{one.name}: {one.about}")
-            say(f"    {one.licence}, sha256 {one.sha256}{', here' if one.found(folder) else ''}")
-            say(f"    {one.command(folder)}")
+        for public in PUBLIC.values():
+            say(f"{public.name}: {public.about}")
+            say(f"    {public.licence}, sha256 {public.sha256}{', here' if public.found(folder) else ''}")
+            say(f"    {public.command(folder)}")
         return
     if not recordings:
         raise ScenarioError("no recording is named", "leowarp validate my-ping.txt, or one of leowarp validate --list")
