@@ -94,7 +94,8 @@ _SHARE = "outage_share_ratio"
 
 _FITTED = (
     "base_rtts", "base_kept", "jitter", "jitter_step", "jitter_up", "jitter_up_step", "handover_min", "handover_max",
-    "outage_share", "outage_again", "outage_min", "outage_max", "residual_loss", "residual_loss_up", "capacity",
+    "outage_share", "outage_again", "outage_min", "outage_max", "residual_loss", "residual_loss_up", "loss_burst",
+    "capacity",
     "capacity_up", "capacity_spread", "wander", "wander_time", "modulation", "modulation_time", "queue", "queue_up",
 )  # fmt: skip
 

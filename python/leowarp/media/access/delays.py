@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.base.streams import stream
+from leowarp.media.access.outages import bursts_ns
 from leowarp.media.access.profile import Drawn
 from leowarp.media.access.slots import Slots
 from leowarp.scenario.schema import Access
@@ -51,20 +52,22 @@ def channel_rows(
     frame_t_ns, waiting_ns = _waiting(access, duration_ns)
     spike_t_ns, spike_ns = _spikes(access, slots, drawn)
     outages = (drawn.outage_begin_ns, drawn.outage_end_ns)
-    t_ns = np.unique(np.concatenate([[0], slots.base_t_ns, jitter_t_ns, frame_t_ns, spike_t_ns, *outages]))
-    t_ns = t_ns[(t_ns >= 0) & (t_ns < duration_ns)]
-    delay_ns = slots.base_at_ns(t_ns)
-    # Components add up; each was drawn without the others, so that leaving one out changes no draw of another.
-    for begins_ns, values_ns in ((jitter_t_ns, jitter_ns), (frame_t_ns, waiting_ns), (spike_t_ns, spike_ns)):
-        delay_ns = delay_ns + values_ns[np.searchsorted(begins_ns, t_ns, side="right") - 1]
     residual = access.residual_loss_ratio if way == "down" else access.residual_loss_up_ratio
     # The presets peak and off-peak fill it when the plan is resolved (0.01 % and 0.001 %): what decides CUBIC's goodput
     # here must not be guessed (design/starlink-profile.md, "Isolated loss").
     if residual is None:
         raise ValueError("residual loss is not given: not a resolved plan")
+    bursts = bursts_ns(access, way, residual, seed=seed, duration_ns=duration_ns)
+    t_ns = np.unique(np.concatenate([[0], slots.base_t_ns, jitter_t_ns, frame_t_ns, spike_t_ns, *outages, *bursts]))
+    t_ns = t_ns[(t_ns >= 0) & (t_ns < duration_ns)]
+    delay_ns = slots.base_at_ns(t_ns)
+    # Components add up; each was drawn without the others, so that leaving one out changes no draw of another.
+    for begins_ns, values_ns in ((jitter_t_ns, jitter_ns), (frame_t_ns, waiting_ns), (spike_t_ns, spike_ns)):
+        delay_ns = delay_ns + values_ns[np.searchsorted(begins_ns, t_ns, side="right") - 1]
     # More outages have begun than ended: within one. They do not touch (`outages.merged`).
     lost = np.searchsorted(outages[0], t_ns, side="right") > np.searchsorted(outages[1], t_ns, side="right")
-    loss_ratio = np.where(lost, 1.0, residual)
+    lost |= np.searchsorted(bursts[0], t_ns, side="right") > np.searchsorted(bursts[1], t_ns, side="right")
+    loss_ratio = np.where(lost, 1.0, 0.0 if access.loss_burst_ns else residual)
     changes = np.append(True, (np.diff(delay_ns) != 0) | (np.diff(loss_ratio) != 0))
     return t_ns[changes], delay_ns[changes], loss_ratio[changes]
 

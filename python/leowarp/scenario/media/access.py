@@ -52,6 +52,8 @@ class Access(QueueKeys, FollowsConstellation):
         Length of an outage, and its largest distance from the reconfiguration.
     residual_loss_ratio, residual_loss_up_ratio : float
         0 to 1, of packets outside outages; None only until the preset has filled them in.
+    loss_burst_ns : int
+        Length of a burst of residual loss; 0: each packet is lost by itself.
     capacity_bps, capacity_up_bps : int or None
         Medians, bit/s; None: drawn from the ``schedule_*`` values, by `clock` and the run's seed.
     capacity_spread_ratio, wander_ratio, modulation_ratio : float
@@ -195,6 +197,11 @@ class Access(QueueKeys, FollowsConstellation):
     residual_loss_up_ratio: float | None = quantity(
         units.RATIO, "Share of all other packets lost at random, up.", None, low="0 %", high="100 %"
     )
+    # 0 s by default: no article tells how long a burst lasts. What TCP gets depends on it (docs/validation.md).
+    loss_burst_ns: int = quantity(
+        units.TIME, "How long the residual loss lasts each time; everything sent then is lost (0 s: packets are lost "
+        "one by one).", "0 s", low="0 s", high="1 s",
+    )  # fmt: skip
 
     # The study: "some 250 Mbps".
     capacity_bps: int | None = quantity(
