@@ -18,10 +18,10 @@ from leowarp.cli.arrivals import reorder_verb
 from leowarp.cli.arrivals.reorder_request import Request
 from leowarp.cli.options import verb_of
 from leowarp.cli.output import interruptible, say
-from leowarp.cli.results import look_verbs, report_verb, result_verbs, validate_verb, verify_verb, view_verb
+from leowarp.cli.results import look_verbs, report_verb, result_verbs, verify_verb, view_verb
 from leowarp.cli.runs import example_verbs, guest_verbs, live_verb, run_verbs, shell_verb
 from leowarp.cli.studies import study_verbs
-from leowarp.cli.timelines import fit_verb, timeline_verbs
+from leowarp.cli.timelines import fit_verb, timeline_verbs, validate_verb
 from leowarp.version import build_version
 
 _MOVED = {

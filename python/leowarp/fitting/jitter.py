@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jitter of the profile by simulated moments: the values with which it gives probes the recording's statistics.
 
-The statistics are means over slots: how wide delays are within a slot, and how much successive ones differ. The
+The statistics are trimmed means over slots: how wide delays are within a slot, and how much successive ones differ. The
 profile's own jitter is sampled at the instants of the recording, so that what sampling does to a statistic it does to
 both. Intervals: McFadden (1989), simulated moments; the covariance of the statistics is that over slots, and the
 simulation's own is added.
@@ -28,6 +28,7 @@ _MOST_PROBES = 60_000
 _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS = 8, 3
 _DAMPING = 0.02
+_TRIMMED = 0.2
 _STEP = 0.15
 """Of the logarithm of a parameter, for slopes: smaller ones drown in the simulation's noise."""
 
@@ -92,15 +93,15 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
     lags = _lags(taken, dense)
     measured = _by_slot(taken, taken.series.delay_ns, lags)
     slots = len(measured)
-    target = measured.mean(axis=0)
+    target = _middle(measured)
     # Of the recording, and of the mean of simulations as long: both vary.
-    covariance = (1.0 + 1.0 / (_ROUNDS - _FAR_ROUNDS)) * np.cov(measured, rowvar=False) / slots
+    covariance = (1.0 + 1.0 / (_ROUNDS - _FAR_ROUNDS)) * _covariance(measured)
     weights = 1.0 / (np.diag(covariance) + _NO_FINER_NS**2 / slots)
 
     def moments(logs: NDArray[np.float64], seed: int = 1) -> NDArray[np.float64]:
         keys: dict[str, Any] = {name: round(float(np.exp(value))) for name, value in zip(parameters, logs, strict=True)}
         simulated = simulated_ns(dataclasses.replace(access, **keys), taken.series.t_ns, ways, seed, taken.until_ns)
-        return _by_slot(taken, simulated, lags).mean(axis=0)
+        return _middle(_by_slot(taken, simulated, lags))
 
     bounds = np.log([_STEPS_NS if name in steps else _MEANS_NS for name in parameters])
     logs = np.log([float(getattr(access, name)) for name in parameters])
@@ -176,6 +177,20 @@ def _by_slot(probes: Slotted, delay_ns: NDArray[np.float64], lags: tuple[int, ..
         found += [differences[:, 0], differences[:, 1]]
     table = np.column_stack(found)
     return table[~np.isnan(table).any(axis=1)]
+
+
+def _middle(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Means of each column without its least and largest fifth: a few slots of bad sky are not the jitter's."""
+    cut = round(_TRIMMED * len(table))
+    return np.asarray(np.sort(table, axis=0)[cut : len(table) - cut].mean(axis=0))
+
+
+def _covariance(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of `_middle`: that of the winsorised columns over (1 - 2 trimmed)^2 n (Tukey and McLaughlin 1963)."""
+    cut = round(_TRIMMED * len(table))
+    ordered = np.sort(table, axis=0)
+    winsorised = np.clip(table, ordered[cut], ordered[len(table) - 1 - cut])
+    return np.asarray(np.cov(winsorised, rowvar=False) / ((1.0 - 2.0 * _TRIMMED) ** 2 * len(table)))
 
 
 def _quantiles(
