@@ -127,9 +127,10 @@ def _interval_ns(recorded: Series) -> int:
 
 
 def _where_recorded(pings: Series, recorded: Series) -> Series:
-    """Of the guest's pings those that were sent last before each of the recording: gaps of it are gaps here."""
+    """Of the guest's pings those that were sent nearest to each of the recording: gaps of it are gaps here."""
     inside = recorded.t_ns[(recorded.t_ns >= pings.t_ns[0]) & (recorded.t_ns <= pings.t_ns[-1])]
-    return pings.take(np.unique(np.searchsorted(pings.t_ns, inside, side="right") - 1))
+    middles_ns = (pings.t_ns[1:] + pings.t_ns[:-1]) // 2
+    return pings.take(np.unique(np.searchsorted(middles_ns, inside, side="right")))
 
 
 def pings_of(run: Run, flow: int = 0) -> Series:
