@@ -41,18 +41,19 @@ plain: kernel ## compare the default kernel with `plain`, byte by byte: examples
 	@$(PYTHON) tools/same_results.py kernels default plain
 
 conformance: $(NATIVE) ## Linux's tests of its TCP, run by packetdrill in the guest: make conformance PACKETDRILL=PATH
-	@$(PYTHON) -m leowarp.conformance "$(PACKETDRILL)" --keep build/conformance
+	@$(PYTHON) -m leowarp_conformance "$(PACKETDRILL)" --keep build/conformance
 
 check: $(INSTALLED) ## style, types, imports, lints, licences and sources of dependencies, clauses of RFCs, units
 	@tools/setup.sh check
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
-	@$(PYTHON) -m mypy --no-error-summary python
+	@$(PYTHON) -m mypy --no-error-summary python tools/pages
 	@$(VENV)/bin/lint-imports --no-logo
 	@$(PYTHON) tools/licences.py
 	@$(PYTHON) tools/clauses.py
 	@$(PYTHON) tools/units_check.py
 	@$(PYTHON) tools/module_circles.py
+	@$(PYTHON) tools/prose.py
 	@cargo fmt --check
 	@cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	@tools/page.sh check
@@ -71,12 +72,12 @@ release: kernel ## dist/VERSION/: wheel, source archive, notes and checksums, of
 	@$(PYTHON) tools/release.py
 
 docs: $(INSTALLED) ## make the reference pages and the agent's table of columns anew from the code
-	@$(PYTHON) -m leowarp.scenario.reference docs/reference/scenario.md
-	@$(PYTHON) -m leowarp.cli.pages.reference docs/reference/tables.md
-	@$(PYTHON) -m leowarp.cli.pages.api_reference docs/reference/api.md
-	@$(PYTHON) -m leowarp.verification.reference docs/reference/verify.md
-	@$(PYTHON) -m leowarp.guest.building.overrides_page docs/reference/kernel.md
-	@$(PYTHON) -m leowarp.guest.building.overrides_page --tables
+	@$(PYTHON) tools/pages/scenario_page.py docs/reference/scenario.md
+	@$(PYTHON) tools/pages/tables_page.py docs/reference/tables.md
+	@$(PYTHON) tools/pages/api_page.py docs/reference/api.md
+	@$(PYTHON) tools/pages/verify_page.py docs/reference/verify.md
+	@$(PYTHON) tools/pages/kernel_page.py docs/reference/kernel.md
+	@$(PYTHON) tools/pages/kernel_page.py --tables
 	@$(PYTHON) tools/clauses.py --page docs/reference/clauses.md
 	@$(PYTHON) tools/record_tables.py crates/timeline/src/record/tables.rs
 

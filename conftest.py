@@ -17,14 +17,14 @@ def pytest_addoption(parser):
 # of interruptions would wait for something that cannot come.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long an example takes, or is drawn, says something of the machine.
+# The time of an example, or of drawing it, depends on the machine.
 settings.register_profile("leowarp", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("leowarp")
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_memory_of_trust(tmp_path_factory):
-    """What a test lets run must not be remembered for whoever runs the tests."""
+    """Code that a test lets run must not be remembered for the user who runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield

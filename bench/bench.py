@@ -31,14 +31,10 @@ LARGE = ROOT / "bench" / "thousand-flows.toml"
 
 @dataclass(frozen=True)
 class Measured:
-    """What one run cost.
+    """Cost of one run.
 
-    Attributes
-    ----------
-    cpu_s : float
-        Processor time of guest and host up to the trace, as a run's manifest has it.
-    all_cpu_s : float
-        The same with the metrics and the writing of the run directory.
+    cpu_s: Processor time of guest and host up to the trace, as a run's manifest has it.
+    all_cpu_s: The same with the metrics and the writing of the run directory.
     """
 
     virtual_s: float

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each cure costs in processor time: pairs of runs with and without it, one after the other.
+"""Processor time of each cure: pairs of runs with and without it, one after the other.
 
     python bench/cures.py [pairs]
 

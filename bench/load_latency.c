@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a load from memory costs that hangs on the one before it: each word of a region holds the address of another one,
-// so that all cache lines are visited once a round, in random order. Prints a region's size in KiB and ns a load, a line
-// for each size that is named.
+// Latency of dependent loads from memory: each word of a region holds the address of another one. All cache lines are
+// visited once per round, in random order. Prints a region's size in KiB and ns a load, a line for each size that is
+// named.
 //
 //     load_latency KIB [KIB ...]
 
@@ -14,7 +14,7 @@
 #define LINE_BYTES 64
 #define LOADS (8 * 1000 * 1000)
 
-// So that no two runs differ in the order of visits. xorshift64 (Marsaglia, 2003).
+// The same order of visits in every run. xorshift64 (Marsaglia, 2003).
 static uint64_t drawn(void)
 {
 	static uint64_t state = 88172645463325252ULL;

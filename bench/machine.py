@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a benchmark was measured on, how its repetitions are written, and where its table goes."""
+"""The machine of a benchmark, the text of its repetitions, and the place of its table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def machine() -> str:
 
 
 def load_ns(regions_kib: Sequence[int]) -> dict[int, float]:
-    """What a load costs that hangs on the one before it, ns, by the KiB of memory that the loads visit at random."""
+    """Latency of dependent loads, ns, by the KiB of memory that the loads visit at random."""
     source = Path(__file__).with_name("load_latency.c")
     with tempfile.TemporaryDirectory(prefix="leowarp-bench-") as directory:
         program = Path(directory) / "load_latency"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each override that is there for speed saves, as the table of docs/performance.md.
+"""Savings of each override that is there for speed, as the table of docs/performance.md.
 
     python bench/overrides.py TREE            build the kernels, measure, and write the table into docs/performance.md
     python bench/overrides.py TREE --quick    one round, printed only

@@ -72,7 +72,7 @@ def share_lines(kernel: Path, seconds: int) -> list[str]:
 
 
 def packet_ns(kernel: Path, case: Case, scratch: Path) -> dict[str, float]:
-    """What a packet costs by part, ns, between the two virtual seconds of a case that changes nothing else."""
+    """Cost of a packet by part, ns, between the two virtual seconds of a case that changes nothing else."""
     file = flows_file(case.pairs, scratch / "flows.toml")
     counts, pkts = [], []
     for until_s in (case.from_s, case.to_s):
@@ -83,7 +83,7 @@ def packet_ns(kernel: Path, case: Case, scratch: Path) -> dict[str, float]:
 
 
 def packet_lines(kernel: Path) -> list[str]:
-    """What a packet of one flow and of many costs by part."""
+    """Cost of a packet of one flow and of many, by part."""
     with tempfile.TemporaryDirectory(prefix="leowarp-profile-") as scratch:
         one, many = (packet_ns(kernel, CASES[name], Path(scratch)) for name in (BASE, "90 flows"))
     lines = [f"| {part} | {one.get(part, 0):,.0f} | {ns:,.0f} |"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a route update costs with a hundred stations over 4,408 satellites, as the fourth table of docs/performance.md.
+"""Cost of a route update with a hundred stations over 4,408 satellites, as the fourth table of docs/performance.md.
 
     python bench/routes.py            measure, print, and write the table into docs/performance.md
     python bench/routes.py --quick    fewer updates, once, printed only
@@ -43,7 +43,7 @@ interval = "{INTERVAL_S} s"
 
 
 def scenario(pairs: int, file: Path) -> Path:
-    """A file with so many pairs of the stations, spread evenly over all pairs, one ping each."""
+    """A file with this number of pairs of the stations, spread evenly over all pairs, one ping each."""
     every = list(combinations(range(STATIONS), 2))
     chosen = [every[place * len(every) // pairs] for place in range(pairs)]
     stations = [

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a packet-hop costs in a large network against a small one, as the third table of docs/performance.md.
+"""Cost of a packet-hop in a large network against a small one, as the third table of docs/performance.md.
 
     python bench/size.py            measure, print, and write the table into docs/performance.md
     python bench/size.py --quick    shorter, one repetition, printed only
 
 CUBIC over Starlink's first shell, all links 100 Mbit/s with 500 packets of queue: one flow from Madrid to Tokyo, and as
 many as a number of cities have, each to each. The cost of building is taken out: a long run less a short one, processor
-time of the guest by packets that links delivered. Further cases tell where the price comes from: a flow over two links
-(the hosts), without packet truth (its records), and with a tenth of the packets in flight at a tenth of the rate and a
-tenth of the samples, so that a packet has as many (memory). A second table has what a load from memory costs here.
+time of the guest by packets that links delivered. Further cases show where the price comes from. They are a flow over
+two links (the hosts), and one without packet truth (its records). The third has a tenth of the packets in flight at a
+tenth of the rate and of the samples, so that a packet has as many (memory). A second table
+has the latency of loads from memory here.
 """
 
 from __future__ import annotations
@@ -79,8 +80,8 @@ BASE = "one flow, Madrid to Tokyo"
 
 @dataclass(frozen=True)
 class Price:
-    """What was measured between two virtual seconds: processor time of the guest, packets that links delivered (hops),
-    packets that stations sent, and directions of links that carried some."""
+    """Counts between two virtual seconds: processor time of the guest, packets that links delivered (hops), packets
+    that stations sent, and directions of links that carried some."""
 
     cpu_s: float
     hops: int
@@ -111,7 +112,7 @@ def sent_pkts(totals: pd.DataFrame) -> int:
 
 
 def price(case: Case, share: float, scratch: Path) -> Price:
-    """What a case costs between its two virtual seconds, or the first `share` of the time between them."""
+    """Cost of a case between its two virtual seconds, or in the first `share` of the time between them."""
     file = scenario(case.pairs, scratch / "size.toml")
     until_s = case.from_s + (case.to_s - case.from_s) * share
     costs: list[Price] = []

@@ -40,7 +40,7 @@ def plans(count: int, **changes: str) -> list[scenario.Plan]:
 
 
 def guest_cpu_s(count: int, scratch: Path, **changes: str) -> float:
-    """Guest's processor time of so many runs."""
+    """Guest's processor time of this number of runs."""
     made = list(summaries.make(plans(count, **changes), scratch))
     failed = [each.error for each in made if each.error is not None]
     if failed:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs cost by this checkout against another one, side by side.
+"""Cost of runs by this checkout against another one, side by side.
 
     python bench/versions.py OTHER            CPU s of whole runs without their report, as a table
     python bench/versions.py OTHER --quick    one pair of shorter runs
@@ -24,8 +24,8 @@ from bench import ROOT
 from machine import machine, spread
 
 PAIRS = 5
-# Who counts is not the checkout, whose versions count differently, but the host's kernel: processes that their parents
-# leave become this one's (PR_SET_CHILD_SUBREAPER), and all that it has waited for is in RUSAGE_CHILDREN.
+# The host's kernel counts, because the checkouts' versions count differently. Processes that their parents leave become
+# this one's (PR_SET_CHILD_SUBREAPER), and all that it has waited for is in RUSAGE_CHILDREN.
 COUNTED = """
 import ctypes, importlib, os, resource
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
@@ -86,7 +86,7 @@ counted(lambda: made(plans))
 
 @dataclass(frozen=True)
 class Case:
-    """What is run, and the CPU seconds of one run by the checkout in a directory."""
+    """A run, and its CPU seconds by the checkout in a directory."""
 
     name: str
     cpu_s: Callable[[Path, Path], float]
@@ -106,12 +106,9 @@ def scenario_case(name: str, file: str, quick: bool, **changes: str) -> Case:
 
 
 def answer(checkout: Path, arguments: list[str]) -> str:
-    """What the Python of a checkout prints.
+    """Output of a checkout's Python.
 
-    Raises
-    ------
-    SystemExit
-        If it fails, with what it said.
+    Raises SystemExit if it fails, with what it said.
     """
     program = checkout / ".venv" / "bin" / "python"
     done = subprocess.run([str(program), *arguments], capture_output=True, text=True, cwd=checkout)

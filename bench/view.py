@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a frame of the page of `leowarp view` costs, drawn by software, how many there are in a second while it plays,
-and when its first picture is there.
+"""Cost of a frame of the page of `leowarp view`, drawn by software, frames per second while it plays, and the time to
+its first picture.
 
 Chromium without a graphics card. *Script* and *all* are processor time (of the page's drawing, of all Chromium's
-processes), which a busy machine does not change; frames a second (at most 60) and the longest of 20 frames (95th
-percentile) are those of the clock on the wall, over 12 s of playing, and mean something on an idle machine alone.
+processes), which a busy machine does not change. Frames per second (at most 60) and the longest of 20 frames (95th
+percentile) are in real time, over 12 s of playing. They mean something on an idle machine alone.
 """
 
 import os

@@ -63,16 +63,10 @@ _FUNCTION = re.compile(r"\b(?:fn|def)\s+(\w+)")
 class Clause:
     """One clause; a claim of a study has its number as `section`, and as `name` its source, "figure 4".
 
-    Attributes
-    ----------
-    document, section, name : str
-        As a citation has them: "RFC 4737", "4.2.3", "extent".
-    kind : str
-        One of `NEEDS`.
-    says : str
-        What it asks for or defines.
-    exception, departure : str
-        Why nothing implements it, and in what the code differs from it; empty: neither.
+    document, section, name: As a citation has them: "RFC 4737", "4.2.3", "extent".
+    kind: One of `NEEDS`.
+    says: What it asks for or defines.
+    exception, departure: Why nothing implements it, and in what the code differs from it; empty: neither.
     """
 
     document: str
@@ -98,17 +92,11 @@ class Clause:
 class Citation:
     """A comment that cites a clause, and what stands below it.
 
-    Attributes
-    ----------
-    verb : {"Implements", "Tests"}
-    key : (str, str, str)
-        Of the clause (`Clause.key`).
-    source : str
-        Of a claim, where it is in the paper, if the citation says so.
-    file, line : str, int
-        Where the comment stands, from 1.
-    item : str
-        Name of the function, type or constant that it stands above or in.
+    verb: {"Implements", "Tests"}
+    key: (str, str, str). Of the clause (`Clause.key`).
+    source: Of a claim, where it is in the paper, if the citation says so.
+    file, line: str, int. Where the comment stands, from 1.
+    item: Name of the function, type or constant that it stands above or in.
     """
 
     verb: str
@@ -128,16 +116,10 @@ class Citation:
 class Document:
     """The clauses of one RFC, or the claims of one study.
 
-    Attributes
-    ----------
-    name, title : str
-        "RFC 4737" or the study's key, and its title.
-    clauses : list of Clause
-        In the order of the list.
-    sections : list of str
-        All sections of an RFC that could hold clauses; empty of a study.
-    no_clause : dict of str to str
-        Sections without clauses, with the reason.
+    name, title: "RFC 4737" or the study's key, and its title.
+    clauses: In the order of the list.
+    sections: All sections of an RFC that could hold clauses; empty of a study.
+    no_clause: Sections without clauses, with the reason.
     """
 
     name: str
@@ -156,14 +138,9 @@ class Document:
 class Judged:
     """A `Claim(...)` in a study's code.
 
-    Attributes
-    ----------
-    number, says, source : str
-        As in the list: "1.4", its words, where it is in the paper.
-    file, function : str
-        Where it is judged, and by which function.
-    function_line : int
-        Where that begins, from 1: the citation must stand above it.
+    number, says, source: As in the list: "1.4", its words, where it is in the paper.
+    file, function: Where it is judged, and by which function.
+    function_line: Where that begins, from 1: the citation must stand above it.
     """
 
     number: str
@@ -177,10 +154,7 @@ class Judged:
 def read_document(path: Path) -> Document:
     """The clauses of a file of `design/clauses`.
 
-    Raises
-    ------
-    KeyError, tomllib.TOMLDecodeError
-        If the file is not in the form of the others: it is one of the sources.
+    Raises KeyError, tomllib.TOMLDecodeError if the file is not in the form of the others: it is one of the sources.
     """
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     name = content["document"]
@@ -194,12 +168,8 @@ def read_document(path: Path) -> Document:
 def citations(text: str, file: str) -> Iterator[Citation | str]:
     """Each citation of a source file; a text says what is wrong with one.
 
-    Parameters
-    ----------
-    text : str
-        The file's content.
-    file : str
-        Its path below the repository, as messages and the page have it.
+    text: The file's content.
+    file: Its path below the repository, as messages and the page have it.
     """
     lines = text.splitlines()
     matches = {at: match for at, line in enumerate(lines) if (match := _COMMENT.match(line))}
@@ -355,14 +325,8 @@ def _wrong_claims(document: Document, cited: list[Citation], judged: list[Judged
 def collected(root: Path) -> tuple[list[Document], list[Citation], list[str]]:
     """Documents, citations, and what is wrong.
 
-    Parameters
-    ----------
-    root : Path
-        The repository.
-
-    Returns
-    -------
-    (documents, citations, wrong) : (list of Document, list of Citation, list of str)
+    root: The repository.
+    Returns: (list of Document, list of Citation, list of str)
     """
     documents = [read_document(path) for path in sorted((root / "design" / "clauses").glob("*.toml"))]
     cited: list[Citation] = []

@@ -80,17 +80,11 @@ def commands(text: str) -> list[str]:
 def browsed(place: Path, what: str, cells: re.Match[str] | None, size: str, out: Path) -> None:
     """Writes what a browser shows of a page, or of a notebook with these cells.
 
-    Parameters
-    ----------
-    place : Path
-        Where the commands were typed.
-    what : str
-        A page and its fragment, or "notebook".
-    cells : match of `_CELLS`
-    size : str
-        "WIDTHxHEIGHT" of the window.
-    out : Path
-        A PNG.
+    place: Where the commands were typed.
+    what: A page and its fragment, or "notebook".
+    cells: match of `_CELLS`
+    size: "WIDTHxHEIGHT" of the window.
+    out: A PNG.
     """
     if PROGRAM is None:
         sys.exit("no Chromium here (Debian: apt-get install --no-install-recommends chromium)")

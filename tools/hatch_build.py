@@ -32,19 +32,10 @@ class GuestHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Name what goes into the wheel besides the package, and the machines that it is for.
 
-        Parameters
-        ----------
-        version : str
-            "standard", or "editable": nothing is done then.
-        build_data : dict
-            Hatchling's; `tag`, `pure_python` and `force_include` are set in it.
-
-        Raises
-        ------
-        FileNotFoundError
-            If guest or library are not built.
-        ValueError
-            If the library needs what a machine may lack.
+        version: "standard", or "editable": nothing is done then.
+        build_data: Hatchling's; `tag`, `pure_python` and `force_include` are set in it.
+        Raises FileNotFoundError if guest or library are not built.
+        Raises ValueError if the library needs what a machine may lack.
         """
         if version == "editable":
             return
@@ -74,15 +65,8 @@ class GuestHook(BuildHookInterface):
 def glibc_needed(library: Path) -> tuple[int, int]:
     """The oldest glibc that has every symbol version which an ELF-64 library needs (elf(5), SHT_GNU_verneed).
 
-    Returns
-    -------
-    (major, minor) : (int, int)
-        `OLDEST` at least.
-
-    Raises
-    ------
-    ValueError
-        If it needs what PEP 600 does not promise.
+    Returns: (int, int). `OLDEST` at least.
+    Raises ValueError if it needs what PEP 600 does not promise.
     """
     versions = [version for name, version in version_needs(library.read_bytes()) if version.startswith("GLIBC_")]
     if private := [version for version in versions if not version.removeprefix("GLIBC_").replace(".", "").isdigit()]:
@@ -94,20 +78,9 @@ def glibc_needed(library: Path) -> tuple[int, int]:
 def version_needs(data: bytes) -> list[tuple[str, str]]:
     """Library and symbol version of each entry of the table of needed versions.
 
-    Parameters
-    ----------
-    data : bytes
-        A whole ELF-64 file, little endian.
-
-    Returns
-    -------
-    list of (str, str)
-        As in ("libc.so.6", "GLIBC_2.34"), in the order of the file.
-
-    Raises
-    ------
-    ValueError
-        If it needs a library that PEP 600 does not promise.
+    data: A whole ELF-64 file, little endian.
+    Returns: list of (str, str). As in ("libc.so.6", "GLIBC_2.34"), in the order of the file.
+    Raises ValueError if it needs a library that PEP 600 does not promise.
     """
     # Places in the ELF header: e_shoff, then e_shentsize and e_shnum (elf(5), Elf64_Ehdr).
     (table,) = struct.unpack_from("<Q", data, 0x28)

@@ -70,15 +70,8 @@ def main() -> int:
 def runtime_packages(pyproject: Path) -> set[str]:
     """Names of the distributions that an installation of leowarp with its extras brings in, all the way down.
 
-    Parameters
-    ----------
-    pyproject : Path
-        Where `project.dependencies` and the extras stand.
-
-    Returns
-    -------
-    set of str
-        As PEP 503 writes names; what is not installed here, as it is for other platforms, is left out.
+    pyproject: Where `project.dependencies` and the extras stand.
+    Returns: As PEP 503 writes names; what is not installed here, as it is for other platforms, is left out.
     """
     project = tomllib.loads(pyproject.read_text())["project"]
     extras = [entry for extra in project.get("optional-dependencies", {}).values() for entry in extra]
@@ -125,12 +118,8 @@ def _rust() -> list[str]:
 def against_deny(packages: list[dict], rules: dict) -> list[str]:
     """What is wrong with the crates of `cargo metadata` by the rules of deny.toml: a line each.
 
-    Parameters
-    ----------
-    packages : list of dict
-        `name`, `license` (SPDX, or None) and `source` of each are looked at.
-    rules : dict
-        deny.toml: `licenses.allow`, `sources.allow-registry`.
+    packages: `name`, `license` (SPDX, or None) and `source` of each are looked at.
+    rules: deny.toml: `licenses.allow`, `sources.allow-registry`.
     """
     allowed = set(rules["licenses"]["allow"])
     registries = {f"registry+{url}" for url in rules["sources"].get("allow-registry", [CRATES_IO])}
@@ -155,10 +144,7 @@ def _npm() -> list[str]:
 def of_npm_lock(packages: dict[str, dict]) -> list[str]:
     """What is wrong with the packages of a package-lock.json: a line each.
 
-    Parameters
-    ----------
-    packages : dict
-        Its `packages`: path below node_modules to what is known of it.
+    packages: Its `packages`: path below node_modules to what is known of it.
     """
     bad = []
     for place, package in packages.items():

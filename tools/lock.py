@@ -33,10 +33,7 @@ ALIASES = ("manylinux2014", "manylinux2010", "manylinux1")
 def main() -> None:
     """Prints the lock to standard output.
 
-    Raises
-    ------
-    SystemExit
-        If two Pythons would get different versions of a package: one lock must do for all.
+    Raises SystemExit if two Pythons would get different versions of a package: one lock must do for all.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", action="store_true", help="leave each package of the lock at its version")
@@ -82,10 +79,7 @@ def _pins(lock: Path) -> list[str]:
 def _resolved(wanted: list[str], bounds: list[str], python: str) -> list[dict]:
     """What pip would install of the requirements `wanted` within `bounds` for one CPython.
 
-    Returns
-    -------
-    list of dict
-        The entries `install` of pip's report: `metadata` and `download_info` of each wheel.
+    Returns: The entries `install` of pip's report: `metadata` and `download_info` of each wheel.
     """
     platforms = [f"manylinux_{glibc}_x86_64" for glibc in GLIBCS] + [f"{alias}_x86_64" for alias in ALIASES]
     with tempfile.TemporaryDirectory() as scratch:

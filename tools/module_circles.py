@@ -20,7 +20,7 @@ from pathlib import Path
 import grimp
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("leowarp", "leowarp_studies")
+PACKAGES = ("leowarp", "leowarp_conformance", "leowarp_studies")
 TESTS = "#[cfg(test)]\nmod tests {"
 CRATE_ROOTS = ("lib", "main")
 PATH = re.compile(r"(?<!::)\b(crate|super|self)::(?=[\w{])")
@@ -38,10 +38,7 @@ C_WEAK_DECLARATION = re.compile(r"^[a-z][\w \t*]*?\b(\w+)\([^;{}]*\) __attribute
 def main(arguments: list[str]) -> int:
     """Looks at every crate, the guest's C and the package, and names all circles; exit status 1 if there is one.
 
-    Parameters
-    ----------
-    arguments : list of str
-        `--graph` prints every module and what it imports.
+    arguments: `--graph` prints every module and what it imports.
     """
     status = 0
     graphs = {source.parent.name: graph(source) for source in sorted(ROOT.glob("crates/*/src"))}
@@ -64,15 +61,8 @@ def main(arguments: list[str]) -> int:
 def graph(source: Path) -> dict[str, set[str]]:
     """What each module of a crate imports, by the path of both below the crate; its root is `lib` or `main`.
 
-    Parameters
-    ----------
-    source : Path
-        The folder `src` of a crate.
-
-    Returns
-    -------
-    dict of str to set of str
-        As in `{"flows::tcp": {"clock", "flows::socket"}}`; tests are left out.
+    source: The folder `src` of a crate.
+    Returns: As in `{"flows::tcp": {"clock", "flows::socket"}}`; tests are left out.
     """
     # Read as text, since no tool of Rust's tells what a module uses without compiling the crate. Comments go first.
     texts = {}
@@ -98,14 +88,9 @@ def graph(source: Path) -> dict[str, set[str]]:
 def named(here: list[str], text: str, modules: Collection[str]) -> Iterator[list[str]]:
     """Paths below the crate that a module's text names, as the lists of their parts.
 
-    Parameters
-    ----------
-    here : list of str
-        Path of the module itself; empty: the crate's root.
-    text : str
-        Its source without comments and tests.
-    modules : collection of str
-        Paths of all modules of the crate.
+    here: Path of the module itself; empty: the crate's root.
+    text: Its source without comments and tests.
+    modules: Paths of all modules of the crate.
     """
     starts = {"crate": [], "super": here[:-1], "self": here}
     for match in PATH.finditer(text):
@@ -164,12 +149,8 @@ def item_end(text: str, at: int) -> int:
 def owner(path: list[str], modules: Mapping[str, object], exported: Mapping[str, str], root: str) -> str:
     """The module that a path leads into; the rest of it is a type or function there.
 
-    Parameters
-    ----------
-    exported : mapping
-        Names that the root exports again, to the modules that they are of.
-    root : {"lib", "main"}
-        What a path is in that leads into no module.
+    exported: Names that the root exports again, to the modules that they are of.
+    root: {"lib", "main"}. What a path is in that leads into no module.
     """
     # The longest first: of `flows::tcp::Transfer` both `flows` and `flows::tcp` are modules.
     for length in range(len(path), 0, -1):
@@ -188,10 +169,7 @@ def python_graph(package: str) -> dict[str, set[str]]:
 def folder_graphs(imports: Mapping[str, Collection[str]]) -> dict[str, dict[str, set[str]]]:
     """For each package that holds packages: what each of these imports of the others, by full names.
 
-    Parameters
-    ----------
-    imports : mapping of str to collection of str
-        As `python_graph` gives them. Tests are left out: they look at the whole of their room.
+    imports: As `python_graph` gives them. Tests are left out: they look at the whole of their room.
 
     Examples
     --------

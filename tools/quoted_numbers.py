@@ -41,15 +41,11 @@ _FILE = re.compile(r"^<!-- (?:file|study): (\S+) -->\n+```\w*\n(.*?)^```$", re.M
 class Made:
     """How a result is made: commands as typed, in a directory with `examples/` and the files that stand in `page`.
 
-    Attributes
-    ----------
-    values : dict
-        Name to Python expression over `run` (the last run directory that a command made), `table(name)` (its metrics
-        `name.*`, a row for each instant and flow; flow -1: of the path), `answers` (what commands with `--json`
+    values: Name to Python expression over `run` (the last run directory that a command made), `table(name)` (its
+        metrics `name.*`, a row for each instant and flow; flow -1: of the path), `answers` (what commands with `--json`
         printed), `here` (the directory), the modules `lw`, `np` and `pd`, and the values before it. Those whose name
         begins with `_` are not stored.
-    long : bool
-        Takes more than some ten seconds: only the script makes it again, not the tests.
+    long: Takes more than some ten seconds: only the script makes it again, not the tests.
     """
 
     name: str
@@ -84,10 +80,7 @@ class Stored:
 def listed(path: Path = LIST) -> tuple[dict[str, Made], list[dict[str, str]], list[dict[str, str]]]:
     """Runs by name, quoted texts, printed blocks of the list.
 
-    Parameters
-    ----------
-    path : Path
-        docs/numbers.toml.
+    path: docs/numbers.toml.
     """
     text = tomllib.loads(path.read_text(encoding="utf-8"))
     runs = {name: Made(name, **{**of, "make": tuple(of["make"])}) for name, of in text.get("runs", {}).items()}
@@ -160,10 +153,7 @@ def one_line(text: str) -> str:
 def made(run: Made, scratch: Path) -> dict[str, Any]:
     """The result of a run's commands, made in `scratch`, as it is stored.
 
-    Raises
-    ------
-    SystemExit
-        If a command fails, with what it wrote to stderr.
+    Raises SystemExit if a command fails, with what it wrote to stderr.
     """
     # Commands stand in the pages as a user types them, so they are run where these names mean the same.
     for name in ("examples", "design"):

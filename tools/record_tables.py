@@ -34,10 +34,7 @@ def rust() -> str:
 def lines() -> Iterator[str]:
     """What the macro `tables!` gets: for each table its text, name, struct and columns.
 
-    Yields
-    ------
-    str
-        A line of Rust without its end, as rustfmt would leave it.
+    Yields: A line of Rust without its end, as rustfmt would leave it.
     """
     for table in RECORDED.values():
         yield f"    /// {table.doc}"

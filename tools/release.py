@@ -34,21 +34,12 @@ def wheel(out: Path) -> None:
 def release(root: Path, version: str, out: Path, build_wheel: Callable[[Path], None]) -> None:
     """Writes wheel, source archive, `NOTES.md` and `SHA256SUMS` of a release.
 
-    Parameters
-    ----------
-    root : Path
-        A checkout.
-    version : str
-        What its sources say, such as "0.2.0".
-    out : Path
-        A directory that does not exist, or is empty.
-    build_wheel : callable
-        Writes a wheel into the directory that it is given.
-
-    Raises
-    ------
-    SystemExit
-        If the tree, its tag, its change log or the directory do not allow it; the message says what to type.
+    root: A checkout.
+    version: What its sources say, such as "0.2.0".
+    out: A directory that does not exist, or is empty.
+    build_wheel: Writes a wheel into the directory that it is given.
+    Raises SystemExit if the tree, its tag, its change log or the directory do not allow it; the message says what to
+        type.
     """
     refuse_what_is_no_release(root, version)
     notes = notes_of((root / "CHANGELOG.md").read_text(encoding="utf-8"), version)

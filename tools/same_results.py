@@ -43,10 +43,7 @@ ADDED = [
 def main() -> int:
     """Runs all cases and records or compares what they gave.
 
-    Returns
-    -------
-    int
-        Exit status: 1 if something differs.
+    Returns: Exit status: 1 if something differs.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
@@ -96,12 +93,8 @@ def between(pool: ProcessPoolExecutor, kernels: list[str], only: str) -> int:
 def fingerprint(case: Case, kernel: str = "default") -> dict[str, str]:
     """sha256 of each file of a case's run, and each scalar of its summary as text; of a run that fails its error alone.
 
-    Parameters
-    ----------
-    case : Case
-        Some need a program that the machine may lack.
-    kernel : str
-        As guest.kernel in a scenario.
+    case: Some need a program that the machine may lack.
+    kernel: As guest.kernel in a scenario.
     """
     import leowarp
 

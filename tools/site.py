@@ -66,17 +66,9 @@ def lay_out(source: Path, run: Path | None) -> None:
 def on_site(page: Path, there: Path, extra: Path) -> str:
     """The text of a page with its links as the site needs them.
 
-    Parameters
-    ----------
-    page, there : Path
-        Where it lies in the repository, and where on the site.
-    extra : Path
-        Directory whose content the site has at its top: files that are linked to are written there, below `source/`.
-
-    Raises
-    ------
-    SystemExit
-        If a link leads to nothing.
+    page, there: Where it lies in the repository, and where on the site.
+    extra: Directory whose content the site has at its top: files that are linked to are written there, below `source/`.
+    Raises SystemExit if a link leads to nothing.
     """
 
     def link(match: re.Match[str]) -> str:

@@ -39,17 +39,10 @@ CASES: dict[str, tuple[str, Mapping[str, Any]]] = {
 class Quantity:
     """A scalar of a flow and how far the two kernels may differ in it.
 
-    Attributes
-    ----------
-    scalar : str
-        In the flow's part of summary.json.
-    label, unit : str
-    scale : float
-        Of the unit, in the scalar's own.
-    absolute : float
-        In the scalar's own unit.
-    ratio : float
-        Of the default kernel's value. A difference may be as large as the larger of both.
+    scalar: In the flow's part of summary.json.
+    scale: Of the unit, in the scalar's own.
+    absolute: In the scalar's own unit.
+    ratio: Of the default kernel's value. A difference may be as large as the larger of both.
     """
 
     scalar: str

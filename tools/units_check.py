@@ -51,13 +51,9 @@ SAME_UNIT_METHODS = frozenset((
 class Unit:
     """A power of ten of a dimension's first unit: of time, -9 is a nanosecond.
 
-    Attributes
-    ----------
-    dimension : {"time", "rate", "length", "size", "frequency"}
-    exponent : int
-        10^exponent of seconds, bits per second, metres, bytes or hertz.
-    is_multiple : bool
-        See below; it does not take part in comparisons.
+    dimension: {"time", "rate", "length", "size", "frequency"}
+    exponent: 10^exponent of seconds, bits per second, metres, bytes or hertz.
+    is_multiple: See below; it does not take part in comparisons.
     """
 
     dimension: str
@@ -110,12 +106,9 @@ def is_plain_number(node: ast.AST) -> bool:
 class Checker(ast.NodeVisitor):
     """The faults of one file.
 
-    Attributes
-    ----------
-    faults : list of (int, str)
-        Line and what differs there.
-    conversions, compared : int
-        Factors of powers of ten, and pairs of units, that were met: a check that compares nothing would show.
+    faults: list of (int, str). Line and what differs there.
+    conversions, compared: Factors of powers of ten, and pairs of units, that were met: a check that compares nothing
+        would show.
     """
 
     def __init__(self) -> None:

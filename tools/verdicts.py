@@ -31,15 +31,8 @@ def table(claims: Sequence[Mapping[str, Any]]) -> str:
 
     Claims by construction are marked and counted in a line of their own.
 
-    Parameters
-    ----------
-    claims : sequence of mapping
-        Rows of `claims.json`.
-
-    Returns
-    -------
-    str
-        Lines without a blank one at either end.
+    claims: Rows of `claims.json`.
+    Returns: Lines without a blank one at either end.
     """
     names = list(dict.fromkeys(sample["sample"] for row in claims for sample in row["samples"]))
     if not names:

@@ -31,7 +31,7 @@ sys.path.append(str(ROOT / "bench"))
 from machine import machine  # noqa: E402
 
 PAIRS, PAIRS_OF_OTHERS = 3, 1
-"""Of the cases with CUBIC, and of the others: Madrid-Tokyo takes ns-3 minutes of processor time."""
+"""Pairs of the cases with CUBIC, and of the others: Madrid-Tokyo takes ns-3 minutes of processor time."""
 DUMBBELL = ROOT / "bench" / "ns3" / "dumbbell.toml"
 MADRID_TOKYO = ROOT / "examples" / "two-changes.toml"
 CHANGE_NS = 60_000_000_000
@@ -39,7 +39,7 @@ BEFORE_NS, AFTER_NS = 1_000_000_000, 4_000_000_000
 
 
 def cases(*, quick: bool) -> list[tuple[Case, int]]:
-    """What is compared, and in how many pairs of runs."""
+    """A comparison, and its number of pairs of runs."""
     if quick:
         return [(Case("dumbbell", DUMBBELL, "cubic", 5), 1), (Case("Madrid-Tokyo", MADRID_TOKYO, "cubic", 5), 1)]
     return [
@@ -61,7 +61,7 @@ def pair(case: Case, scratch: Path, played: Path) -> dict[str, Outcome]:
 
 
 def around_change(case: Case, made: dict[str, Outcome]) -> dict[str, Any]:
-    """What the figure shows: a second before the route change at 60 s and four after it."""
+    """Span of the figure: a second before the route change at 60 s and four after it."""
     shown: dict[str, Any] = {
         "name": case.name, "congestion_control": case.congestion_control, "change_ns": CHANGE_NS,
     }  # fmt: skip

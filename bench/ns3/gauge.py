@@ -3,8 +3,8 @@
 
     python -I -S gauge.py COSTS COMMAND ...
 
-What `wait4` calls the peak of a process begins with that of the process that started it (`setmax_mm_hiwater_rss` in
-fs/exec.c), so that a large Python would see no peak below its own.
+`wait4`'s peak of a process begins with that of the process that started it (`setmax_mm_hiwater_rss` in fs/exec.c), so a
+large Python would see no peak below its own.
 """
 
 import json

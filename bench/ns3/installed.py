@@ -28,18 +28,11 @@ _LIBRARY = re.compile(r"libns(3(?:[.-]\w+?)*)-core((?:-\w+)?)\.so")
 class Ns3:
     """An installation of ns-3.
 
-    Attributes
-    ----------
-    headers, libraries : Path
-        Of `ns3/core-module.h`; of `libns3.44-core.so`.
-    version : str
-        As libraries are named: 3.44.
-    suffix : str
-        What their names end in: of builds that are not for release `-debug` or the like.
-    definitions : tuple of str
-        Macros with which it was built, which its headers want to see again.
-    origin : str
-        In words, for the page.
+    headers, libraries: Of `ns3/core-module.h`; of `libns3.44-core.so`.
+    version: As libraries are named: 3.44.
+    suffix: What their names end in: of builds that are not for release `-debug` or the like.
+    definitions: Macros with which it was built, which its headers want to see again.
+    origin: In words, for the page.
     """
 
     headers: Path
@@ -62,10 +55,7 @@ class Ns3:
 def found_in(prefix: Path, origin: str) -> Ns3:
     """The ns-3 below a directory.
 
-    Raises
-    ------
-    HostError
-        If headers or libraries are missing.
+    Raises HostError if headers or libraries are missing.
     """
     headers = prefix / "include"
     if not (headers / "ns3" / "core-module.h").is_file():
@@ -94,10 +84,7 @@ def _definitions(libraries: Path) -> tuple[str, ...]:
 def ns3() -> Ns3:
     """The user's own (`NS3_PREFIX`), or else the pinned wheel, installed below build/ at the first call.
 
-    Raises
-    ------
-    HostError
-        If there is none, or pip cannot bring it.
+    Raises HostError if there is none, or pip cannot bring it.
     """
     own = os.environ.get(VARIABLE)
     if own:
@@ -120,10 +107,7 @@ def ns3() -> Ns3:
 def program(installed: Ns3) -> Path:
     """`path.cc`, compiled; again only if it, the compiler's command or ns-3 is another one.
 
-    Raises
-    ------
-    HostError
-        If it does not compile.
+    Raises HostError if it does not compile.
     """
     BUILD.mkdir(parents=True, exist_ok=True)
     said = "\n".join(installed.command(Path("path")))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured as docs/benchmark.md shows it: its tables and its figure, both from docs/benchmark.json alone."""
+"""Results as docs/benchmark.md shows them: its tables and its figure, both from docs/benchmark.json alone."""
 
 from __future__ import annotations
 

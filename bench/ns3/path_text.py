@@ -17,20 +17,12 @@ def path_text(timeline: pa.Table, source: str, destination: str, buffer_bytes: i
 
     A host is the node at the other end of its wire, which has neither rate nor delay: ns-3 has two hops less to carry.
 
-    Parameters
-    ----------
-    timeline : pyarrow.Table
-        As in `20-timeline.parquet`.
-    source, destination : str
-        Stations of the transfer, as the scenario names them.
-    buffer_bytes : int
-        Of either socket.
-
-    Raises
-    ------
-    ScenarioError
-        If the timeline has what `path.cc` does not play: loss, jitter, tables of capacity or delay, queues other than a
-        FIFO of packets, a rate that changes, a link that goes down, a path that packets keep.
+    timeline: As in `20-timeline.parquet`.
+    source, destination: Stations of the transfer, as the scenario names them.
+    buffer_bytes: Of either socket.
+    Raises ScenarioError if the timeline has what `path.cc` does not play. These are loss, jitter, tables of capacity or
+        delay, queues other than a FIFO of packets, a rate that changes, a link that goes down, a path that packets
+        keep.
     """
     rows = timeline.to_pylist()
     place = {row["a"]: row["b"] for row in rows if row["event"] == "link" and row["kind"] == "wire"}
@@ -72,7 +64,7 @@ def _line(row: dict[str, Any], place: dict[str, str]) -> str:
 
 
 def _unplayable(link: dict[str, Any]) -> str | None:
-    """What stands against a link, as the end of a sentence; None if nothing does."""
+    """The objection to a link, as the end of a sentence; None if there is none."""
     if not link["up"]:
         return "goes down"
     if link["limit_pkts"] is None or link["limit_bytes"] is not None:

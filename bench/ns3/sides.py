@@ -39,17 +39,11 @@ class Case:
 class Outcome:
     """Of one run.
 
-    Attributes
-    ----------
-    cpu_s : float
-        User and system time of the process and of all that it waited for, from its start to its end.
-    memory_bytes : int
-        Most that it had in memory at once: of ns-3 the peak of its process, of leowarp that of its largest process and
-        that of the guest, added up.
-    numbers : dict
-        What came out: the keys of `COUNTED`; None where that side has no such thing.
-    series : DataFrame
-        `t_ns, window_pkts, goodput_bps`, every 50 ms.
+    cpu_s: User and system time of the process and of all that it waited for, from its start to its end.
+    memory_bytes: Most that it had in memory at once: of ns-3 the peak of its process, of leowarp that of its largest
+        process and that of the guest, added up.
+    numbers: What came out: the keys of `COUNTED`; None where that side has no such thing.
+    series: `t_ns, window_pkts, goodput_bps`, every 50 ms.
     """
 
     cpu_s: float
@@ -60,16 +54,14 @@ class Outcome:
 
 COUNTED = ("goodput_bps", "sent_pkts", "lost_pkts", "late_pkts", "retransmissions_pkts", "spurious_pkts",
            "lost_again_pkts", "recoveries", "timeouts", "undos")  # fmt: skip
-"""Of the transfer's data packets; lost again are retransmissions that were lost, which only a timer or RACK finds."""
+"""Counts of the transfer's data packets; lost again are retransmissions that were lost, which only a timer or RACK
+finds."""
 
 
 def costed(command: list[str], scratch: Path) -> tuple[str, float, int]:
     """A command's output, its processor time in s, and the peak of its largest process in bytes (not below 10 MB).
 
-    Raises
-    ------
-    LeowarpError
-        If it ends with another status than 0, with its last words.
+    Raises LeowarpError if it ends with another status than 0, with its last words.
     """
     costs = scratch / "costs.json"
     gauged = [sys.executable, "-I", "-S", str(GAUGE), str(costs), *command]
@@ -134,10 +126,7 @@ def sampled(samples: Path) -> pd.DataFrame:
 def as_json(outcomes: list[Outcome]) -> dict[str, Any]:
     """Repetitions of one case on one side: costs of each, and the numbers, which are the same in all.
 
-    Raises
-    ------
-    LeowarpError
-        If two repetitions differ: then a number of theirs says nothing.
+    Raises LeowarpError if two repetitions differ: then a number of theirs says nothing.
     """
     first = outcomes[0].numbers
     for other in outcomes[1:]:

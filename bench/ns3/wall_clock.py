@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dumbbell as emulators do it: three network namespaces of this host and netem, by the clock on the wall.
+"""The dumbbell as emulators do it: three network namespaces of this host and netem, in real time.
 
 Everything is made inside namespaces of one process (user, network, mount, process ids), as an ordinary user: the host's
 own interfaces are not touched, and all of it is gone when that process ends.
@@ -21,7 +21,7 @@ RATE_BPS = 100_000_000
 DELAY_MS = 40
 QUEUE_PKTS = 500
 FULL_PACKET_BYTES = 1514
-# netem's limit counts the delay line too (docs/concepts/links.md): what flies has to fit beside what waits.
+# netem's limit counts the delay line too (docs/concepts/links.md): packets in flight have to fit beside waiting ones.
 LIMIT_PKTS = QUEUE_PKTS + math.ceil(DELAY_MS / 1e3 * RATE_BPS / (8 * FULL_PACKET_BYTES))
 PROGRAMS = ("unshare", "ip", "tc", "nstat", "ss", "iperf3")
 ALONE = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]
@@ -58,7 +58,7 @@ ip netns exec a nstat --zeros TcpExtTCPDSACKRecv >&2
 
 
 def lacking() -> str | None:
-    """What keeps this host from it, as the end of "because ..."; None if nothing does."""
+    """The obstacle on this host, as the end of "because ..."; None if there is none."""
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     if missing:
         return f"this host has no {' and no '.join(missing)}"
@@ -78,10 +78,7 @@ def reason(said: str) -> str:
 def over_netem(duration_s: int) -> dict[str, Any]:
     """The dumbbell with CUBIC over netem: what came out and how long it took, or `lacking`, the reason why not.
 
-    Raises
-    ------
-    HostError
-        If it was begun and failed.
+    Raises HostError if it was begun and failed.
     """
     why = lacking()
     if why is not None:
@@ -101,10 +98,7 @@ def over_netem(duration_s: int) -> dict[str, Any]:
 def counted(report: str, counters: str) -> dict[str, Any]:
     """Goodput at the receiver and retransmissions of iperf3's JSON, duplicates reported back of nstat's lines.
 
-    Raises
-    ------
-    HostError
-        If iperf3 ended with an error, which with --json is no exit status of its own.
+    Raises HostError if iperf3 ended with an error, which with --json is no exit status of its own.
     """
     said = json.loads(report)
     if "error" in said:

@@ -45,10 +45,7 @@ def send_all(
 ) -> tuple[int, int]:  # fmt: skip
     """Send the stream; the n-th packet leaves n / rate after the first, or as soon as it can.
 
-    Returns
-    -------
-    took_ns, late_ns : int
-        From the first packet to the last; how long after its time the latest one left.
+    Returns: From the first packet to the last; how long after its time the latest one left.
     """
     begin_ns = now_ns()
     late_ns = sent_ns = 0

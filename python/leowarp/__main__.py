@@ -12,15 +12,8 @@ import sys
 def lacking(wheel: str) -> "list[str]":
     """What keeps this machine from installing a wheel of leowarp, of which the name says what it needs.
 
-    Parameters
-    ----------
-    wheel : str
-        Path or name of the wheel, whose tags (`cp311-abi3-manylinux_2_36_x86_64`) say what it needs.
-
-    Returns
-    -------
-    lacks : list of str
-        Each as the end of "leowarp needs ..."; empty if nothing is lacking.
+    wheel: Path or name of the wheel, whose tags (`cp311-abi3-manylinux_2_36_x86_64`) say what it needs.
+    Returns: Each as the end of "leowarp needs ..."; empty if nothing is lacking.
     """
     needed = re.search(r"-cp3(\d+)-abi3-manylinux_2_(\d+)_x86_64\.whl$", wheel)
     if needed is None:

@@ -35,10 +35,7 @@ _BESIDE = ("_guest", "examples", "_native.abi3.so", REVISION)
 def sources() -> dict[str, Any]:
     """The sources of this package: `git_commit`, `git_changed` and `package_sha256`; the first two None where unknown.
 
-    Returns
-    -------
-    dict
-        As `revision_of` of the checkout that the package runs from, or of the one that its wheel was built in; and
+    Returns: As `revision_of` of the checkout that the package runs from, or of the one that its wheel was built in; and
         `package_sha256`, as `sha256_of_package`.
     """
     return {**_revision(), "package_sha256": sha256_of_package(_PACKAGE)}
@@ -62,10 +59,7 @@ def _built() -> dict[str, Any]:
 def build_version(checkout: Path = _PACKAGE.parent.parent) -> str:
     """The version of what is built of a checkout, by PEP 440; of an installed wheel its own.
 
-    Returns
-    -------
-    str
-        `VERSION` where the tag `v` and `VERSION` names the commit and no file differs from it. Else a development
+    Returns: `VERSION` where the tag `v` and `VERSION` names the commit and no file differs from it. Else a development
         version with the commit: "0.2.0.dev0+g1a2b3c4d", with ".changed" behind it if files differ; "0.2.0.dev0" where
         no commit is known.
     """
@@ -99,10 +93,7 @@ def revision_of(checkout: Path) -> dict[str, Any]:
 
     git is asked only about the user's own directory, without its hooks and its file-system monitor (docs/security.md).
 
-    Returns
-    -------
-    dict
-        `git_commit`, 40 hexadecimal digits, and `git_changed`; both None if it is no checkout, somebody else's, or
+    Returns: `git_commit`, 40 hexadecimal digits, and `git_changed`; both None if it is no checkout, somebody else's, or
         there is no git. `git_changed` alone is None in a source archive.
     """
     dot_git = checkout / ".git"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the studies use of leowarp that a package of other people's could not rely on."""
+"""Names of leowarp that the studies use and on which other people's packages could not rely."""
 
 import ast
 from pathlib import Path
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import leowarp
-from leowarp.cli.pages.api_reference import ROOMS
+from api_page import ROOMS
 
 HERE = Path(__file__).parent
 PUBLIC = ("leowarp", "leowarp.study", "leowarp.reordering")

@@ -15,9 +15,9 @@ from skyfield.api import EarthSatellite, load, wgs84
 from skyfield.framelib import itrs
 
 from leowarp.ephemeris import Sgp4Orbits
-from leowarp.ephemeris.elements import elements_of
 from leowarp.ephemeris.frames import gmst_rad, julian_date
 from leowarp.ephemeris.stations import stations_on
+from support.element_sets import elements_of
 from support.plans import station
 
 EARTH_ROTATION_RAD_PER_S = 7.2921158553e-5

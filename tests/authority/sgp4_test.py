@@ -13,7 +13,7 @@ import sgp4
 
 from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import Sgp4Orbits
-from leowarp.ephemeris.elements import elements_of
+from support.element_sets import elements_of
 
 SHIPPED = Path(sgp4.__file__).parent
 # A position is asked for by an epoch in whole microseconds: half of one at 11 km/s (the fastest perigee) is 5.5 mm.

@@ -15,7 +15,7 @@ from leowarp import scenario, trace
 from leowarp.base import layout, recorded
 from leowarp.cli import main
 from leowarp.running.writing import Writing, write_plan
-from leowarp.trace.encode import encode_records
+from support.encode import encode_records
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

@@ -16,5 +16,5 @@ def test_doctor_asks_for_what_was_measured_and_the_guide_says_the_same():
     assert f"Together {measured_mib}." in section
     # A tenth more, for a compiler whose objects are larger.
     assert 1.1 * measured_mib < BUILD_SPACE_BYTES / MIB < 1.25 * measured_mib
-    guide = (ROOT / "docs" / "guides" / "first-run.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "guides" / "installing.md").read_text(encoding="utf-8")
     assert f"Building needs {BUILD_SPACE_BYTES // MIB} MiB there" in guide

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from leowarp.base.errors import HostError
-from leowarp.conformance import attempt as attempts
-from leowarp.conformance import packetdrill
-from leowarp.conformance.attempt import Attempt, Laboratory, attempt, init_program
-from leowarp.conformance.ladder import climb
-from leowarp.conformance.scripts import ScriptSet, googles, selftests, unpacked_selftests
 from leowarp.guest.building.kernel import Kernel
+from leowarp_conformance import attempt as attempts
+from leowarp_conformance import packetdrill
+from leowarp_conformance.attempt import Attempt, Laboratory, attempt, init_program
+from leowarp_conformance.ladder import climb
+from leowarp_conformance.scripts import ScriptSet, googles, selftests, unpacked_selftests
 
 pytestmark = pytest.mark.guest
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from leowarp.guest.building.kernel import Kernel, kernel_entry
+from leowarp.guest.building.kernel import Kernel
 from leowarp.guest.user.modules import ARCHIVE
 
 pytestmark = pytest.mark.guest
@@ -33,7 +33,7 @@ def struct_in_rust(name: str) -> type[ctypes.Structure]:
 )
 def test_each_field_is_where_the_kernels_header_has_it(built_kernel: Kernel, tmp_path: Path, rust, c, header):
     ours = struct_in_rust(rust)
-    with tarfile.open(kernel_entry(built_kernel) / ARCHIVE) as tree:
+    with tarfile.open(built_kernel.program.parent / ARCHIVE) as tree:
         file = tree.extractfile(f"./include/uapi/linux/{header}")
         assert file is not None
         (tmp_path / header).write_bytes(file.read())

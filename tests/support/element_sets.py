@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from leowarp.ephemeris.elements import check_once, element_file, names_of
+from leowarp.ephemeris.sgp4_orbits import Element
+
 OMM: dict[str, Any] = {
     "OBJECT_NAME": "TEST-A", "OBJECT_ID": "2025-001A", "EPOCH": "2025-10-27T12:00:00.000000", "MEAN_MOTION": 15.06,
     "ECCENTRICITY": 0.0001, "INCLINATION": 53.0, "RA_OF_ASC_NODE": 0.0, "ARG_OF_PERICENTER": 90.0,
@@ -92,3 +95,10 @@ ENCODINGS = {"json": as_json, "csv": as_csv, "xml": as_xml, "kvn": as_kvn}
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value)
+
+
+def elements_of(path: Path) -> tuple[list[str], list[Element]]:
+    """Names and elements of a file that has each satellite once."""
+    elements = list(element_file(path).elements)
+    check_once(path, elements)
+    return names_of(elements), elements

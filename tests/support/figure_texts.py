@@ -28,10 +28,7 @@ LEAST_PX = 3.0
 def troubles(figure: Figure) -> list[str]:
     """What cannot be read in a figure, a sentence each; it is laid out for it, not drawn.
 
-    Returns
-    -------
-    sentences : list of str
-        Empty if all texts stand apart, inside the figure, and off the panels of others.
+    Returns: Empty if all texts stand apart, inside the figure, and off the panels of others.
     """
     # Ticks are chosen by the size of their texts: asked for without the style of the figure, they are others.
     with styled():

@@ -28,15 +28,9 @@ FAR = 1000.0
 class Network:
     """A random network and its flows.
 
-    Attributes
-    ----------
-    seed : int
-        Seed of all random draws.
-    in_flight : str
-        `routing.in_flight`.
-    duration_ns : int
-    has_loop : bool
-        Two neighbours send all packets to each other, from the middle of the run on.
+    seed: Seed of all random draws.
+    in_flight: `routing.in_flight`.
+    has_loop: Two neighbours send all packets to each other, from the middle of the run on.
     """
 
     seed: int

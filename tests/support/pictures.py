@@ -30,12 +30,8 @@ APART = 16
 class Grain:
     """How closely a picture is looked at.
 
-    Attributes
-    ----------
-    means : int
-        Pixels of a reviewed picture, each way, of which one mean is compared.
-    most_ratio : float
-        So many of all squares may be something else: with texts the digits of a version.
+    means: Pixels of a reviewed picture, each way, of which one mean is compared.
+    most_ratio: So many of all squares may be something else: with texts the digits of a version.
     """
 
     means: int

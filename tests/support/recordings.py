@@ -30,27 +30,14 @@ SPARSE_NS = 500 * MS
 class Truth:
     """What a recording was made of.
 
-    Attributes
-    ----------
-    kind : str
-        bent pipe, laser, fibre, cellular, drift, wander, obstructed.
-    period_ns : float or None
-        None: there is none.
-    phase_ns : float or None
-        A reconfiguration, on the clock of the first probe.
-    trap : str
-        none, alternating, half spikes, second step or thirds.
-    obstructed_probes : int
-        Lost behind an obstacle.
-    random_loss_ratio : float
-    interval_ns, span_ns : int
-    step_ns, noise_ns : float
-        Typical size of a step of the level, and of the noise on it.
-    clock_steps : tuple of (int, int)
-        Instant and size: by how much the clock was set forward.
-    duplicates : int
-    pauses, outages : tuple of (int, int)
-        Beginning and length: nothing was sent; everything was lost.
+    kind: bent pipe, laser, fibre, cellular, drift, wander, obstructed.
+    period_ns: None: there is none.
+    phase_ns: A reconfiguration, on the clock of the first probe.
+    trap: none, alternating, half spikes, second step or thirds.
+    obstructed_probes: Lost behind an obstacle.
+    step_ns, noise_ns: Typical size of a step of the level, and of the noise on it.
+    clock_steps: tuple of (int, int). Instant and size: by how much the clock was set forward.
+    pauses, outages: tuple of (int, int). Beginning and length: nothing was sent; everything was lost.
     """
 
     kind: str
@@ -73,15 +60,10 @@ class Truth:
 class Recording:
     """Probes in the order in which they were sent.
 
-    Attributes
-    ----------
-    sequence : int64 array of shape (n,)
-    t_ns : int64 array of shape (n,)
-        What the sender's clock showed; goes back where it was set back.
-    rtt_ns : float64 array of shape (n,)
-        nan: lost.
-    duplicated : bool array of shape (n,)
-        The reply came twice.
+    sequence: int64 array of shape (n,)
+    t_ns: int64 array of shape (n,). What the sender's clock showed; goes back where it was set back.
+    rtt_ns: float64 array of shape (n,). nan: lost.
+    duplicated: bool array of shape (n,). The reply came twice.
     """
 
     sequence: NDArray[np.int64]

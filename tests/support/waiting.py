@@ -18,11 +18,7 @@ OWN_TIME_S = 120.0
 def wait_until(condition, *by):
     """The first true value of `condition()`.
 
-    Parameters
-    ----------
-    condition : callable
-    by : Popen or int
-        The processes (ids) that are to bring it about; what they start counts as theirs. Without any it is the task of
+    by: The processes (ids) that are to bring it about; what they start counts as theirs. Without any it is the task of
         something that is sure to come, and the watchdog is the only bound.
     """
     own = OwnTime([each.pid if isinstance(each, subprocess.Popen) else each for each in by])

@@ -1,32 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: one clock, and what stands where it does.
 
+import { Bar, SPEEDS } from "./bar";
 import { changesTable } from "./changes";
 import { Clock, type Speed } from "./clock";
 import type { PageDocument } from "./document";
-import { type Camera, Globe } from "./globe";
+import { make, pressed } from "./elements";
+import type { Camera, Globe } from "./globe";
 import { readView, type View, writtenView } from "./hash";
 import { type Measure, measureNamed, MEASURES } from "./load";
-import { LoadBox, loadChoice } from "./loadbox";
+import { LoadBox } from "./loadbox";
 import type { LoadScene } from "./loaddrawing";
 import { middleOf } from "./middle";
-import { BACK, PacketsOf, type UnderWay } from "./packets";
-import { fillLegend, paragraph, pathInWords, seconds } from "./panel";
-import { type Marks, Plots } from "./plots";
-import { listen } from "./pointer";
+import { Pane, type Shown } from "./pane";
+import { fillLegend, fillTop, footnote, seconds } from "./panel";
+import { firstInstant, type Marks, marksOf, Plots } from "./plots";
 import { Run } from "./run";
-import { Scrubber } from "./scrubber";
 import { Side } from "./side";
 import { wrapped } from "./sky";
-import { SkyView } from "./skyview";
-import { Strip } from "./strip";
-import { fillSpans } from "./spans";
+import { fillSpans, followed } from "./spans";
 import { type Theme, theme } from "./theme";
 
-const SPEEDS: Speed[] = ["auto", 0.005, 0.02, 0.1, 1, 10, 60];
 /** How often the address is written while the page is used. */
 const HASH_MS = 500;
-const LOST_S = 0.03;
 const REACH_PX = 14;
 const NEAR_PX = 6;
 const MANY_FLOWS = 8;
@@ -34,15 +30,6 @@ const MANY_FLOWS = 8;
 const FILLED = 0.75;
 const LEAST_ZOOM = 1.1;
 const MOST_ZOOM = 3;
-
-interface Pane {
-  run: Run;
-  packets: PacketsOf;
-  globe: Globe | null;
-  sky: SkyView | null;
-  strip: Strip;
-  readout: HTMLElement;
-}
 
 export class Page {
   readonly clock: Clock;
@@ -53,14 +40,14 @@ export class Page {
   private flow = 0;
   private satellite = "";
   private link: [string, string] | null = null;
-  private readonly show = { links: false, names: true, night: true, flows: false };
+  private readonly show: Shown = { links: false, names: true, night: true, flows: false };
   private measure: Measure | null = null;
   private loadBox!: LoadBox;
   /** Length of the span that the plots show around the clock; 0: the whole run. */
   private span_s = 0;
   private range: [number, number];
   private plots!: Plots;
-  private scrubber!: Scrubber;
+  private bar!: Bar;
   private side!: Side;
   private dirty = true;
   private wall_ms = 0;
@@ -68,7 +55,8 @@ export class Page {
   private worded_ms = 0;
   private told = "";
   private readonly marks: Marks[];
-  private readonly parts: Record<string, HTMLElement> = {};
+  private changesBox!: HTMLElement;
+  private live!: HTMLElement;
   /** Frames that were drawn, and how long drawing them took: for measurements. */
   readonly frames = { count: 0, drawing_ms: 0, first_ms: 0 };
 
@@ -77,11 +65,7 @@ export class Page {
     document_: PageDocument,
   ) {
     this.runs = document_.runs.map((run, number) => new Run(run, number));
-    const late = new Map<number, number>();
-    for (const run of this.runs) {
-      for (const change of run.changes) late.set(change.t_s, Math.max(late.get(change.t_s) ?? 0, change.late ?? 0));
-    }
-    this.marks = [...late].map(([t_s, count]) => ({ t_s, late: count })).sort((a, b) => a.t_s - b.t_s);
+    this.marks = marksOf(this.runs);
     const end_s = Math.max(...this.runs.map((run) => run.document.end_s));
     this.clock = new Clock(end_s, this.marks.map(({ t_s }) => t_s)); // prettier-ignore
     this.range = [0, end_s];
@@ -168,7 +152,7 @@ export class Page {
       const lives = this.runs[0].document.flows.map(({ start_s, end_s }) => end_s - start_s);
       this.chooseFlow(lives.indexOf(Math.max(...lives)));
     }
-    this.clock.seek(this.firstInstant());
+    this.clock.seek(firstInstant(this.marks));
     this.restore(view);
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     this.clock.playing = view.play ?? (view.t === undefined && !still);
@@ -182,12 +166,6 @@ export class Page {
       this.changed();
     }).observe(this.root);
     requestAnimationFrame((now) => this.frame(now));
-  }
-
-  /** Two seconds before the change with the most late packets: there is the most to see. */
-  private firstInstant(): number {
-    const best = this.marks.reduce<Marks | null>((most, mark) => (most === null || mark.late > most.late ? mark : most), null);
-    return best === null ? 0 : Math.max(best.t_s - 2, 0);
   }
 
   private restore(view: View): void {
@@ -212,7 +190,7 @@ export class Page {
     const run = this.runs[0];
     if (run.sky === null) return;
     const places = run.sky.at(0);
-    const way = run.path(run.document.flows[this.flowOf(run)]?.there ?? 0, this.firstInstant());
+    const way = run.path(run.document.flows[this.flowOf(run)]?.there ?? 0, firstInstant(this.marks));
     // Of many flows no path is the one to look at.
     const nodes = this.many ? run.sky.document.stations.map((_, i) => run.sky!.satellites + i) : (way?.path.drawn ?? []);
     const { lon, lat, widest } = middleOf(places, nodes);
@@ -232,25 +210,8 @@ export class Page {
   // --- elements ---
 
   private build(): void {
-    const make = <K extends keyof HTMLElementTagNameMap>(tag: K, name: string, parent: HTMLElement): HTMLElementTagNameMap[K] => {
-      const element = document.createElement(tag);
-      element.className = name;
-      parent.append(element);
-      return element;
-    };
     this.root.replaceChildren();
-    const top = make("header", "top", this.root);
-    const first = this.runs[0].document;
-    make("h1", "", top).textContent = [...new Set(this.runs.map(({ document: d }) => d.name))].join(", ");
-    const about = make("p", "about", top);
-    about.textContent = `${first.flows.length} flow${first.flows.length > 1 ? "s" : ""}, ${seconds(first.end_s)}` +
-      ` · seed ${first.seed} · Linux ${first.kernel} · leowarp ${first.leowarp}`; // prettier-ignore
-    const warnings = this.runs.flatMap(({ document: d }) => d.warnings.map((text) => (this.runs.length > 1 ? `${d.label}: ${text}` : text)));
-    if (warnings.length > 0) {
-      const box = make("details", "warnings", top);
-      make("summary", "", box).textContent = `Check before you trust the result (${warnings.length})`;
-      for (const text of warnings) box.append(paragraph(text));
-    }
+    fillTop(make("header", "top", this.root), this.runs);
     const bar = make("div", "bar", this.root);
     const stage = make("div", "stage", this.root);
     const left = make("div", "left", stage);
@@ -261,8 +222,19 @@ export class Page {
     const boxes = { now: make("div", "now", side), chosen: make("div", "chosen", side), hops: make("div", "hops", side) };
     const chooseLink = (a: string, b: string): void => this.chooseLink(a, b);
     this.side = new Side(this.runs, boxes, this.word(), (run) => this.flowOf(run), chooseLink, (flow) => this.chooseFlow(flow));
-    this.parts["changes"] = make("div", "changes", side);
-    this.runs.forEach((run) => this.panes.push(this.pane(run, views, make)));
+    this.changesBox = make("div", "changes", side);
+    const paneActs = {
+      camera: () => this.camera,
+      look: (lon: number, lat: number, zoom: number) => this.look(lon, lat, zoom),
+      pick: (x: number, y: number, globe: Globe, run: Run) => this.pick(x, y, globe, run),
+      done: () => this.writeHash(true),
+      home: () => this.lookAtPath(),
+      link: chooseLink,
+    };
+    for (const run of this.runs) {
+      const colour = this.runs.length > 1 ? this.colours.runs[run.number % this.colours.runs.length] : null;
+      this.panes.push(new Pane(run, views, colour, paneActs));
+    }
     const acts = {
       measure: (measure: Measure) => this.setLoad(measure),
       link: (a: string, b: string, t_s: number | null) => {
@@ -277,152 +249,36 @@ export class Page {
     const spans = make("div", "spans", this.root);
     const box = make("div", "plots", this.root);
     this.plots = new Plots(box, this.runs, this.clock.end_s, this.marks, (t) => this.scrub(t), (range) => this.setRange(range)); // prettier-ignore
-    this.buildBar(bar, make);
+    const barActs = {
+      toggle: () => this.toggle(),
+      jump: (step: 1 | -1) => this.jump(step),
+      speed: (speed: Speed) => this.setSpeed(speed),
+      flow: (flow: number) => this.chooseFlow(flow),
+      load: (measure: Measure | null) => this.setLoad(measure),
+      scrub: (t_s: number) => this.scrub(t_s),
+      changed: () => this.changed(),
+      recolour: () => this.recolour(),
+    };
+    this.bar = new Bar(bar, this.runs, this.clock, this.marks, this.word(), this.show, barActs);
     fillSpans(spans, this.clock.end_s, (span_s) => this.setSpan(span_s));
     this.plots.build(this.flow, this.colours);
     this.buildChanges();
-    const foot = make("footer", "foot", this.root);
-    foot.append(
-      paragraph(
-        "Where a packet is between leaving and arriving is drawn, not measured: it moves with the delays of its links " +
-          "and waits where its path had queues when it left. When it left and arrived, by which path, and what became " +
-          "of it is the trace's. Packets are held only around changes (blue below the bar). Land: Natural Earth.",
-      ),
-    );
-    this.parts["live"] = make("div", "unseen", this.root);
-    this.parts["live"].setAttribute("aria-live", "polite");
+    make("footer", "foot", this.root).append(footnote());
+    this.live = make("div", "unseen", this.root);
+    this.live.setAttribute("aria-live", "polite");
     document.addEventListener("keydown", (event) => this.key(event));
-  }
-
-  private pane(run: Run, views: HTMLElement, make: any): Pane {
-    const frame = make("figure", "pane", views) as HTMLElement;
-    const colour = this.colours.runs[run.number % this.colours.runs.length];
-    const caption = make("figcaption", "", frame) as HTMLElement;
-    const name = make("b", "", caption) as HTMLElement;
-    name.textContent = run.document.label;
-    if (this.runs.length > 1) name.style.color = colour;
-    const readout = make("span", "readout", caption) as HTMLElement;
-    let globe: Globe | null = null;
-    let sky: SkyView | null = null;
-    if (run.sky !== null) {
-      const canvas = make("canvas", "globe", frame) as HTMLCanvasElement;
-      canvas.setAttribute("role", "img");
-      canvas.tabIndex = 0;
-      globe = new Globe(canvas, run);
-      const drawn = globe;
-      listen(canvas, {
-        camera: () => this.camera,
-        look: (lon, lat, zoom) => this.look(lon, lat, zoom),
-        pick: (x, y) => this.pick(x, y, drawn, run),
-        done: () => this.writeHash(true),
-        home: () => this.lookAtPath(),
-      });
-      if (run.document.medium === "access") {
-        const above = make("canvas", "sky", frame) as HTMLCanvasElement;
-        above.setAttribute("role", "img");
-        above.setAttribute("aria-label", "The sky above the dish: satellites by azimuth and elevation");
-        sky = new SkyView(above, run);
-      }
-    }
-    const stripBox = document.createElement("div");
-    stripBox.className = "strip";
-    if (this.runs.length > 1) make("b", "strip-name", stripBox).textContent = run.document.label;
-    const canvas = make("canvas", "", stripBox) as HTMLCanvasElement;
-    canvas.setAttribute("role", "img");
-    canvas.setAttribute("aria-label", "The path hop by hop: links, queues, packets");
-    const strip = new Strip(canvas, run);
-    canvas.addEventListener("click", (event) => {
-      const box = canvas.getBoundingClientRect();
-      const direction = strip.directionAt(event.clientX - box.left, event.clientY - box.top);
-      const link = run.document.links[direction];
-      if (link !== undefined) this.chooseLink(run.name(link.a), run.name(link.b));
-    });
-    return { run, packets: new PacketsOf(run), globe, sky, strip, readout };
-  }
-
-  private buildBar(bar: HTMLElement, make: any): void {
-    const button = (text: string, title: string, act: () => void): HTMLButtonElement => {
-      const element = make("button", "", bar) as HTMLButtonElement;
-      element.textContent = text;
-      element.title = title;
-      element.setAttribute("aria-label", title);
-      element.addEventListener("click", act);
-      return element;
-    };
-    const word = this.word();
-    this.parts["play"] = button("▶", "Play or pause (space)", () => this.toggle());
-    this.parts["play"].classList.add("play");
-    button("◀ change", `${word} before (left arrow)`, () => this.jump(-1)).disabled = this.marks.length === 0;
-    button("change ▶", `Next ${word.toLowerCase()} (right arrow)`, () => this.jump(1)).disabled = this.marks.length === 0;
-    this.parts["time"] = make("output", "time", bar);
-    const speed = make("select", "", bar) as HTMLSelectElement;
-    speed.title = "Speed (+ and -)";
-    speed.setAttribute("aria-label", "Speed");
-    for (const each of SPEEDS) {
-      const option = make("option", "", speed) as HTMLOptionElement;
-      option.value = String(each);
-      option.textContent = each === "auto" ? "slow at changes" : `${each} ×`;
-    }
-    speed.addEventListener("change", () => this.setSpeed(speed.value === "auto" ? "auto" : Number(speed.value)));
-    this.parts["speed"] = speed;
-    const flows = this.runs[0].document.flows;
-    if (flows.length > 1) {
-      const choice = make("select", "flow", bar) as HTMLSelectElement;
-      choice.setAttribute("aria-label", "Flow");
-      flows.forEach((_, number) => {
-        const option = make("option", "", choice) as HTMLOptionElement;
-        option.value = String(number);
-        option.textContent = this.runs[0].flowName(number);
-      });
-      choice.addEventListener("change", () => this.chooseFlow(Number(choice.value)));
-      this.parts["flow"] = choice;
-    }
-    if (this.runs.some((run) => run.load !== null && run.sky !== null)) {
-      this.parts["load"] = bar.appendChild(loadChoice((measure) => this.setLoad(measure)));
-    }
-    const scrub = make("canvas", "scrub", bar) as HTMLCanvasElement;
-    scrub.setAttribute("role", "slider");
-    scrub.setAttribute("aria-label", "Time, s");
-    scrub.setAttribute("aria-valuemin", "0");
-    scrub.setAttribute("aria-valuemax", String(this.clock.end_s));
-    const windows = this.runs[0].document.packets?.windows ?? [];
-    this.scrubber = new Scrubber(scrub, this.clock.end_s, this.marks, windows, (t) => this.scrub(t));
-    const options: [keyof typeof this.show, string, boolean][] = [
-      ["links", "all links (l)", this.runs.some((run) => run.sky?.document.links)],
-      ["names", "names (n)", this.runs.some((run) => run.sky !== null)],
-      ["night", "night (d)", this.runs.some((run) => run.sky !== null)],
-      ["flows", "all flows (f)", flows.length > 1],
-    ] as [keyof typeof this.show, string, boolean][];
-    for (const [key, text, useful] of options) {
-      if (!useful) continue;
-      const box = make("label", "option", bar) as HTMLLabelElement;
-      const input = make("input", "", box) as HTMLInputElement;
-      input.type = "checkbox";
-      input.checked = this.show[key];
-      input.addEventListener("change", () => {
-        this.show[key] = input.checked;
-        this.changed();
-      });
-      box.append(` ${text}`);
-      this.parts[`show-${key}`] = input;
-    }
-    button("◐", "Light or dark", () => {
-      const dark = getComputedStyle(document.documentElement).colorScheme.includes("dark");
-      document.documentElement.dataset["theme"] = dark ? "light" : "dark";
-      this.recolour();
-    });
   }
 
   private buildChanges(): void {
     const table = changesTable(this.runs, (run) => this.flowOf(run), `${this.word()}s`, (t_s) => this.seek(t_s));
-    this.parts["changes"].replaceChildren(...table);
+    this.changesBox.replaceChildren(...table);
   }
 
   // --- what the user does ---
 
   /** So many flows that the network is of interest before a path. */
   private get many(): boolean {
-    return this.runs[0].document.flows.length > MANY_FLOWS && this.parts["load"] !== undefined;
+    return this.runs[0].document.flows.length > MANY_FLOWS && this.bar.hasLoad;
   }
 
   private word(): string {
@@ -453,7 +309,7 @@ export class Page {
 
   private setSpeed(speed: Speed): void {
     this.clock.speed = speed;
-    (this.parts["speed"] as HTMLSelectElement).value = String(speed);
+    this.bar.setSpeed(speed);
     this.changed();
   }
 
@@ -471,8 +327,7 @@ export class Page {
 
   private chooseFlow(flow: number): void {
     this.flow = flow;
-    const choice = this.parts["flow"] as HTMLSelectElement | undefined;
-    if (choice !== undefined) choice.value = String(flow);
+    this.bar.setFlow(flow);
     this.plots.build(flow, this.colours);
     this.buildChanges();
     this.changed();
@@ -480,10 +335,9 @@ export class Page {
 
   /** What is shown of all links; null: the paths alone. */
   private setLoad(measure: Measure | null): void {
-    const choice = this.parts["load"] as HTMLSelectElement | undefined;
-    if (choice === undefined) return;
+    if (!this.bar.hasLoad) return;
     this.measure = measure;
-    choice.value = measure ?? "";
+    this.bar.setLoad(measure);
     this.changed();
   }
 
@@ -523,17 +377,8 @@ export class Page {
   }
 
   private key(event: KeyboardEvent): void {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const target = event.target as HTMLElement;
-    if (["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName)) return;
-    if (target.tagName === "BUTTON" && (event.key === " " || event.key === "Enter")) return;
-    const flip = (key: keyof typeof this.show): void => {
-      const input = this.parts[`show-${key}`] as HTMLInputElement | undefined;
-      if (input === undefined) return;
-      this.show[key] = input.checked = !this.show[key];
-    };
     const small_s = this.clock.speed === "auto" ? 0.01 : Math.min(Number(this.clock.speed) / 10, 1);
-    const acts: Record<string, () => void> = {
+    const done = pressed(event, {
       " ": () => this.toggle(),
       ArrowRight: () => (event.shiftKey ? this.scrub(this.clock.t_s + small_s) : this.jump(1)),
       ArrowLeft: () => (event.shiftKey ? this.scrub(this.clock.t_s - small_s) : this.jump(-1)),
@@ -542,19 +387,15 @@ export class Page {
       "+": () => this.faster(1),
       "=": () => this.faster(1),
       "-": () => this.faster(-1),
-      l: () => flip("links"),
-      n: () => flip("names"),
-      d: () => flip("night"),
-      f: () => flip("flows"),
+      l: () => this.bar.flip("links"),
+      n: () => this.bar.flip("names"),
+      d: () => this.bar.flip("night"),
+      f: () => this.bar.flip("flows"),
       // One after the other, then the paths again.
       b: () => this.setLoad(this.measure === null ? MEASURES[0] : (MEASURES[MEASURES.indexOf(this.measure) + 1] ?? null)),
       Escape: () => this.chooseSatellite(""),
-    };
-    const act = acts[event.key];
-    if (act === undefined) return;
-    event.preventDefault();
-    act();
-    this.changed();
+    });
+    if (done) this.changed();
   }
 
   private faster(step: 1 | -1): void {
@@ -596,64 +437,26 @@ export class Page {
     if (!this.dirty) return;
     this.dirty = false;
     const t_s = this.clock.t_s;
-    if (this.span_s > 0) this.follow();
+    if (this.span_s > 0) this.range = followed(this.range, t_s, this.span_s, this.clock.end_s);
     for (const pane of this.panes) this.drawPane(pane, t_s);
     this.plots.show(this.range, t_s);
-    this.scrubber.draw(t_s, this.range, this.colours);
-    const play = this.parts["play"];
-    const sign = this.clock.playing ? "❚❚" : "▶";
-    if (play.textContent !== sign) play.textContent = sign;
-    const rate = this.clock.rate();
-    const digits = rate < 0.5 || !this.clock.playing ? 3 : rate < 5 ? 2 : 1;
-    this.parts["time"].textContent = `${t_s.toFixed(digits)} s · ${rate >= 1 ? rate.toFixed(0) : rate.toPrecision(1)} ×`;
+    this.bar.draw(this.range, this.colours);
     this.words(t_s);
     this.writeHash(false);
   }
 
-  /** Keeps the clock within the span that the plots show. */
-  private follow(): void {
-    const [begin, end] = this.range;
-    const t_s = this.clock.t_s;
-    const inside = t_s > begin + 0.1 * this.span_s && t_s < end - 0.2 * this.span_s;
-    if (inside && Math.abs(end - begin - this.span_s) < 1e-9) return;
-    const first = Math.min(Math.max(t_s - 0.35 * this.span_s, 0), this.clock.end_s - this.span_s);
-    this.range = [first, first + this.span_s];
-  }
-
   private drawPane(pane: Pane, t_s: number): void {
-    const { run, packets, globe, sky, strip } = pane;
-    const flow = this.flowOf(run);
-    const { there } = run.document.flows[flow];
-    const under = packets
-      .underWay(t_s)
-      .map((index) => packets.place(index, t_s))
-      .filter((packet): packet is UnderWay => packet !== null);
-    const lost = packets.lost(t_s, LOST_S);
-    const pairs = this.show.flows ? [there, ...new Set(run.document.flows.map((each) => each.there))] : [there];
-    const direction = this.link === null ? -1 : run.direction(...this.link);
-    const link = run.document.links[direction];
-    const onGlobe = link !== undefined && run.sky !== null && Math.max(link.a, link.b) < run.sky.places.length / 3;
-    globe?.draw({
+    const { run } = pane;
+    pane.draw({
       t_s,
       camera: this.camera,
       colours: this.colours,
-      pairs,
-      allLinks: this.show.links,
+      flow: this.flowOf(run),
+      show: this.show,
       load: this.loadOf(run),
-      names: this.show.names,
-      night: this.show.night,
-      packets: this.show.flows ? under : under.filter((packet) => packet.flow === flow),
-      lost: this.show.flows ? lost : lost.filter((packet) => packet.flow === flow),
-      chosenSatellite: run.satellite(this.satellite),
-      chosenLink: onGlobe ? [link.a, link.b] : null,
+      satellite: this.satellite,
+      link: this.link,
     });
-    sky?.draw(t_s, there, this.colours);
-    strip.draw(t_s, flow, under, lost, this.colours, direction);
-    const mine = under.filter((packet) => packet.flow === flow);
-    const back = mine.filter((packet) => packet.flags & BACK).length;
-    const count = packets.known(t_s) ? { there: mine.length - back, back } : null;
-    const text = pathInWords(run, there, t_s, count);
-    if (pane.readout.textContent !== text) pane.readout.textContent = text;
   }
 
   /** Texts beside the globe; ten times a second are enough for reading. */
@@ -668,7 +471,7 @@ export class Page {
 
   private tell(t_s: number, text: string): void {
     const told = `${seconds(t_s)}. ${text}`;
-    if (this.parts["live"].textContent !== told) this.parts["live"].textContent = told;
+    if (this.live.textContent !== told) this.live.textContent = told;
     for (const { globe, run } of this.panes) globe?.canvas.setAttribute("aria-label", `Globe of ${run.document.label} at ${told}`);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page says in words: the change at hand, the path hop by hop, the satellite or link that was chosen.
 
+import { make } from "./elements";
 import { inWords } from "./load";
 import type { Change, Run } from "./run";
 
@@ -136,4 +137,27 @@ export function linkRows(run: Run, direction: number, t_s: number): Cell[][] {
       .reduce<number | null>((sum, x) => (x === null || x === undefined ? sum : (sum ?? 0) + x), null)],
     ["flows on it now", flows.length === 0 ? "none" : flows.length > MOST_NUMBERS ? `${flows.length}` : flows.join(", ")],
   ]; // prettier-ignore
+}
+
+/** Fills the head of the page: what the runs are, and their warnings. */
+export function fillTop(top: HTMLElement, runs: Run[]): void {
+  const first = runs[0].document;
+  make("h1", "", top).textContent = [...new Set(runs.map(({ document: d }) => d.name))].join(", ");
+  const about = make("p", "about", top);
+  about.textContent = `${first.flows.length} flow${first.flows.length > 1 ? "s" : ""}, ${seconds(first.end_s)}` +
+    ` · seed ${first.seed} · Linux ${first.kernel} · leowarp ${first.leowarp}`; // prettier-ignore
+  const warnings = runs.flatMap(({ document: d }) => d.warnings.map((text) => (runs.length > 1 ? `${d.label}: ${text}` : text)));
+  if (warnings.length === 0) return;
+  const box = make("details", "warnings", top);
+  make("summary", "", box).textContent = `Check before you trust the result (${warnings.length})`;
+  for (const text of warnings) box.append(paragraph(text));
+}
+
+/** How packets are drawn. */
+export function footnote(): HTMLElement {
+  return paragraph(
+    "Where a packet is between leaving and arriving is drawn, not measured: it moves with the delays of its links " +
+      "and waits where its path had queues when it left. When it left and arrived, by which path, and what became " +
+      "of it is the trace's. Packets are held only around changes (blue below the bar). Land: Natural Earth.",
+  );
 }

@@ -274,3 +274,18 @@ export function shownNumber(value: number): string {
   const size = Math.abs(value);
   return value.toFixed(size >= 1000 ? 0 : size >= 100 ? 1 : size === Math.round(size) ? 0 : 2);
 }
+
+/** The changes of all runs, by time. */
+export function marksOf(runs: Run[]): Marks[] {
+  const late = new Map<number, number>();
+  for (const run of runs) {
+    for (const change of run.changes) late.set(change.t_s, Math.max(late.get(change.t_s) ?? 0, change.late ?? 0));
+  }
+  return [...late].map(([t_s, count]) => ({ t_s, late: count })).sort((a, b) => a.t_s - b.t_s);
+}
+
+/** Two seconds before the change with the most late packets: there is the most to see. */
+export function firstInstant(marks: Marks[]): number {
+  const best = marks.reduce<Marks | null>((most, mark) => (most === null || mark.late > most.late ? mark : most), null);
+  return best === null ? 0 : Math.max(best.t_s - 2, 0);
+}

@@ -18,3 +18,11 @@ export function fillSpans(spans: HTMLElement, end_s: number, choose: (span_s: nu
   hint.textContent = "drag: cursor · Ctrl + wheel: zoom · double-click: the run";
   spans.append(hint);
 }
+
+/** The range of the plots that keeps an instant in view. */
+export function followed([begin, end]: [number, number], t_s: number, span_s: number, end_s: number): [number, number] {
+  const inside = t_s > begin + 0.1 * span_s && t_s < end - 0.2 * span_s;
+  if (inside && Math.abs(end - begin - span_s) < 1e-9) return [begin, end];
+  const first = Math.min(Math.max(t_s - 0.35 * span_s, 0), end_s - span_s);
+  return [first, first + span_s];
+}

@@ -2,8 +2,9 @@
 //! The init of a guest kernel in virtual time: reads `/host/in`, builds the network, plays the timeline, runs the flows,
 //! records into `/host/out`, powers off.
 //!
-//! Before working on this crate read arch/um/kernel/time.c (`time-travel=inf-cpu`): computing takes no virtual time, the
-//! clock moves only when everything is idle, reading it costs 256 ns, a system call costs 10 us of the host's CPU.
+//! Before working on this crate read arch/um/kernel/time.c (`time-travel=inf-cpu`). Computing takes no virtual time,
+//! the clock moves only when everything is idle, reading it costs 256 ns, and a system call costs 10 us of the host's
+//! CPU.
 
 mod base;
 mod flows;
@@ -27,9 +28,9 @@ fn main() {
     }
 }
 
-/// Has the allocator keep what is freed, for all threads alike: the first touch of four pages costs 40 us of the host's
-/// CPU (a fault of User Mode Linux goes through ptrace), and the meters of a window of reordering are as large as those of
-/// the window before. Without it a run of 100 s takes 1 % more.
+/// Has the allocator keep freed memory, for all threads alike. The first touch of four pages costs 40 us of the host's
+/// CPU (a fault of User Mode Linux goes through ptrace). The meters of a window of reordering are as large as those of
+/// the window before. A run of 100 s takes 1 % more without it.
 fn keep_memory() {
     const NEVER_BYTES: libc::c_int = 1 << 30;
     for (option, value) in [
@@ -38,12 +39,12 @@ fn keep_memory() {
         (libc::M_TRIM_THRESHOLD, NEVER_BYTES),
         (libc::M_TOP_PAD, 1 << 20),
     ] {
-        // SAFETY: plain call before there are other threads. What it refuses it leaves as it was.
+        // SAFETY: plain call before there are other threads. A refused value stays as it was.
         unsafe { libc::mallopt(option, value) };
     }
 }
 
-/// What any init must do.
+/// The duties of any init.
 fn begin() -> Result<()> {
     for (kind, at) in [(c"proc", c"/proc"), (c"hostfs", c"/host"), (c"sysfs", c"/sys")] {
         // The directories are in the initramfs as a rule.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What every reader here gives: sequence numbers in order of arrival.
+//! The result of every reader here: sequence numbers in order of arrival.
 
 /// The largest sequence number: one more would not fit into the signed 64 bits of Parquet's and Arrow's usual integers.
 pub const SEQ_MAX: u64 = i64::MAX as u64;

@@ -13,7 +13,7 @@ use crate::place::Verdict;
 use crate::skips::{Reason, Skips};
 use crate::tcp::Passed;
 
-/// What is looked for.
+/// The packets to look for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Settings {
     /// None: ICMP echo requests and TCP. UDP does not say by itself where its numbers are.
@@ -22,13 +22,13 @@ pub struct Settings {
     pub flow: Option<usize>,
 }
 
-/// What was in the capture. Every packet is in one of `numbered_pkts`, `answer_pkts`, `udp_pkts`, `without_field_pkts`,
-/// `foreign_pkts` and [`Capture::skips`].
+/// The content of the capture. Every packet is in one of `numbered_pkts`, `answer_pkts`, `udp_pkts`,
+/// `without_field_pkts`, `foreign_pkts` and [`Capture::skips`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All packets.
     pub packets: u64,
-    /// Of all flows together.
+    /// Sums over all flows together.
     pub numbered_pkts: u64,
     /// TCP without data, and echo replies where requests are numbered, or the other way round.
     pub answer_pkts: u64,
@@ -44,7 +44,7 @@ pub struct Counts {
     pub in_need_pkts: u64,
     /// Segments that filled a hole and were taken for first transmissions because nothing told.
     pub undecided_pkts: u64,
-    /// About so many segments were acknowledged and are not in the capture.
+    /// About this number of segments were acknowledged and are not in the capture.
     pub missed_pkts: u64,
     /// Their bytes.
     pub missed_bytes: u64,
@@ -83,7 +83,7 @@ impl Capture {
     ///
     /// # Errors
     ///
-    /// Whatever contradicts the format, with packet and byte; what stands before it is in `into`.
+    /// The part that contradicts the format, with packet and byte; everything before it is in `into`.
     pub fn feed(&mut self, chunk: &[u8], into: &mut Arrivals) -> Result<()> {
         let Capture { wanted, frames, flows, counts, skips, too_large, is_timed } = self;
         frames.feed(chunk, |record| {
@@ -111,7 +111,7 @@ impl Capture {
         self.flows.finish(|seq, t_ns, len_bytes| into.push(seq, t_ns, len_bytes));
         self.frames.finish()?;
         match self.too_large {
-            // With several flows and none chosen, that is what has to be mended first.
+            // With several flows and none chosen, the choice comes first.
             Some((packet, at)) if self.flows.measured().is_some() => {
                 let why = format!(
                     "its sequence number is larger than the largest, {SEQ_MAX}: offset, size or order is wrong"
@@ -127,7 +127,7 @@ impl Capture {
         &self.flows.flows
     }
 
-    /// What was in the capture so far.
+    /// The content of the capture so far.
     pub fn counts(&self) -> Counts {
         let Passed { repeated_pkts, in_need_pkts, undecided_pkts, missed_pkts, missed_bytes } = self.flows.passed();
         let measured = self.flows.measured();

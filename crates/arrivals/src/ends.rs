@@ -65,7 +65,7 @@ impl Ends {
         }
     }
 
-    /// How many of those between two ends.
+    /// The number of those between two ends.
     pub fn cut_pkts(&self, source: IpAddr, destination: IpAddr) -> u64 {
         self.cut.get(&(source, destination)).copied().unwrap_or(0)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What can be wrong with a file, and what to do about it.
+//! Errors in a file, and what to do about each.
 
 use thiserror::Error;
 
@@ -16,7 +16,7 @@ pub enum Error {
         line: u64,
         /// The line, shortened.
         text: String,
-        /// Which rule it breaks.
+        /// The rule that it breaks.
         why: String,
     },
     /// The file is no capture.
@@ -39,7 +39,7 @@ pub enum Error {
     Malformed {
         /// "packet 17", "the block".
         what: String,
-        /// Where it begins, counted from 0.
+        /// Its beginning, counted from 0.
         at: u64,
         /// Which rule it breaks.
         why: String,
@@ -55,7 +55,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What to do or type next.
+    /// The next thing to do or type.
     pub fn hint(&self) -> &'static str {
         match self {
             Error::Line { .. } => "one sequence number a line, whole and not negative; empty lines and lines that begin with # are passed over",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What answers tell: which segments the capture missed, where it was made, which echoes came back late.
+//! Evidence in answers: segments that the capture missed, where it was made, echoes that came back late.
 
 use crate::capture_test::{echo, ipv4, pcap, read, steps, whole, RAW};
 use crate::{Place, Protocol, Settings};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which field of a packet numbers it: ICMP echo, RTP, TCP, or any field of a UDP payload.
+//! The field of a packet that numbers it: ICMP echo, RTP, TCP, or any field of a UDP payload.
 
 use crate::layers::{half, word, Datagram, ICMP, ICMPV6, TCP, UDP};
 use crate::tcp::Segment;
 use crate::via::Via;
 use std::net::IpAddr;
 
-/// What is looked for in a capture.
+/// The protocol to look for in a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Protocol {
     /// Echo requests, by identifier; their 16-bit numbers (RFC 792, RFC 4443).
@@ -28,7 +28,7 @@ pub struct Field {
     pub offset: usize,
     /// 2, 4 or 8 bytes.
     pub size: usize,
-    /// Which byte comes first.
+    /// The order of bytes.
     pub order: Order,
 }
 
@@ -41,7 +41,7 @@ pub enum Order {
     Little,
 }
 
-/// Whose packet it is.
+/// The flow of the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     pub protocol: Protocol,
@@ -74,7 +74,7 @@ impl Key {
 /// A packet's own number.
 #[derive(Debug, Clone, Copy)]
 pub enum Number {
-    /// In a field of so many bits.
+    /// In a field of this many bits.
     Field {
         value: u64,
         bits: u32,
@@ -91,7 +91,7 @@ pub enum Number {
 /// A SYN.
 #[derive(Debug, Clone, Copy)]
 pub struct Begin {
-    /// Of the first byte.
+    /// Number of the first byte.
     pub seq: u32,
     /// Data in the SYN (RFC 7413).
     pub len_bytes: u32,
@@ -99,7 +99,7 @@ pub struct Begin {
     pub mss_bytes: Option<u16>,
 }
 
-/// What a TCP segment says of the other direction.
+/// A TCP segment's facts about the other direction.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
     pub seq: u32,

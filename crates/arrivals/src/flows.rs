@@ -20,7 +20,7 @@ const ENTRIES_MAX: usize = 2 * FLOWS_MAX;
 /// Packets in one direction that are numbered together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
-    /// What numbers its packets.
+    /// The field that numbers its packets.
     pub protocol: Protocol,
     /// Sender's address.
     pub source: IpAddr,
@@ -45,7 +45,7 @@ pub struct Flow {
 /// A connection or stream by its key.
 #[derive(Debug)]
 struct Entry {
-    /// Which flow; None while it has only begun.
+    /// The flow; None while it has only begun.
     flow: Option<usize>,
     /// From TCP's SYN.
     begin: Option<Begin>,
@@ -53,7 +53,7 @@ struct Entry {
     way: usize,
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It belongs to a flow.
@@ -98,7 +98,7 @@ impl Flows {
         Some((self.measured.as_ref()?, self.flows.get(self.wanted.unwrap_or(0))?))
     }
 
-    /// What of TCP's segments gave no arrival.
+    /// TCP segments that gave no arrival.
     pub fn passed(&self) -> Passed {
         self.measured.as_ref().map_or(self.passed, Measured::passed)
     }
@@ -165,7 +165,7 @@ impl Flows {
                 }
             }
             self.entries[entry] = Entry { flow: None, begin: Some(begin), way };
-            // What the other end acknowledged before was another connection's, unless it is this SYN's question.
+            // Earlier acknowledgements of the other end were another connection's, unless they answer this SYN.
             if packet.ack.is_none() {
                 self.ends.way_mut(reverse(way)).acknowledged = None;
             }

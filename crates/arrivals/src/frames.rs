@@ -74,11 +74,11 @@ pub struct Frames {
     frames: u64,
 }
 
-/// What the next step needs.
+/// The next step's need.
 enum Step {
-    /// So many bytes are done with.
+    /// This number of bytes is done with.
     Done(usize),
-    /// So many bytes must be there, from the begin of `pending`.
+    /// This number of bytes must be there, from the beginning of `pending`.
     Need(usize),
 }
 

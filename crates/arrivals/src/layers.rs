@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What readers of headers pass to each other: parts of a frame, the layer that comes next, a datagram.
+//! Values that readers of headers pass to each other: parts of a frame, the next layer, a datagram.
 
 use crate::skips::Reason;
 use crate::via::Via;
@@ -11,7 +11,7 @@ pub const TCP: u8 = 6;
 pub const UDP: u8 = 17;
 pub const ICMPV6: u8 = 58;
 
-/// What an IP packet carries: the whole of it, or its first fragment.
+/// The payload of an IP packet: the whole of it, or its first fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram<'a> {
     pub protocol: u8,
@@ -39,7 +39,7 @@ pub struct Slice<'a> {
 }
 
 impl<'a> Slice<'a> {
-    /// What follows `at` bytes.
+    /// The data after `at` bytes.
     pub fn from(&self, at: usize) -> Found<Slice<'a>> {
         let bytes = self.bytes.get(at..).ok_or(Stop::Ended)?;
         Ok(Slice { bytes, wire_bytes: self.wire_bytes.saturating_sub(at as u32) })
@@ -60,7 +60,7 @@ impl<'a> Slice<'a> {
     }
 }
 
-/// What a header says comes next.
+/// The next layer by a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
     Ethernet,

@@ -15,7 +15,7 @@ const COOKED: u16 = 113;
 const COOKED_2: u16 = 276;
 const PPPOE_SESSION: u16 = 0x8864;
 
-/// Which way a packet crossed the interface, where the link layer says it.
+/// The direction in which a packet crossed the interface, where the link layer has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// To this machine, or to all.
@@ -43,7 +43,7 @@ pub fn first(link_type: u16, frame: Slice) -> Found<(Layer, Slice)> {
     }
 }
 
-/// What the link layer says of the direction; None: it says nothing.
+/// The link layer's direction; None: it has none.
 pub fn direction(link_type: u16, frame: &[u8]) -> Option<Direction> {
     let kind = match link_type {
         COOKED => *frame.get(1)?,

@@ -124,7 +124,7 @@ impl Measured {
         }
     }
 
-    /// What of TCP's segments gave no arrival.
+    /// TCP segments that gave no arrival.
     pub fn passed(&self) -> Passed {
         match &self.sequence {
             Sequence::Tcp(numbering) => numbering.passed,

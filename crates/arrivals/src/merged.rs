@@ -17,14 +17,14 @@ pub struct Lengths {
     counts: BTreeMap<u32, u64>,
 }
 
-/// What speaks for merging.
+/// The evidence for merging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
     /// Segments that are several.
     pub packets: u64,
     /// The longest.
     pub longest_bytes: u32,
-    /// What they are multiples of, or the most that the receiver announced.
+    /// The unit of which they are multiples, or the most that the receiver announced.
     pub unit_bytes: Option<u32>,
 }
 

@@ -32,7 +32,7 @@ pub fn datagram<'a>(frame: &Frame<'a>) -> Result<Datagram<'a>, Reason> {
     })
 }
 
-/// What a packet is that ends inside a header: cut by the capture, or damaged.
+/// The kind of a packet that ends inside a header: cut by the capture, or damaged.
 pub fn cut_or_short(frame: &Frame) -> Reason {
     let captured = frame.data.len() as u32;
     if captured < frame.original_bytes {

@@ -21,9 +21,9 @@ const NOTHING_DIVISOR: i64 = 10;
 const TRIP_LEAST_NS: i64 = 50_000;
 /// No machine takes so long to answer.
 const ANSWER_MAX_NS: i64 = 2_000_000;
-/// Acknowledgements close behind segments, three of four, are believed from so many on.
+/// Acknowledgements close behind segments, three of four, count from this number on.
 const ACKS_LEAST: u64 = 8;
-/// What systems begin with: Linux and macOS, Windows, network equipment.
+/// Initial values of systems: Linux and macOS, Windows, network equipment.
 const FRESH_HOPS: [u8; 3] = [64, 128, 255];
 const ECHOES: usize = 4096;
 
@@ -34,7 +34,7 @@ pub enum Place {
     Sender,
     /// Between.
     Middle,
-    /// Where they were received.
+    /// The place where they were received.
     Receiver,
 }
 
@@ -43,20 +43,20 @@ pub enum Place {
 pub struct Verdict {
     /// All that nothing speaks against; empty if evidence contradicts itself.
     pub places: Vec<Place>,
-    /// What speaks against the others.
+    /// The evidence against the others.
     pub evidence: Vec<String>,
 }
 
-/// What is known of one direction between two ends.
+/// Facts about one direction between two ends.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Facts {
     hops: Option<(u8, u8)>,
     is_in: bool,
     is_past: bool,
     is_out: bool,
-    /// Of its last SYN, and whether that acknowledged another.
+    /// The number of its last SYN, and whether that acknowledged another.
     syn: Option<(i64, bool)>,
-    /// Of what came first after the SYN.
+    /// The first segment after the SYN.
     after_syn_ns: Option<i64>,
 }
 

@@ -24,7 +24,7 @@ pub enum Reason {
     IpProtocol(u8),
     /// A part of an IP packet that does not begin with its header.
     Fragment,
-    /// The capture holds only so many bytes of it, and a header or the number reaches beyond.
+    /// The capture holds only this much of it, and a header or the number reaches beyond.
     Cut(u32),
     /// It ends inside its headers, or contradicts itself.
     Short,

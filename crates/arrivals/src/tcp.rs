@@ -2,7 +2,7 @@
 //! The numbers of a TCP flow's first transmissions, from its data segments in order of arrival.
 //!
 //! A sender sends new data in order of its bytes, so the segments' order by first byte is the order of sending, and a
-//! segment's number is its place in it. What a segment brings decides what it is:
+//! segment's number is its place in it. The content of a segment decides what it is:
 //!
 //! - bytes beyond all seen so far: a first transmission;
 //! - bytes that fill a hole: the overtaken first transmission, or its repetition after a loss. The sender's clock tells
@@ -10,11 +10,12 @@
 //!   timestamp is earlier, that of a repetition later. Where both are of one tick, or there are none, IPv4's
 //!   identification takes their place, which Linux counts up for each connection, if it is seen to count. With neither
 //!   it is taken for the first transmission, and counted as undecided;
-//! - nothing new: a repetition in vain, or a copy that the network made. It is left out and counted.
+//! - nothing new: a spurious repetition, or a copy that the network made. It is left out and counted.
 //!
-//! A lost first transmission has a number, which does not arrive: that of the segment that repeats it. How many packets
-//! were in a hole that nothing ever fills is not known: as many as the longest segment so far needs. Where the receiver
-//! acknowledged the bytes of such a hole, they arrived and the capture missed them: they have no numbers, and count apart.
+//! A lost first transmission has a number, which does not arrive: that of the segment that repeats it. The number of
+//! packets in a hole that nothing ever fills is not known: as many as the longest segment so far needs. Where the
+//! receiver acknowledged the bytes of such a hole, they arrived and the capture missed them: they have no numbers, and
+//! count apart.
 //!
 //! A number is known as soon as no hole is left below. Until then arrivals wait, at most [`WAITING_MAX`] of them; then
 //! the lowest hole is given up. A receiver's window is seldom so long.
@@ -25,7 +26,7 @@ use std::collections::{BTreeMap, VecDeque};
 const WAITING_MAX: usize = 65_536;
 /// Where positions begin, so that some may lie before the first that is seen.
 const ORIGIN: u64 = 1 << 40;
-/// How far above a hole the sender's clock is looked for.
+/// Distance above a hole in which the sender's clock is looked for.
 const LOOK_MAX: usize = 64;
 /// An acknowledgement further beyond what was captured is of another connection: no window is so large (RFC 7323, 2.3).
 const WINDOW_MAX_BYTES: u64 = 1 << 30;
@@ -43,7 +44,7 @@ pub struct Segment {
     pub ip_id: Option<u16>,
 }
 
-/// What of the segments gives no arrival, or a doubtful one.
+/// Segments that give no arrival, or a doubtful one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Passed {
     /// Brought nothing new, or came after its hole had been given up.
@@ -52,7 +53,7 @@ pub struct Passed {
     pub in_need_pkts: u64,
     /// Filled a hole, and nothing told whether as first transmission.
     pub undecided_pkts: u64,
-    /// About so many were acknowledged and are not in the capture.
+    /// About this many were acknowledged and are not in the capture.
     pub missed_pkts: u64,
     /// Their bytes.
     pub missed_bytes: u64,
@@ -112,7 +113,7 @@ pub struct Numbering {
     /// End of what has arrived.
     highest: u64,
     next_number: u64,
-    /// What arrived above `resolved`, by its first byte.
+    /// Arrivals above `resolved`, by their first byte.
     above: BTreeMap<u64, Unit>,
     waiting: VecDeque<Waiting>,
     /// Arrivals that have left `waiting`.
@@ -314,7 +315,7 @@ mod tests {
     // Tests RFC 4737, 6.1 (retransmissions).
     #[test]
     fn an_overtaken_segment_keeps_its_place_and_a_repetition_after_a_loss_is_left_out() {
-        // 1 is overtaken by 2 and 3; 5 is lost and sent again at 9; 6 is sent again in vain.
+        // 1 is overtaken by 2 and 3; 5 is lost and sent again at 9; 6 is sent again spuriously.
         let sent = [(0, 0), (2, 2), (3, 3), (1, 1), (4, 4), (6, 6), (7, 7), (5, 9), (6, 9), (8, 10)];
         let segments = sent.map(|(k, stamp)| segment(k, Some(stamp)));
         let (found, passed) = numbers(&segments);

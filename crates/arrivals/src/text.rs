@@ -21,7 +21,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// `bits`: numbers that do not fit into so many are an error (1 to 63; else as none).
+    /// `bits`: numbers that do not fit into this many are an error (1 to 63; else as none).
     pub fn new(bits: Option<u32>) -> Self {
         let bits = bits.filter(|bits| (1..64).contains(bits));
         Text { lines: 0, rest: Vec::new(), largest: bits.map_or(SEQ_MAX, |bits| (1 << bits) - 1), bits }

@@ -66,7 +66,7 @@ fn of_type<'a>(kind: u16, here: Slice<'a>, via: &mut Via) -> Found<(Layer, Slice
         BACKBONE => Ok((Layer::Ethernet, here.from(4)?)),
         ETHERNET_IN_GRE => Ok((Layer::Ethernet, here)),
         PPP_IN_GRE => Ok((Layer::Ppp, here)),
-        // What LLC has instead of an ethertype in Cisco's HDLC and in Linux's cooked captures
+        // LLC's field in place of an ethertype, in Cisco's HDLC and in Linux's cooked captures
         1 | 4 => Err(Stop::For(Reason::Llc)),
         _ => Err(Stop::For(Reason::Ethertype(kind))),
     }
@@ -121,7 +121,8 @@ fn is_ethernet_with_ip(here: &Slice) -> bool {
     }
 }
 
-/// What a datagram carries if it is an encapsulation, and all encapsulations so far; None: it is what is looked for.
+/// The payload of a datagram if it is an encapsulation, and all encapsulations so far; None: it is the packet to look
+/// for.
 pub fn inside<'a>(datagram: &Datagram<'a>) -> Found<Option<(Layer, Slice<'a>, Via)>> {
     let here = Slice { bytes: datagram.payload, wire_bytes: datagram.payload_bytes };
     let via = datagram.via;

@@ -2,8 +2,8 @@
 //! The seam: classes that hand columns of numbers over, and compute nothing themselves.
 //!
 //! Columns come in by Python's buffer protocol and go out as `bytes` that numpy reads in place. The interpreter is let go
-//! while the crates work. What a user can do wrong is a `ValueError`; the profile `native` unwinds, so that even a panic
-//! would be an exception and not the end of the process.
+//! while the crates work. A user's mistake is a `ValueError`. The profile `native` unwinds, so that even a panic would
+//! be an exception and not the end of the process.
 
 mod columns;
 mod meter;

@@ -79,7 +79,7 @@ impl Meter {
         Ok(())
     }
 
-    /// What has been measured so far; the meter goes on.
+    /// The measurements so far; the meter goes on.
     #[pyo3(signature = (sent_pkts=None))]
     fn measured<'py>(&self, py: Python<'py>, sent_pkts: Option<u64>) -> PyResult<Bound<'py, PyDict>> {
         let found = py.detach(|| self.meter.clone().finish(sent_pkts));

@@ -107,7 +107,7 @@ impl Capture {
         columns(py, &into)
     }
 
-    /// How many flows there are so far.
+    /// The number of flows so far.
     fn flow_count(&self) -> usize {
         self.capture.flows().len()
     }
@@ -117,7 +117,7 @@ impl Capture {
         self.capture.flows().iter().map(|flow| flow_described(py, flow)).collect()
     }
 
-    /// What was in the capture so far.
+    /// The content of the capture so far.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = self.capture.counts();
         let all = PyDict::new(py);

@@ -23,7 +23,7 @@ impl Ahead {
         Self { base: 0, words: vec![0; (bits / 64) as usize], near: 0, far: BTreeSet::new() }
     }
 
-    /// How many numbers are in it.
+    /// The number of numbers in it.
     pub fn len(&self) -> usize {
         self.near + self.far.len()
     }

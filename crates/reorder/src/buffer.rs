@@ -21,8 +21,8 @@ pub struct BufferDensity {
     pub counts: Vec<(u32, u64)>,
     /// N': arrivals counted above.
     pub pkts: u64,
-    /// Arrivals below the expected number, which the buffer no longer waited for; duplicates and those too late to be
-    /// judged are not in it.
+    /// Arrivals below the expected number, for which the buffer no longer waited; duplicates and those too late to be
+    /// counted are not in it.
     pub late_beyond_pkts: u64,
 }
 

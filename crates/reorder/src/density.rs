@@ -4,9 +4,9 @@
 //! Deviation from the RFC's pseudo-code (7.1): a late packet whose displacement is beyond D_T is discarded there
 //! without moving the receive index on, although its number has served as a receive index already. From then on each
 //! packet of a sequence in order has displacement -1; a few of these, and everything is discarded for ever (a test shows
-//! both). That contradicts section 3, by which a packet in order has displacement 0 and lost packets change nothing. Here
-//! the index moves on with the discarded packet. Sequences in which that never happens give what the pseudo-code gives;
-//! it takes a D_T that is no larger than what is displaced.
+//! both). This contradicts section 3, by which a packet in order has displacement 0 and lost packets change nothing.
+//! Here the index moves on with the discarded packet. Sequences in which that never happens give what the pseudo-code
+//! gives; it takes a D_T that is no larger than what is displaced.
 //!
 //! Decided besides: the pseudo-code would take a copy of a packet that it has discarded as early for the packet itself.
 //! [`DensityMeter`] does so too; a [`Meter`](crate::Meter) hands it first copies only, as section 3.1 has it.
@@ -31,7 +31,7 @@ pub struct Density {
     pub pkts: u64,
     /// Arrivals early by more than D_T, which counts as lost.
     pub early_beyond_pkts: u64,
-    /// Arrivals late by more than D_T, which counts as lost; duplicates and those too late to be judged are not in it.
+    /// Arrivals late by more than D_T, which counts as lost; duplicates and those too late to be counted are not in it.
     pub late_beyond_pkts: u64,
 }
 
@@ -74,7 +74,7 @@ impl Density {
 /// RD of arrivals as they come: the RFC's stay-back algorithm, in time that does not depend on D_T.
 ///
 /// The RFC's receive index is, at each packet that leaves the window, the smallest number that the window holds or that
-/// left it early, and that was no receive index yet. That set is kept sorted.
+/// left it early, and that was no receive index yet. The set is kept sorted.
 /// Implements RFC 5236, 2 (complexity).
 /// Implements RFC 5236, 6 (stay-back).
 /// Implements RFC 5236, 7.1 (algorithm for RD).
@@ -84,7 +84,7 @@ pub struct DensityMeter {
     /// Arrivals in order; a packet's displacement is known D_T arrivals later.
     window: VecDeque<u64>,
     /// Receive indices to come: numbers in the window or the RFC's buffer. As many as there are packets in the window.
-    /// What is below the set's base has been a receive index or is lost.
+    /// A number below the set's base has been a receive index or is lost.
     /// Implements RFC 5236, 3.1 (receive index).
     indices: Ahead,
     /// Packets displaced by 0, -1, 1, -2, 2, ...: one vector, since early or late is not to be predicted.

@@ -3,8 +3,8 @@
 
 use crate::density::count;
 
-/// How many arrivals earlier the first packet that overtook arrived (RFC 4737 section 4.2): e = i - j for the *smallest* j
-/// with s\[j\] > s\[i\]. Packets in order have no extent.
+/// The number of arrivals by which the first overtaking packet arrived earlier (RFC 4737 section 4.2): e = i - j for
+/// the *smallest* j with s\[j\] > s\[i\]. Packets in order have no extent.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Extents {
     /// Extent and reordered packets that have it. Sorted; only where there are packets.
@@ -48,8 +48,8 @@ impl LateTimes {
     }
 }
 
-/// Payload that arrived out of order before a reordered packet and has to be kept until it is there (RFC 4737 section
-/// 4.4): the sum over packets j, i - e <= j < i, with s\[j\] > s\[i\].
+/// Payload that arrived out of order before a reordered packet and must be kept until it is there (RFC 4737 section
+/// 4.4). It is the sum over packets j, i - e <= j < i, with s\[j\] > s\[i\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ByteOffsets {
     /// Reordered packets.

@@ -3,7 +3,7 @@
 //!
 //! A packet that leaps over missing numbers is a sequence discontinuity. It becomes a *reordering* discontinuity when one
 //! of those numbers arrives later. Decided where the RFC is silent: discontinuities may be found in another order than
-//! they stand in (1, 4, 7, 6, 2: packet 7 is found at the arrival of 6, then packet 4 at that of 2). The RFC
+//! that of the sequence. In 1, 4, 7, 6, 2 packet 7 is found at the arrival of 6, then packet 4 at that of 2. The RFC
 //! first calls a gap the distance between *successive* discontinuities, then defines it for those found one after the
 //! other. Here they are in the order of their own arrival, whenever they were found, so that no gap is negative or left
 //! out: in the example one gap of 1.

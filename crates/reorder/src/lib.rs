@@ -13,7 +13,7 @@
 //! assert_eq!(reordering.reordered_ratio(), Some(0.25));
 //! ```
 //!
-//! Where the RFCs contradict themselves or are silent, each decision stands beside its code, and a test shows it:
+//! Where the RFCs contradict themselves or are silent, each decision is beside its code, and a test shows it:
 //!
 //! - the first packet to arrive is in order, and only first copies are analysed ([`Reordering`]);
 //! - extents go back to the *first* packet that overtook ([`Extents`]);

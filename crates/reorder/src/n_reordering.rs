@@ -2,9 +2,8 @@
 //! n-reordering, RFC 4737 section 5.
 //!
 //! Packet i is n-reordered if it is at least the n-th after the first and each of the n packets right before it has a
-//! larger number (section 5.3). The share is of all packets received (Definition 2: m / l); the program in the RFC's
-//! Appendix A divides by l - n instead. (The second program there has its `l` in the wrong scope, and finds
-//! 1-reordering only.)
+//! larger number (section 5.3). The share is of all packets received (Definition 2: m / l). The program in the RFC's
+//! Appendix A divides by l - n instead; its second program has its `l` in the wrong scope, and finds 1-reordering only.
 
 use crate::density::count;
 use crate::settings::Settings;
@@ -50,7 +49,7 @@ impl NReordering {
         degree as u32
     }
 
-    /// (n, n-reordered packets) for each n up to n_max, those without packets too. Who is n-reordered is so for all
+    /// (n, n-reordered packets) for each n up to n_max, those without packets too. An n-reordered packet is so for all
     /// smaller n.
     /// Implements RFC 4737, 5.3 (smaller n).
     pub fn finish(self) -> Vec<(u32, u64)> {

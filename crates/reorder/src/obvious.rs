@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The metrics once more, slow and straight from the definitions: the judge of the property tests.
+//! The metrics once more, slow and straight from the definitions: the reference of the property tests.
 
 use crate::settings::{Arrival, Settings};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ pub struct Judged {
     pub outside_pkts: u64,
 }
 
-/// What each arrival is, by going through all that came before it.
+/// The kind of each arrival, by going through all that came before it.
 pub fn judged(arrivals: &[Arrival], settings: &Settings) -> Judged {
     let mut judged = Judged::default();
     let mut highest = 0;
@@ -87,7 +87,7 @@ pub fn occupancies(numbers: &[u64], first_seq: u64) -> Vec<u32> {
     (0..numbers.len()).map(after).collect()
 }
 
-/// What the pseudo-code of RFC 5236 section 7.1 gives.
+/// The result of the pseudo-code of RFC 5236 section 7.1.
 #[derive(Debug, Default, PartialEq)]
 pub struct StayBack {
     pub counts: BTreeMap<i32, u64>,

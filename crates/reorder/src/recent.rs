@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which of the most recent numbers have arrived, and their bytes.
+//! The most recent numbers that have arrived, and their bytes.
 
 const CHUNK_BITS: u32 = 4;
 const BLOCK_BITS: u32 = 8;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a [`Meter`](crate::Meter) is told: its thresholds, and each arrival.
+//! Inputs of a [`Meter`](crate::Meter): its thresholds, and each arrival.
 
 /// Thresholds, in packets. They, and never the number of arrivals, bound the memory of a [`Meter`](crate::Meter).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,26 +13,26 @@ pub struct Settings {
     /// n-reordering (RFC 4737 section 5) is counted for n = 1..=n_max.
     pub n_max: u32,
     /// Loss-waiting window, in place of RFC 4737's waiting time dT (sections 3 and 4.1; it recommends no value). An
-    /// arrival that is more than this below the largest number so far was sent so many packets ago that it counts as
-    /// lost; it is counted in [`Reordering::too_late_pkts`](crate::Reordering). Costs 5 to 10 bytes a packet.
+    /// arrival more than this below the largest number so far was sent so long ago that it counts as lost. It is
+    /// counted in [`Reordering::too_late_pkts`](crate::Reordering). Costs 5 to 10 bytes a packet.
     /// Implements RFC 4737, 4.1.2 (waiting time).
     /// Implements RFC 4737, 6 (sliding window).
     pub loss_window_pkts: u32,
     /// Number of the first packet sent. Arrivals below it are none of this sequence
     /// ([`Reordering::outside_pkts`](crate::Reordering)). None: the smallest number that arrives is taken for the first
-    /// (losses are counted from it), and the receive buffer begins to wait at the smallest of the first B_T + 1
-    /// arrivals: if an even smaller one was on its way, the buffer would be full by now and would not wait for it.
+    /// (losses are counted from it). The receive buffer begins to wait at the smallest of the first B_T + 1 arrivals:
+    /// if an even smaller one was on its way, the buffer would be full by now and would not wait for it.
     /// Implements RFC 5236, 7 (numbers from 1).
     pub first_seq: Option<u64>,
 }
 
-/// The most that is in force; a larger value is taken for it. Who hears of one should refuse it.
+/// The most that is in force; a larger value is taken for it. A caller that gets one should refuse it.
 impl Settings {
     /// Displacements are `i32`.
     pub const MOST_THRESHOLD_PKTS: u32 = i32::MAX as u32;
     /// 80 to 160 MB.
     pub const MOST_LOSS_WINDOW_PKTS: u32 = 1 << 24;
-    /// Each n up to it is told.
+    /// Each n up to it is reported.
     pub const MOST_N: u32 = 1 << 16;
 }
 

@@ -22,8 +22,8 @@ impl Unwrap {
 
     /// The field's number, unwrapped; higher bits of `field` are ignored.
     ///
-    /// Its low bits are the field, and the first one lies 2^16 cycles up (below 48 bits), so that packets which were sent
-    /// before the first to arrive, and before a rollover, have a number too.
+    /// Its low bits are the field, and the first one lies 2^16 cycles up (below 48 bits). So packets sent before the
+    /// first to arrive, and before a rollover, have a number too.
     /// Implements RFC 4737, 6 (rollover corrected).
     pub fn number(&mut self, field: u64) -> u64 {
         if self.bits == 64 {

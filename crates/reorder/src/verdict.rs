@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is known of an arrival at once.
+//! Facts about an arrival that are known at once.
 
-/// What an arrival is to RFC 4737. (RFC 5236 knows a packet's displacement D_T arrivals later only.)
+/// The kind of an arrival in RFC 4737. (RFC 5236 knows a packet's displacement D_T arrivals later only.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The largest number so far.

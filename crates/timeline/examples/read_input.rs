@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads `setup.json`, `tables.bin` and `events.bin` of a directory as the agent does and prints one line a direction
-//! that is not plain, module, host, flood, row and event, so that what the Python side writes can be compared
-//! with what is read here.
+//! Reads `setup.json`, `tables.bin` and `events.bin` of a directory as the agent does. Prints one line per direction
+//! that is not plain, module, host, flood, row and event, so that the Python side's files can be compared with what is
+//! read here.
 
 use leowarp_timeline::event::{self, Change};
 use leowarp_timeline::setup::Setup;

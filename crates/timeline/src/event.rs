@@ -30,7 +30,7 @@ pub enum Change {
     Down {
         /// Index into `links`.
         link: usize,
-        /// What it holds is lost.
+        /// Its packets are lost.
         lose: bool,
     },
     /// 3: propagation delay.
@@ -102,7 +102,7 @@ pub enum EventError {
         what: &'static str,
         /// What it holds.
         value: i64,
-        /// What it must be.
+        /// The required form.
         rule: &'static str,
     },
 }

@@ -15,7 +15,7 @@ pub const UNSHAPED: u64 = u64::MAX;
 pub struct Row {
     /// From the run's start; the row holds from then on.
     pub t_ns: i64,
-    /// Of a capacity bit/s, 0 = nothing is sent; of a channel the delay in ns.
+    /// For a capacity bit/s, 0 = nothing is sent; for a channel the delay in ns.
     pub value: u64,
     /// Share of 2^32, all ones = certain.
     pub loss: u32,
@@ -38,7 +38,7 @@ pub fn rows(table: &[u8]) -> impl Iterator<Item = Row> + '_ {
 #[derive(Debug, Clone, Default)]
 pub struct Tables {
     bytes: Vec<u8>,
-    /// Of each direction, in bytes: capacity, channel.
+    /// For each direction, in bytes: capacity, channel.
     places: Vec<[Range<usize>; 2]>,
 }
 
@@ -62,7 +62,7 @@ pub enum TablesError {
         direction: usize,
         /// From 0, of the table.
         row: usize,
-        /// What it must be.
+        /// The required form.
         rule: &'static str,
     },
 }

@@ -19,10 +19,7 @@ SEAL = "sha256"
 def sha256_of_file(path: Path) -> str:
     """The sha256 of a file's bytes, as 64 hexadecimal digits.
 
-    Raises
-    ------
-    OSError
-        If it cannot be read.
+    Raises OSError if it cannot be read.
     """
     with path.open("rb") as file:
         # In pieces, since a trace or a kernel's source has hundreds of MB.
@@ -38,11 +35,8 @@ def names_below(directory: Path) -> list[str]:
 def names_listed(directory: Path, directories: Iterable[str] = ()) -> list[str]:
     """Names of the files that the manifest in a directory has to list: all but itself, what signs it, and locks.
 
-    Parameters
-    ----------
-    directories : iterable of str
-        Directories below it with a manifest of their own. Only that is listed of each, so that the manifest of a study
-        needs no look at the traces of its runs.
+    directories: Directories below it with a manifest of their own. Only that is listed of each, so that the manifest of
+        a study needs no look at the traces of its runs.
     """
     within = tuple(f"{name}/" for name in directories)
     manifests = {f"{name}{MANIFEST}" for name in within}
@@ -81,10 +75,8 @@ def is_as_written(text: str) -> bool | None:
 class Checked:
     """The files of a directory, held against a list.
 
-    Attributes
-    ----------
-    intact, changed, missing, unlisted : tuple of str
-        Relative names, sorted: with the listed sha256, with another one, not there, and there without being listed.
+    intact, changed, missing, unlisted: Relative names, sorted: with the listed sha256, with another one, not there, and
+        there without being listed.
     """
 
     intact: tuple[str, ...]
@@ -96,13 +88,8 @@ class Checked:
 def check_files(directory: Path, listed: Mapping[str, str], present: Collection[str]) -> Checked:
     """The files of a directory against their listed sha256.
 
-    Parameters
-    ----------
-    directory : Path
-    listed : mapping of str to str
-        Relative name -> sha256. Only names that are `present`, too, are opened: a list cannot lead elsewhere.
-    present : collection of str
-        Names of the files that are there and concerned, as `names_below` gives them.
+    listed: Relative name -> sha256. Only names that are `present`, too, are opened: a list cannot lead elsewhere.
+    present: Names of the files that are there and concerned, as `names_below` gives them.
     """
     there = sorted(listed.keys() & set(present))
     now = sha256_of_files(directory, there)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong, grouped by who can mend it.
+"""Errors, grouped by who can fix them.
 
 Every message says what was attempted, with which value, and which rule it broke; the hint says what to type next.
 """
@@ -59,7 +59,7 @@ class TraceError(LeowarpError):
 
 
 class UnexpectedError(LeowarpError):
-    """What no rule foresees: a fault of leowarp, or a file that is not as it should be and that no check found."""
+    """An unforeseen error: a fault of leowarp, or a wrong file that no check found."""
 
     # Apart from 1 to 5, which say who can mend it: nobody knows that here.
     exit_code = 70  # EX_SOFTWARE of sysexits.h
@@ -70,19 +70,12 @@ INTERRUPTED_EXIT_CODE = 130
 
 
 def unexpected(error: Exception) -> LeowarpError:
-    """What to say of an error that no rule foresees, which would be a traceback otherwise.
+    """Message for an unforeseen error, which would be a traceback otherwise.
 
     An OSError with a path is mostly a full disk, a missing permission or a file that vanished: a HostError (status 3).
 
-    Parameters
-    ----------
-    error : Exception
-        With its traceback; the last frame is named.
-
-    Returns
-    -------
-    error : LeowarpError
-        Not raised: the caller decides whether to show it or the traceback.
+    error: With its traceback; the last frame is named.
+    Returns: Not raised: the caller decides whether to show it or the traceback.
     """
     # Name and line of the last frame alone: a path would tell where leowarp is installed.
     frames = traceback.extract_tb(error.__traceback__)
@@ -110,10 +103,7 @@ def kind_of(error: LeowarpError) -> str:
 def encode_error(error: BaseException) -> dict[str, Any]:
     """An error as JSON has it: its kind, what was wrong and what to do; of an unexpected one where it arose.
 
-    Returns
-    -------
-    encoded : dict
-        `kind`, `message`, `hint` (None: none). Workers hand errors to the process that started them so.
+    Returns: `kind`, `message`, `hint` (None: none). Workers hand errors to the process that started them so.
     """
     if isinstance(error, LeowarpError):
         return {"kind": kind_of(error), "message": error.message, "hint": error.hint}
@@ -125,10 +115,7 @@ def encode_error(error: BaseException) -> dict[str, Any]:
 def decode_error(encoded: Mapping[str, Any]) -> LeowarpError:
     """The error that `encode_error` wrote; one that is not of ours becomes a plain `LeowarpError`.
 
-    Parameters
-    ----------
-    encoded : mapping
-        Keys `kind`, `message` and perhaps `hint`.
+    encoded: Keys `kind`, `message` and perhaps `hint`.
     """
     # A name from another process is looked up here alone, and taken only if it is one of the classes above.
     kind = globals().get(str(encoded["kind"]))

@@ -16,9 +16,14 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
+from leowarp.base.spelling import nearest
+
+_MOST_NAMES = 8
+"""Names of flows that a message lists."""
+
 
 class FlowKey(NamedTuple):
-    """What tells a flow from the others of its run; None: unknown, or it has none."""
+    """Fields that distinguish a flow from the others of its run; None: unknown, or it has none."""
 
     number: int
     source: str | None
@@ -29,7 +34,7 @@ class FlowKey(NamedTuple):
 
     @classmethod
     def of_summary(cls, flow: Mapping[str, Any]) -> FlowKey:
-        """Of a flow as `summary.json` has it."""
+        """From a flow of `summary.json`."""
         ends = flow.get("source"), flow.get("destination")
         return cls(flow.get("flow", 0), *ends, flow.get("kind"), flow.get("congestion_control"), flow.get("name"))
 
@@ -53,10 +58,7 @@ class FlowKey(NamedTuple):
 def named(flow: FlowKey) -> str:
     """One flow with its number, such as "Madrid to Tokyo, cubic (flow 3)" or "upload (flow 3)".
 
-    Returns
-    -------
-    name : str
-        With the number, by which the tables of a trace know it.
+    Returns: With the number, by which the tables of a trace know it.
     """
     return _numbered(flow, plain_name(flow))
 
@@ -64,12 +66,8 @@ def named(flow: FlowKey) -> str:
 def common_name(flows: Sequence[FlowKey], *, alone: bool) -> str:
     """The name of a flow over several runs: name, pair and congestion control, without what differs between the runs.
 
-    Parameters
-    ----------
-    flows : sequence of FlowKey
-        The flow in each run that has it; at least one.
-    alone : bool
-        Whether it is the only flow of its kind: then name and pair suffice.
+    flows: The flow in each run that has it; at least one.
+    alone: Whether it is the only flow of its kind: then name and pair suffice.
 
     >>> common_name([FlowKey(2, "A", "B", "tcp", "cubic"), FlowKey(2, "A", "B", "tcp", "reno")], alone=False)
     'A to B (flow 2)'
@@ -86,10 +84,7 @@ def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
 
     A flow has the place of the flow of its name in an earlier run, else that of its number, else a new one.
 
-    Returns
-    -------
-    places : list of list of int
-        One for each flow of each run; no two flows of a run have the same place.
+    Returns: One for each flow of each run; no two flows of a run have the same place.
 
     >>> up, down = FlowKey(0, "A", "B", "tcp", "cubic", "up"), FlowKey(1, "B", "A", "tcp", "cubic", "down")
     >>> matched([[up, down], [down._replace(number=0), up._replace(number=1)]])
@@ -118,12 +113,8 @@ def matched(runs: Sequence[Sequence[FlowKey]]) -> list[list[int]]:
 def flow_names(flows: Sequence[FlowKey], *, pairs: bool = True) -> list[str]:
     """A name for each flow of a run, such as "Madrid to Tokyo, cubic"; with "(flow 3)" where others are called so, too.
 
-    Parameters
-    ----------
-    flows : sequence of FlowKey
-        All of the run's: a flow has one name, whichever of them are shown.
-    pairs : bool
-        Without, the pair is left out: where a title says it.
+    flows: All of the run's: a flow has one name, whichever of them are shown.
+    pairs: Without, the pair is left out: where a title says it.
     """
     plain = [plain_name(flow, pairs=pairs) for flow in flows]
     times = Counter(plain)
@@ -136,6 +127,22 @@ def plain_name(flow: FlowKey, *, pairs: bool = True) -> str:
     """The name without the number, which several flows may have; "" of a flow of which nothing is known."""
     parts = (flow.pair if pairs else None, flow.sort) if flow.name is None else (flow.name,)
     return ", ".join(part for part in parts if part is not None)
+
+
+def which_flows(asked: object, names: Sequence[str | None], count: int) -> str:
+    """The flows that a run has, as the hint for someone who asked for one that it has not.
+
+    asked: The name or number that was asked for.
+    names: Of the planned flows.
+    count: Flows of the run, connections of programs among them.
+    """
+    known = [name for name in names if name is not None]
+    near = nearest(asked, known) if isinstance(asked, str) else None
+    guess = f'did you mean "{near}"? ' if near else ""
+    have = "only flow 0" if count == 1 else f"flows 0 to {count - 1}"
+    called = f"; names: {', '.join(known[:_MOST_NAMES])}" if known else ""
+    more = " and so on" if len(known) > _MOST_NAMES else ""
+    return f"{guess}the run has {have}{called}{more}"
 
 
 def _numbered(flow: FlowKey, name: str) -> str:

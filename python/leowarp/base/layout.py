@@ -18,7 +18,7 @@ REPORT = "50-report"
 SUMMARY = "summary.json"
 MANIFEST = "manifest.json"
 SIGNATURES = (f"{MANIFEST}.sig", f"{MANIFEST}.minisig")
-"""What ssh-keygen and minisign write beside a manifest that its owner signs: no manifest can list them."""
+"""Files of ssh-keygen and minisign beside a manifest that its owner signs: no manifest can list them."""
 INCOMPLETE = "INCOMPLETE"
 STUDY_LOCK = "study.lock"
 GUEST = ".guest"
@@ -39,7 +39,7 @@ def default_directory(name: str, plan_text: str) -> Path:
 
 
 def directory_names(paths: Sequence[Path]) -> list[str]:
-    """What directories are called beside each other: their own names, or as much of the paths as tells them apart.
+    """Names of directories beside each other: their own, or as much of the paths as distinguishes them.
 
     >>> directory_names([Path("a/cubic"), Path("b/cubic")])
     ['a/cubic', 'b/cubic']

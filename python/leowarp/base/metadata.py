@@ -30,16 +30,8 @@ def encode_metadata(values: Mapping[str, object]) -> dict[str, str]:
 def decode_metadata(schema: pa.Schema, key: str) -> Any:
     """A value that `encode_metadata` wrote; None if the table has no such entry.
 
-    Raises
-    ------
-    TraceError
-        If it is no JSON, or of another shape than what leowarp writes under that key.
-
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-    key : str
-        One of those in `_SHAPES` is also checked for its shape; any other is taken as it is.
+    Raises TraceError if it is no JSON, or of another shape than what leowarp writes under that key.
+    key: One of those in `_SHAPES` is also checked for its shape; any other is taken as it is.
     """
     text = (schema.metadata or {}).get(key.encode())
     if text is None:
@@ -68,4 +60,4 @@ _SHAPES: dict[str, Callable[[Any], bool]] = {
     "jitter_table": lambda value: _is_list_of(value, int | float),
     "harq": lambda value: isinstance(value, dict),
 }
-"""What a value must be like, so that whoever takes it needs not ask."""
+"""Condition on a value, so that its user needs not ask."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Places whose content is believed: nobody but the user and root may write there.
 
-leowarp runs programs that it finds in its cache, and it runs what its trust list names. Whoever can write to such a
+leowarp runs programs that it finds in its cache, and it runs what its trust list names. Anyone who can write to such a
 place can run programs as this user. So each directory on the way to it is checked, as OpenSSH does for authorized_keys
 (`safe_path` in misc.c).
 """
@@ -28,10 +28,7 @@ def why_not_own(path: Path) -> str | None:
     directory and each symbolic link on the way. In a sticky directory such as /tmp only owners replace entries, so it
     may be on the way. Group-write is allowed if the group is the user's private one.
 
-    Parameters
-    ----------
-    path : Path
-        What is not there yet is the user's own if the directory above it is; a sticky directory counts as own then,
+    path: What is not there yet is the user's own if the directory above it is; a sticky directory counts as own then,
         so ask again after you made the place.
     """
     waiting = list(reversed((Path.cwd() / path).parts[1:]))
@@ -61,12 +58,8 @@ def why_not_own(path: Path) -> str | None:
 def demand_own(path: Path, attempted: str, hint: str) -> None:
     """Raise HostError if somebody else may change what is at a path.
 
-    Parameters
-    ----------
-    attempted : str
-        The beginning of the message: "using the cache ...".
-    hint : str
-        What to type next.
+    attempted: The beginning of the message: "using the cache ...".
+    hint: What to type next.
     """
     if why := why_not_own(path):
         raise HostError(f"{attempted}: {why}, so what lies there is not believed", hint=hint)
@@ -75,10 +68,7 @@ def demand_own(path: Path, attempted: str, hint: str) -> None:
 def make_directory(path: Path, mode: int = 0o755) -> None:
     """Make a directory, and those above it, to which nobody else may write whatever the umask allows.
 
-    Raises
-    ------
-    OSError
-        If it cannot be made.
+    Raises OSError if it cannot be made.
     """
     if not path.is_dir():
         make_directory(path.parent)
@@ -93,10 +83,7 @@ def make_directory(path: Path, mode: int = 0o755) -> None:
 def open_lock(path: Path) -> int:
     """A descriptor of a lock file, which is made if it is not there; its content stays.
 
-    Raises
-    ------
-    OSError
-        If it cannot be opened, or is a symbolic link or anything else than a plain file; `strerror` says so.
+    Raises OSError if it cannot be opened, or is a symbolic link or anything else than a plain file; `strerror` says so.
     """
     # O_NOFOLLOW: where a link stands, another file would be locked. O_NONBLOCK: a pipe would be waited for.
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK

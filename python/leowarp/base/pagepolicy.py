@@ -12,12 +12,9 @@ def policy_tag(scripts: Sequence[str]) -> str:
     """The ``<meta>`` element for the head of a page, before anything that it is to hold for.
 
     A page may be handed on with a run that somebody else made. Scripts are allowed by their hashes, so that no text of
-    a plan can become one. Styles stand in the page, which needs 'unsafe-inline'.
+    a plan can become one. Styles are in the page, which needs 'unsafe-inline'.
 
-    Parameters
-    ----------
-    scripts : sequence of str
-        Exactly the text between the tags: one blank more, and a browser runs nothing. Data blocks, such as
+    scripts: Exactly the text between the tags: one blank more, and a browser runs nothing. Data blocks, such as
         ``<script type="application/json">``, are not scripts.
     """
     digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]

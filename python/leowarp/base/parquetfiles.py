@@ -57,7 +57,7 @@ def read_table(
 
     try:
         _demand_plain(path)
-        # Asked before any row is read: a lie about the number of rows stands in the footer.
+        # Checked before any row is read: a lie about the number of rows is in the footer.
         facts = pq.read_metadata(path)
         values = facts.num_rows * facts.num_columns
         if values > MOST_VALUES:
@@ -91,7 +91,7 @@ def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
 
 
 def most_decoded_bytes(file_bytes: int) -> int:
-    """How much memory a table may take that has so many bytes on disk.
+    """Memory that a table with this number of bytes on disk may take.
 
     Raises
     ------

@@ -2,31 +2,31 @@
 """Files that somebody else may have put there: read and written only if they are plain files, and of a bearable size.
 
 A run directory that was published, or one in a place where others may write, can hold a symbolic link, a pipe or a
-device where a file is expected. Whoever reads or writes such a name reads or writes something else, or waits for ever.
-So directories are looked at before anything in them is opened, and what is opened is opened without following links.
+device where a file is expected. A reader or writer of such a name reads or writes something else, or waits for ever. So
+directories are looked at before anything in them is opened, and what is opened is opened without following links.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
 from pathlib import Path
 
 from leowarp.base.errors import ScenarioError
 
 MOST_TOML_BYTES = 8 << 20
-"""Of a scenario, a plan or a study file: tomllib takes seconds for each MiB. A plan has 1 kB for each
-station."""
+"""Limit of a scenario, a plan or a study file: tomllib takes seconds for each MiB. A plan has 1 kB for each station."""
 
 MOST_JSON_BYTES = 32 << 20
-"""Of a JSON file that is read whole: empty lists and nothing else, the worst case, take 0.9 GB of memory."""
+"""Limit of a JSON file that is read whole: empty lists and nothing else, the worst case, take 0.9 GB of memory."""
 
 MOST_INPUT_BYTES = 1 << 30
-"""Of a file that a scenario names; it is read into memory."""
+"""Limit of a file that a scenario names; it is read into memory."""
 
 PARTIAL = ".partial"
-"""What the name of a file ends in until it is whole."""
+"""End of the name of a file until it is whole."""
 
 DEEPEST = 16
 """Levels of directories; a run has 4, a study with whole runs 6."""
@@ -39,19 +39,11 @@ _DEVICES = "/dev/"
 
 
 def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
-    """What in a directory is neither a file nor a directory, as the end of a sentence; None if there is nothing.
+    """Entry of a directory that is neither a file nor a directory, as the end of a sentence; None if there is none.
 
-    Parameters
-    ----------
-    path : Path
-        A directory, or a file. What is not there is plain.
-    itself : bool
-        Whether `path` itself may be no link either. One that the user typed may: it is a name of the user's own.
-
-    Returns
-    -------
-    why : str or None
-        Such as "30-trace/packets.parquet in it is a symbolic link".
+    path: A directory, or a file. A missing file is plain.
+    itself: Whether `path` itself may be no link either. One that the user typed may: it is a name of the user's own.
+    Returns: Such as "30-trace/packets.parquet in it is a symbolic link".
     """
     try:
         top = path.lstat() if itself else path.stat()
@@ -84,7 +76,7 @@ def why_not_plain(path: Path, *, itself: bool = False) -> str | None:
 
 
 def kind_of(mode: int) -> str:
-    """What a file that is not a plain one is, with its article.
+    """Kind of a file that is not a plain one, with its article.
 
     >>> kind_of(stat.S_IFIFO)
     'a pipe'
@@ -117,15 +109,8 @@ def refuse_link(path: Path) -> None:
 def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
     """The content of a plain file.
 
-    Parameters
-    ----------
-    links : bool
-        Whether it may be reached through a symbolic link: a name that the user typed may.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read, is no plain file, or has more than `most_bytes`; `strerror` says so.
+    links: Whether it may be reached through a symbolic link: a name that the user typed may.
+    Raises OSError if it cannot be read, is no plain file, or has more than `most_bytes`; `strerror` says so.
     """
     # Opening a pipe for reading waits for a writer, unless asked not to.
     follow = 0 if links else os.O_NOFOLLOW
@@ -137,7 +122,7 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
         raise
     with open(descriptor, "rb") as file:
         mode = os.fstat(descriptor).st_mode
-        # What the shell gives: /dev/stdin, and /dev/fd/63 of `<(...)`
+        # Names from the shell: /dev/stdin, and /dev/fd/63 of `<(...)`
         is_of_shell = links and str(path).startswith(_DEVICES) and not stat.S_ISDIR(mode)
         if not stat.S_ISREG(mode) and not is_of_shell:
             raise OSError(0, f"it is {kind_of(mode)}", str(path))
@@ -153,15 +138,12 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
 def write(path: Path, content: bytes) -> None:
     """Writes a file that appears whole, in the place of one that is there; never through a link.
 
-    Raises
-    ------
-    OSError
-        If it cannot be written; nothing of it is left then.
-
     Not forced onto the disk (no fsync).
+
+    Raises OSError if it cannot be written; nothing of it is left then.
     """
     partial = path.with_name(path.name + PARTIAL)
-    # What a killed writer left; O_EXCL below would trip over it.
+    # Leftover of a killed writer; O_EXCL below would trip over it.
     with contextlib.suppress(FileNotFoundError):
         os.unlink(partial)
     try:
@@ -174,6 +156,15 @@ def write(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(partial)
         raise
+
+
+def remove(path: Path) -> None:
+    """Removes a file or a directory, if it is there."""
+    # A link is removed itself; rmtree through one would remove what it points to.
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def is_plain_name(name: object) -> bool:

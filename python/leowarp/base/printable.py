@@ -39,7 +39,7 @@ def has_all(text: str, stream: TextIO) -> bool:
 
 
 def _substitute(error: UnicodeError) -> tuple[str, int]:
-    """What stands for characters that cannot be encoded, and where to go on."""
+    """Replacement of characters that cannot be encoded, and where to go on."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(map(_ascii, error.object[error.start : error.end])), error.end
@@ -62,8 +62,8 @@ def visible(text: str) -> str:
     r"""The text with each character that does something instead of showing something as an escape: `\x1b`, `\u202e`.
 
     A terminal obeys control characters (colours, titles, the clipboard, answers typed for the user), and those that
-    change the direction of writing make a line say something else than it does. What stays is what
-    `str.isprintable` calls so, line ends and tabs. Half a UTF-8 sequence of a file's name becomes an escape, too.
+    change the direction of writing make a line say something else than it does. Characters stay that `str.isprintable`
+    accepts, line ends and tabs. Half a UTF-8 sequence of a file's name becomes an escape, too.
     """
     if text.isprintable():
         return text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far runs are: on a terminal a bar each, in a notebook one text, elsewhere a plain line every few seconds."""
+"""Progress of runs: on a terminal a bar each, in a notebook one text, elsewhere a plain line every few seconds."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from leowarp.base.status import CellText, is_notebook, is_terminal
 STAGES = ("timeline", "guest", "trace", "metrics", "report", "done", "failed")
 PLAIN_INTERVAL_S = 5.0
 """Between two plain lines of a run."""
-# Of a build's plain lines: ten seconds at first, later a quarter of the time so far, so that a log of hours has 30.
+# Interval of a build's plain lines: ten seconds at first, later a quarter of the time so far, so that a log of hours
+# has 30.
 BUILD_INTERVAL_S = 10.0
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far one run is.
+    """Progress of one run.
 
     Attributes
     ----------
@@ -76,23 +77,19 @@ OnProgress = Callable[[Progress], None]
 
 
 def of_figures(show: OnProgress, name: str) -> Callable[[int, int], None]:
-    """What hears how many figures are drawn, of how many, and shows it as the stage `report` of a run of this name."""
+    """Callback for the number of figures drawn, of how many, which shows it as the stage `report` of a run of this
+    name."""
     return lambda done, expected: show(Progress(name, "report", done=done, expected=expected))
 
 
 @dataclass(frozen=True)
 class BuildProgress:
-    """How far the build of the guest kernel is.
+    """Progress of the build of the guest kernel.
 
-    Attributes
-    ----------
-    stage : {"unpack", "compile", "pack"}
-    done, expected : int
-        Steps of the build; per cent of the source while it is unpacked.
-    share : float
-        Share of the whole build's time that has passed, 0 to 1, as far as can be foreseen.
-    wall_s, stage_wall_s : float
-        Wall clock seconds since the build began, and since the stage began.
+    stage: {"unpack", "compile", "pack"}
+    done, expected: Steps of the build; per cent of the source while it is unpacked.
+    share: Share of the whole build's time that has passed, 0 to 1, as far as can be foreseen.
+    wall_s, stage_wall_s: Wall clock seconds since the build began, and since the stage began.
     """
 
     stage: str
@@ -116,7 +113,7 @@ class BuildProgress:
 
     @property
     def counted(self) -> str:
-        """What is done, of what: per cent of the source while it is unpacked, then steps of the build."""
+        """Part done, of the whole: per cent of the source while it is unpacked, then steps of the build."""
         return f"{self.done} %" if self.stage == "unpack" else f"{self.done}/{self.expected} steps"
 
     def text(self) -> str:
@@ -127,21 +124,20 @@ class BuildProgress:
         return ", ".join(parts)
 
 
-class Display:
-    """Shows `Progress` on stderr, or in a cell: `with Display() as show: show(progress)`. Any thread may call it."""
+class Showing:
+    """A display of work on stderr: bars in a terminal, a text in a cell of a notebook, lines elsewhere."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._tasks: dict[str, Any] = {}
-        self._said: dict[str, tuple[str, float]] = {}
         self._bars: Any = None
         self._cell: CellText | None = None
-        self._runs: dict[str, Progress] = {}
+
+    def _new_bars(self) -> Any:
+        """The bars of a terminal; rich is imported here, for workers and pipes never need it."""
+        raise NotImplementedError
 
     def __enter__(self) -> Self:
-        """Bars if stderr is a terminal, a text in a notebook; else lines, which need nothing to begin."""
         if is_terminal():
-            self._bars = _bars()
+            self._bars = self._new_bars()
             self._bars.start()
         elif is_notebook():
             self._cell = CellText()
@@ -154,6 +150,20 @@ class Display:
             self._bars.stop()
         if self._cell is not None:
             self._cell.end()
+
+
+class Display(Showing):
+    """Shows `Progress` on stderr, or in a cell: `with Display() as show: show(progress)`. Any thread may call it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._tasks: dict[str, Any] = {}
+        self._said: dict[str, tuple[str, float]] = {}
+        self._runs: dict[str, Progress] = {}
+
+    def _new_bars(self) -> Any:
+        return _bars()
 
     def __call__(self, progress: Progress) -> None:
         """Shows how far a run is; the first time adds its bar."""
@@ -247,7 +257,7 @@ class building:
                 self._bars.console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def steps(self, at: BuildProgress) -> None:
-        """How far the kernel's build is."""
+        """Progress of the kernel's build."""
         if not self._shown:
             return
         with self._lock:
@@ -279,12 +289,8 @@ class shown:
 
     `display` makes what shows progress if the argument is True; a study has its own.
 
-    Parameters
-    ----------
-    progress : bool or callable
-        True: a display of its own; False: nothing; a callable gets each `Progress`.
-    display : callable
-        Makes the display for True.
+    progress: True: a display of its own; False: nothing; a callable gets each `Progress`.
+    display: Makes the display for True.
 
     >>> with shown(False) as show:
     ...     show(Progress("a", "guest"))

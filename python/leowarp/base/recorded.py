@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run directory says of itself: whether it is complete, its `summary.json` and its `manifest.json`.
+"""A run directory's own records: whether it is complete, its `summary.json` and its `manifest.json`.
 
 Both are checked when they are read, so that whoever uses one need not ask at every step.
 """
@@ -20,7 +20,7 @@ from leowarp.base.layout import INCOMPLETE, MANIFEST, PLAN, REPORT, SUMMARY, TRA
 from leowarp.base.spelling import nearest
 
 TEXTS = ("name", "kind", "source", "destination", "congestion_control", "share_reason", "reason")
-"""Of a summary: what is a text if it is there. Everything else is a number, a truth value or null."""
+"""Fields of a summary that are text if they are there. Everything else is a number, a truth value or null."""
 
 KINDS = ("tcp", "ping", "udp", "program")
 
@@ -40,10 +40,7 @@ _MOST_RUNS, _MOST_LOOKED_AT = 4, 1000
 def why_incomplete(path: Path) -> str | None:
     """Why a directory is not a complete run; None if it is one.
 
-    Returns
-    -------
-    reason : str or None
-        The text of the mark INCOMPLETE, which the run that failed wrote; else what is missing.
+    Returns: The text of the mark INCOMPLETE, which the run that failed wrote; else what is missing.
     """
     if not path.is_dir():
         return "it is not a directory" if path.exists() else "there is no such directory"
@@ -90,12 +87,8 @@ def refuse_changed(run: Path, name: str) -> None:
     A changed bit of a table mostly gives other numbers and no error. Each file is hashed once per process and state, in
     a seventh of the processor time that decoding it takes.
 
-    Parameters
-    ----------
-    run : path
-        A run directory. One without a manifest, or that is being written, is not looked at.
-    name : str
-        Of the file, below it.
+    run: A run directory. One without a manifest, or that is being written, is not looked at.
+    name: Of the file, below it.
     """
     if os.path.lexists(run / INCOMPLETE) or not (run / MANIFEST).exists():
         return
@@ -119,7 +112,7 @@ _State = tuple[int, int, int, int]
 
 
 def _state(path: Path) -> _State:
-    """What tells that a file was written: its device, inode, size, and when it was changed last."""
+    """Evidence that a file was written: its device, inode, size, and when it was changed last."""
     status = path.stat()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
@@ -137,15 +130,8 @@ def _sha256_of(path: Path, state: _State) -> str:
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object out of a run directory.
 
-    Raises
-    ------
-    TraceError
-        If it is none, is nested too deeply, or has more than `plainfiles.MOST_JSON_BYTES`.
-
-    Parameters
-    ----------
-    path : Path
-        In a run directory; never followed if it is a link.
+    Raises TraceError if it is none, is nested too deeply, or has more than `plainfiles.MOST_JSON_BYTES`.
+    path: In a run directory; never followed if it is a link.
     """
 
     # Python's json takes NaN and Infinity, which RFC 8259 (section 6) does not have.
@@ -183,10 +169,7 @@ def _inner(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
 def read_summary(run: Path) -> dict[str, Any]:
     """`summary.json` of a run directory.
 
-    Raises
-    ------
-    TraceError
-        If it is none, or holds what is no scalar.
+    Raises TraceError if it is none, or holds what is no scalar.
     """
     path = run / SUMMARY
     value = read_json(path)
@@ -198,10 +181,7 @@ def read_summary(run: Path) -> dict[str, Any]:
 def read_manifest(run: Path) -> dict[str, Any]:
     """`manifest.json` of a run directory.
 
-    Raises
-    ------
-    TraceError
-        If it is none, or an entry is of another type than leowarp writes.
+    Raises TraceError if it is none, or an entry is of another type than leowarp writes.
     """
     path = run / MANIFEST
     value = read_json(path)
@@ -213,10 +193,7 @@ def read_manifest(run: Path) -> dict[str, Any]:
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Writes a JSON object so that a reader sees the whole of it or nothing.
 
-    Raises
-    ------
-    ValueError
-        If a number is not finite: JSON has no word for it (RFC 8259, 6).
+    Raises ValueError if a number is not finite: JSON has no word for it (RFC 8259, 6).
     """
     plainfiles.write(path, text_of_json(value).encode())
 
@@ -227,7 +204,7 @@ def text_of_json(value: dict[str, Any]) -> str:
 
 
 def why_no_summary(value: Mapping[str, Any]) -> str | None:
-    """What is wrong with a summary, as the end of a sentence; None if nothing is.
+    """Fault of a summary, as the end of a sentence; None if there is none.
 
     Keys are not held against the table of scalars: a run of a newer or older version has others.
     """
@@ -248,7 +225,7 @@ def why_no_summary(value: Mapping[str, Any]) -> str | None:
 
 
 def why_no_manifest(value: Mapping[str, Any]) -> str | None:
-    """What is wrong with a manifest, as the end of a sentence; None if nothing is."""
+    """Fault of a manifest, as the end of a sentence; None if there is none."""
     shapes: dict[str, type] = {
         "warnings": list, "files": dict, "costs": dict, "kernel": dict, "agent": dict, "python": dict, "host": dict,
         "leowarp_version": str, "drawn": dict, "later": list, "directories": list,
@@ -260,7 +237,7 @@ def why_no_manifest(value: Mapping[str, Any]) -> str | None:
         return "its warnings are not texts"
     if not all(isinstance(text, str) for text in value.get("files", {}).values()):
         return "its files have no checksums"
-    # Whoever opens what a manifest lists stays within its directory.
+    # Every file that a manifest lists is within its directory.
     for name in (*value.get("files", ()), *value.get("directories", ())):
         if not plainfiles.is_plain_path(name):
             return f"it lists {name!r:.80}, which is no file below its directory"
@@ -274,7 +251,7 @@ def why_no_manifest(value: Mapping[str, Any]) -> str | None:
 
 
 def _instead_of(path: Path) -> str:
-    """What to type in place of a directory that is no run."""
+    """Command to type in place of a directory that is no run."""
     runs = [each for folder in (path.parent, path) for each in _runs_in(folder)]
     near = nearest(path.name, [run.name for run in runs])
     # Stable: behind the near name the others stay in the order of a listing.

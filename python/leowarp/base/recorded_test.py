@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run directory's summary and manifest may hold, and what is said of a directory that is no run."""
+"""Content of a run directory's summary and manifest, and messages about a directory that is no run."""
 
 import pytest
 

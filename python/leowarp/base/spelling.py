@@ -12,21 +12,10 @@ _LONGEST_WORD = 60
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.55) -> str | None:
     """The known word that looks most like `word`, if one does.
 
-    Parameters
-    ----------
-    word : str
-        As typed; only its first 60 characters are compared.
-    known : iterable of str
-    cutoff : float
-        The least similarity by `difflib`, 0 to 1.
+    word: As typed; only its first 60 characters are compared.
+    cutoff: The least similarity by `difflib`, 0 to 1.
+    Returns: None: nothing is near enough to be proposed.
 
-    Returns
-    -------
-    str or None
-        None: nothing is near enough to be proposed.
-
-    Examples
-    --------
     >>> nearest("congestion_controll", ["congestion_control", "rate"])
     'congestion_control'
     """
@@ -38,17 +27,10 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.55) -> str | None
 def one_of(word: object, known: Iterable[object], lead: str = "one of", cutoff: float = 0.55) -> str:
     """The hint of a message that there is no `word`: what was probably meant, then all known words.
 
-    Parameters
-    ----------
-    word : object
-        As typed; what is no text has no word like it.
-    known : iterable
-        In the order in which they are listed.
-    lead : str
-        The words before the list.
+    word: As typed; what is no text has no word like it.
+    known: In the order in which they are listed.
+    lead: The words before the list.
 
-    Examples
-    --------
     >>> one_of("sttr", ["cwnd", "srtt"])
     'did you mean "srtt"? one of cwnd, srtt'
     >>> one_of("foo", [], "stations:")

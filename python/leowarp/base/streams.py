@@ -9,19 +9,10 @@ import numpy as np
 def stream(seed: int, name: str, *numbers: int) -> np.random.Generator:
     """A generator whose draws do not depend on which other streams there are, nor on the order of asking.
 
-    Parameters
-    ----------
-    seed : int
-        ``run.seed``.
-    name : str
-        Of the component (``access.outages``).
-    numbers : int
-        Not negative; they tell apart streams of one component.
-
-    Returns
-    -------
-    generator : numpy.random.Generator
-        PCG64, named and not numpy's default: another default would change results.
+    seed: ``run.seed``.
+    name: Of the component (``access.outages``).
+    numbers: Not negative; they tell apart streams of one component.
+    Returns: numpy.random.Generator. PCG64, named and not numpy's default: another default would change results.
 
     References
     ----------

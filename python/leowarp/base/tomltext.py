@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TOML that may be made to do harm: `tomllib`, but for keys of thousands of parts.
+"""TOML that may be made to do harm: `tomllib`, except for keys of thousands of parts.
 
-tomllib takes time by the square of a dotted key's parts: `x.x.x...` of 40 kB keeps it busy for a minute, and of 1 MB
-for ever (Python 3.11; nesting by brackets ends in a RecursionError at once).
+tomllib takes time by the square of a dotted key's parts. A key `x.x.x...` of 40 kB keeps it busy for a minute, and of 1
+MB for ever (Python 3.11; nesting by brackets ends in a RecursionError at once).
 """
 
 from __future__ import annotations
@@ -18,12 +18,8 @@ MOST_PARTS = 64
 def loads(text: str) -> dict[str, Any]:
     """The values of a TOML text.
 
-    Raises
-    ------
-    ValueError
-        If it is not TOML, or what could be a key has more than `MOST_PARTS` parts.
-    RecursionError
-        If it is nested too deeply.
+    Raises ValueError if it is not TOML, or what could be a key has more than `MOST_PARTS` parts.
+    Raises RecursionError if it is nested too deeply.
     """
     if (long_key := _LONG_KEY.search(text)) is not None:
         line = text.count("\n", 0, long_key.start()) + 1

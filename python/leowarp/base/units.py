@@ -26,22 +26,13 @@ from leowarp.base.spelling import one_of
 class Quantity:
     """One kind of quantity: its units and how its number is kept. There is one object of each kind.
 
-    Attributes
-    ----------
-    name : str
-        What a message calls it, with its article ("a time").
-    suffix : str
-        The end of the name of every attribute and column that holds it.
-    units : dict
-        Unit as written -> its exact size in the kept unit.
-    whole : bool
-        Kept as an int (and exact), or as a float.
-    written : tuple of str
-        Units that `format` may choose, largest first.
-    example : str
-        A correct text, for messages.
-    mistakes : dict
-        Often-written wrong units -> what to say.
+    name: What a message calls it, with its article ("a time").
+    suffix: The end of the name of every attribute and column that holds it.
+    units: Unit as written -> its exact size in the kept unit.
+    whole: Kept as an int (and exact), or as a float.
+    written: Units that `format` may choose, largest first.
+    example: A correct text, for messages.
+    mistakes: Often-written wrong units -> what to say.
     """
 
     name: str
@@ -55,22 +46,10 @@ class Quantity:
     def parse(self, text: object, *, like: object = None) -> int | float:
         """Read a text such as ``"30 ms"``.
 
-        Raises
-        ------
-        ScenarioError
-            If it is a bare number, has no unit or a wrong one, or is not exact in the kept unit.
-
-        Parameters
-        ----------
-        text : object
-            What TOML gave: a str is right, everything else an error with the way to write it.
-        like : str, optional
-            A correct text, a default for instance: its unit is proposed where one is missing.
-
-        Returns
-        -------
-        value : int or float
-            In the kept unit: an int if `whole`.
+        Raises ScenarioError if it is a bare number, has no unit or a wrong one, or is not exact in the kept unit.
+        text: What TOML gave: a str is right, everything else an error with the way to write it.
+        like: A correct text, a default for instance: its unit is proposed where one is missing.
+        Returns: In the kept unit: an int if `whole`.
 
         >>> TIME.parse("30 ms"), RATE.parse("37.5 Mbit/s"), RATIO.parse("0.1 %")
         (30000000, 37500000, 0.001)
@@ -94,12 +73,9 @@ class Quantity:
     def format(self, value: int | float) -> str:
         """Write a number with a unit so that `parse` gives the same number back.
 
-        Raises
-        ------
-        ValueError
-            If it is a float that is not finite.
-
         The largest unit of which there is a whole number, of floats the largest of which there is one:
+
+        Raises ValueError if it is a float that is not finite.
 
         >>> TIME.format(30_000_000_000), TIME.format(1_500), LENGTH.format(1_200_000.0)
         ('30 s', '1500 ns', '1200 km')
@@ -125,10 +101,7 @@ class Quantity:
     def format_in(self, value: int | float, unit: str) -> str:
         """Write a number in a given unit, or as `format` does if it has no exact decimal there.
 
-        Raises
-        ------
-        KeyError
-            If it is no unit of this quantity.
+        Raises KeyError if it is no unit of this quantity.
 
         >>> TIME.format_in(90_000_000_000, "min"), TIME.format_in(1, "min")
         ('1.5 min', '1 ns')
@@ -145,10 +118,7 @@ class Quantity:
     def _split(self, text: object, like: object) -> tuple[Fraction, str]:
         """Number and unit of a text, the number exact.
 
-        Raises
-        ------
-        ScenarioError
-            If it is no text, no number with something behind it, or longer than `_LONGEST_TEXT`.
+        Raises ScenarioError if it is no text, no number with something behind it, or longer than `_LONGEST_TEXT`.
         """
         # TOML's true and false are ints to Python.
         if isinstance(text, bool) or not isinstance(text, int | float | str):
@@ -177,10 +147,10 @@ class Quantity:
         return self.example
 
     def _unit_hint(self, unit: str) -> str:
-        """What to say of a unit that is none: the known mistake, the nearest unit, and all of them."""
+        """Message for an unknown unit: the known mistake, the nearest unit, and all of them."""
         if unit in self.mistakes:
             return f"{self.mistakes[unit]}; {self.name} is in one of: {', '.join(self.units)}"
-        # Of a unit of two letters one wrong one leaves a similarity of 0.5, below difflib's own cutoff of 0.6.
+        # A unit of two letters with one wrong has a similarity of 0.5, below difflib's own cutoff of 0.6.
         return one_of(unit, self.units, f"{self.name} is in one of:", cutoff=0.4)
 
 
@@ -328,7 +298,7 @@ RATIO = Quantity(
     "0.1 %",
     {},
 )
-# Whole millionths, as the guest is told red's largest probability (design/interfaces.md, section 13).
+# Whole millionths, as the guest gets red's largest probability (design/interfaces.md, section 13).
 PROBABILITY = Quantity(
     "a probability",
     "_ppm",

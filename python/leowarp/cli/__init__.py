@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line `leowarp`: the street's nouns as verbs.
 
-A verb is a thin layer: it reads options, calls a function of the library that a notebook would call, and prints what
-that gives, as text for people or with ``--json`` as one object. What takes long to load (numpy, Arrow, figures) is
-imported within the verbs, so that help and completion are there at once.
+A verb is a thin layer. It reads options, calls a function of the library that a notebook would call, and prints the
+result, as text for people or with ``--json`` as one object. Slow modules (numpy, Arrow, figures) are imported within
+the verbs, so that help and completion are there at once.
 
 Exit statuses are those of `leowarp.base.errors`: 0 done, 1 a comparison failed, 2 scenario or usage, 3 the machine
-lacks something, 4 the guest failed, 5 trace or report, 70 what no rule foresees, 130 interrupted.
+lacks something, 4 the guest failed. Also 5 trace or report, 70 unforeseen, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -23,10 +23,7 @@ def main() -> None:
     Every error of the library is printed in one form: what was attempted, and a hint. With ``LEOWARP_DEBUG=1`` it is
     raised as it is, with its traceback.
 
-    Raises
-    ------
-    SystemExit
-        Always, with the verb's status.
+    Raises SystemExit: Always, with the verb's status.
     """
     from leowarp.base.printable import accept_any_character
     from leowarp.cli.app import app

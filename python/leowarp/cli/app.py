@@ -99,7 +99,7 @@ for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, verify_verb.ve
     app.command(rich_help_panel=_RUN)(interruptible(_verb))
 app.command(rich_help_panel=_RUN)(shell_verb.shell)
 app.command(rich_help_panel=_RUN)(live_verb.live)
-# Not by `interruptible`: the verb `study run` says itself what stays.
+# `interruptible` does not suit: the verb `study run` itself reports what stays.
 app.add_typer(study_verbs.study_app, name="study", rich_help_panel=_RUN)
 app.command(rich_help_panel=_RUN)(example_verbs.examples)
 app.command(rich_help_panel=_RUN)(example_verbs.init)

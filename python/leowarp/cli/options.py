@@ -105,7 +105,7 @@ Shown = Annotated[
 
 
 def progress_of(kind: ProgressKind) -> bool | OnProgress:
-    """What `run` takes as `progress`: a callable for JSON, else whether there is a display at all."""
+    """Value for `run`'s `progress`: a callable for JSON, else whether there is a display at all."""
     if kind is ProgressKind.json:
         from leowarp.base.progress import json_lines
 
@@ -114,22 +114,11 @@ def progress_of(kind: ProgressKind) -> bool | OnProgress:
 
 
 def settings(set_: list[str] | None, cc_modules: list[Path] | None) -> list[str]:
-    """What `--set` and `--cc-module` say, as `KEY=VALUE`.
+    """Values of `--set` and `--cc-module`, as `KEY=VALUE`.
 
-    Parameters
-    ----------
-    set_ : list of str or None
-        As typed.
-    cc_modules : list of Path or None
-        C files; relative ones are relative to the working directory, as all that is typed.
+    cc_modules: C files; relative ones are relative to the working directory, as all that is typed.
+    Returns: For `scenario.load`.
 
-    Returns
-    -------
-    list of str
-        For `scenario.load`.
-
-    Examples
-    --------
     >>> settings(["run.seed=2"], [Path("my_cc.c")])
     ['run.seed=2', 'guest.cc_modules=["my_cc.c"]']
     """
@@ -146,17 +135,10 @@ def verb_of(act: Callable[[Request], None], request: type[Request]) -> Callable[
 
     Typer itself knows functions alone, and one of two dozen parameters hides the rules between them.
 
-    Parameters
-    ----------
-    act : callable
-        What the verb does; its docstring is the verb's help.
-    request : dataclass
-        Each field is annotated as a parameter of a verb would be: `Annotated[int, typer.Option(...)] = 200`.
-
-    Returns
-    -------
-    callable
-        With the signature that typer reads, for ``app.command()``.
+    act: What the verb does; its docstring is the verb's help.
+    request: dataclass. Each field is annotated as a parameter of a verb would be: `Annotated[int, typer.Option(...)] =
+        200`.
+    Returns: With the signature that typer reads, for ``app.command()``.
     """
 
     def verb(**typed: Any) -> None:
@@ -164,7 +146,7 @@ def verb_of(act: Callable[[Request], None], request: type[Request]) -> Callable[
 
     # Typer reads a function's parameters with inspect.signature, and their types with get_type_hints as well.
     hints = get_type_hints(request, include_extras=True)
-    # Keyword-only: fields with and without defaults may then stand in any order, as no function's parameters may.
+    # Keyword-only: fields with and without defaults may then be in any order, as no function's parameters may.
     parameters = [
         inspect.Parameter(
             item.name,

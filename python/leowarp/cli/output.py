@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the verbs print: tables and text on stdout, errors and notes on stderr, or one JSON object and nothing else."""
+"""Output of the verbs: tables and text on stdout, errors and notes on stderr, or one JSON object and nothing else."""
 
 from __future__ import annotations
 
@@ -37,18 +37,14 @@ HEAD_WIDTH = 12
 """Heads of columns of numbers are folded at words to this, or to the widest number below them."""
 
 _GAP, _EDGES = 3, 2
-"""What a table takes between two columns, and at its two sides."""
+"""Width of a table's gap between two columns, and at its two sides."""
 
 
 def fitting(first: Iterable[str], heads: Sequence[str], columns: Sequence[Sequence[Any]]) -> int:
     """How many columns of numbers stand beside the first column of a table without one of them being cut; at least 1.
 
-    Parameters
-    ----------
-    first : sequence of str
-        Cells of the first column.
-    heads, columns : sequence
-        Of the columns of numbers: what they are called, and their cells.
+    first: Cells of the first column.
+    heads, columns: Of the columns of numbers: what they are called, and their cells.
     """
     left = console().width - _EDGES - max((len(one_line(text)) for text in first), default=0)
     for count, (head, column) in enumerate(zip(heads, columns, strict=True)):

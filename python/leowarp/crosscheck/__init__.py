@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tables of `[cures]` say, against plan, timeline and stored packets: worked out anew, without the guest.
+"""Tables of `[cures]` against plan, timeline and stored packets: recomputed without the guest.
 
 `leowarp verify` asks both: whether the same plan gives the same bytes, and whether what they say can be. A fault of the
 guest that repeats passes the first.
@@ -22,12 +22,9 @@ if TYPE_CHECKING:
 
 
 def crosscheck(run: Run) -> dict[str, Findings]:
-    """What was compared of a run's cures, by table; empty of a run whose network does nothing about route changes.
+    """Comparisons of a run's cures, by table; empty for a run whose network does nothing about route changes.
 
-    Raises
-    ------
-    TraceError
-        If a table cannot be read.
+    Raises TraceError if a table cannot be read.
     """
     tables = run.tables
     names = [name for name in ("switches", "merges", "notices", "orders", "nodetotals") if tables.has(name)]
@@ -37,7 +34,7 @@ def crosscheck(run: Run) -> dict[str, Findings]:
     if older:
         return {name: Findings(unknown=["it is of another version of leowarp"]) for name in older}
     expected = changes(run)
-    # Which packets are stored is a choice; only of all of them it is known who was sent over a link.
+    # Storing packets is a choice; only if all are stored it is known which went over a link.
     stations = Stations(run) if run.plan.observe.packets == "all" and tables.has("packets") else None
     judge = Judge(run, expected, stations)
     made = {

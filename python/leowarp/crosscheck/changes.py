@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `[cures]` has to do at each route change, worked out from plan and timeline alone (docs/concepts/cures.md)."""
+"""Required actions of `[cures]` at each route change, from plan and timeline alone (docs/concepts/cures.md)."""
 
 from __future__ import annotations
 
@@ -20,15 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rests:
-    """What packets take from the other end of a node's old link, and of its new one, to the station of the host.
+    """Time of packets from the other end of a node's old link, and of its new one, to the station of the host.
 
-    Attributes
-    ----------
-    old_ns, new_ns : int
-        The longest by the old way, with a full packet on each link and the larger of two delays where one changes at
-        this instant; the shortest by the new one.
-    old, new : tuple of (node, node)
-        The links.
+    old_ns, new_ns: The longest by the old way, with a full packet on each link and the larger of two delays where one
+        changes at this instant; the shortest by the new one.
+    old, new: tuple of (node, node). The links.
     """
 
     old_ns: int
@@ -41,21 +37,12 @@ class Rests:
 class Switch:
     """A node's entry that goes over to another link.
 
-    Attributes
-    ----------
-    t_ns : int
-    old, new : (node, node)
-        The links, from the node on.
-    host : str
-        The host's node.
-    rests : Rests or None
-        None: what left over the old link does not arrive.
-    copies_refused, marker_refused : str or None
-        Why there are no copies and no marker, as in the column `refused`; None: there are.
-    met : ((node, node), (node, node)) or None
-        The links by which the old and the new way enter the node where they meet; None: there is no marker.
-    old_delay_ns, new_delay_ns : int
-        Of the node's two links, from this instant on.
+    old, new: (node, node). The links, from the node on.
+    rests: None: what left over the old link does not arrive.
+    copies_refused, marker_refused: Why there are no copies and no marker, as in the column `refused`; None: there are.
+    met: ((node, node), (node, node)) or None. The links by which the old and the new way enter the node where they
+        meet; None: there is no marker.
+    old_delay_ns, new_delay_ns: Of the node's two links, from this instant on.
     """
 
     t_ns: int
@@ -72,23 +59,13 @@ class Switch:
 
 @dataclass(frozen=True)
 class Notice:
-    """What a host is to be told.
+    """A notice that a host must get.
 
-    Attributes
-    ----------
-    t_ns : int
-    told, destination : str
-        Nodes of hosts.
-    link : (node, node)
-        The new link of the node that tells; the old one if it tells before the change.
-    is_false : bool
-    old_delay_ns, new_delay_ns : int
-    wait_ns : int or None
-        Of a false one; None: `switch` and `answer_ns` give it.
-    switch : Switch or None
-        Of a true one.
-    answer_ns : int or None
-        From the destination back to the host, less what the notice takes there; None: there is no way.
+    told, destination: Nodes of hosts.
+    link: (node, node). The new link of the node that tells; the old one if it tells before the change.
+    wait_ns: Of a false one; None: `switch` and `answer_ns` give it.
+    switch: Of a true one.
+    answer_ns: From the destination back to the host, less what the notice takes there; None: there is no way.
     """
 
     t_ns: int
@@ -112,7 +89,7 @@ class Changes:
 
 
 def changes(run: Run) -> Changes:
-    """What the cures of a run have to do, and when, from its plan and timeline."""
+    """Required actions of a run's cures, and their instants, from its plan and timeline."""
     plan, pairs = run.plan, talking(run)
     lead_ns = max(-plan.cures.notify_delay_ns, 0) if plan.cures.notify else 0
     switches: list[Switch] = []

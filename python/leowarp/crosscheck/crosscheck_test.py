@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queues, waits and ways by hand. What `crosscheck` says of whole runs: tests/guest/crosscheck_test.py."""
+"""Queues, waits and ways by hand. `crosscheck` on whole runs: tests/guest/crosscheck_test.py."""
 
 import numpy as np
 import pandas as pd

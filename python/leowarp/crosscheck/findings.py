@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was compared, and what differs."""
+"""Comparisons and differences."""
 
 from __future__ import annotations
 
@@ -11,16 +11,11 @@ import pandas as pd
 
 @dataclass
 class Findings:
-    """What was looked at of one cure, and what is not as it has to be.
+    """Comparisons of one cure, and differences from the required values.
 
-    Attributes
-    ----------
-    checked : int
-        Values that were compared.
-    wrong : list of str
-        A sentence for each that differs.
-    unknown : list of str
-        What could not be compared, and why.
+    checked: Values that were compared.
+    wrong: A sentence for each that differs.
+    unknown: What could not be compared, and why.
     """
 
     checked: int = 0

@@ -23,16 +23,11 @@ Entry = tuple[str, str]
 
 @dataclass
 class State:
-    """What is in force.
+    """Values in force.
 
-    Attributes
-    ----------
-    entries : dict of (node, host) to node
-        Where a node sends packets for a host.
-    delays_ns, rates_bps : dict of (node, node) to int
-        Of each direction; a rate that is missing is not limited.
-    down, lost : set of (node, node)
-        Directions that are down; of these, those that lost at this instant what they held.
+    entries: dict of (node, host) to node. Where a node sends packets for a host.
+    delays_ns, rates_bps: dict of (node, node) to int. For each direction; a missing rate is not limited.
+    down, lost: set of (node, node). Directions that are down; of these, those that lost at this instant what they held.
     """
 
     entries: dict[Entry, str] = field(default_factory=dict)
@@ -65,15 +60,9 @@ class State:
 class Instant:
     """An instant at which something changed.
 
-    Attributes
-    ----------
-    t_ns : int
-    state : State
-        From then on; the next instant changes it.
-    former : dict of (node, host) to node
-        Entries that changed or went at this instant, as they were before.
-    former_ns : dict of (node, node) to int
-        Delays of just before, of the directions whose delay changed.
+    state: From then on; the next instant changes it.
+    former: dict of (node, host) to node. Entries that changed or went at this instant, as they were before.
+    former_ns: dict of (node, node) to int. Delays of just before, of the directions whose delay changed.
     """
 
     t_ns: int
@@ -98,10 +87,7 @@ class Instant:
 def instants(timeline: pd.DataFrame) -> Iterator[Instant]:
     """The instants of a timeline, in order, each with the state from then on.
 
-    Parameters
-    ----------
-    timeline : DataFrame
-        As `20-timeline.parquet` has it.
+    timeline: As `20-timeline.parquet` has it.
     """
     state = State()
     wanted = timeline[timeline["event"].isin(("link", "rate", "delay", "route"))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What went into a node and what came out: copies and packets of its own are the difference."""
+"""Packets into a node and out of it: copies and packets of its own are the difference."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def nodes(run: Run) -> Findings:
     held = {str(node): int(row["held_pkts"]) for node, row in totals.iterrows()}
     # Packets without a route were lost at some node, and of which no table tells.
     lost_pkts = int((tables.drops["direction"].isna()).sum())
-    # What goes over wires is not counted.
+    # Traffic over wires is not counted.
     wired = {end for a, b, kind in tables.directions if kind == "wire" for end in (a, b)}
     for node in sorted((into.keys() | out.keys()) - wired):
         expected = into[node] + copied[node] + markers[node] + notices[node] - ended[node]
@@ -59,7 +59,7 @@ def _stations(
     run: Run, out: Counter[str], markers: Counter[str], notices: Counter[str], to_own_host: Counter[str],
     copied: Counter[str], found: Findings,
 ) -> None:  # fmt: skip
-    """Who numbers packets counts each that the queue took; whoever was refused is of a flow, and has none."""
+    """A numbering station counts each queued packet. A refused packet belongs to a flow but has no number."""
     tables = run.tables
     numbered = Counter[str]()
     for row in run.orders().itertuples(index=False):

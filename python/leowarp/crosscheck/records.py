@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tables of `[cures]` say of route changes, against what plan, timeline and stored packets imply."""
+"""Tables of `[cures]` on route changes, against what plan, timeline and stored packets imply."""
 
 from __future__ import annotations
 
@@ -31,12 +31,7 @@ T = TypeVar("T", Switch, Notice)
 class Judge:
     """A run with what its cures had to do.
 
-    Attributes
-    ----------
-    run : Run
-    changes : Changes
-    stations : Stations or None
-        None: not all packets are stored.
+    stations: None: not all packets are stored.
     """
 
     run: Run
@@ -44,7 +39,7 @@ class Judge:
     stations: Stations | None
 
     def notices(self) -> Findings:
-        """Each host is told of each change, and of those that there are not; of what, and when."""
+        """Each host gets notices of changes, and false ones: the content, and when."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.notices().itertuples(index=False))
         for number, row in enumerate(rows, 1):
@@ -69,10 +64,10 @@ class Judge:
         return found
 
     def switches(self) -> Findings:
-        """What each switch moved, held back and copied."""
+        """Packets that each switch moved, held and copied."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.switches().itertuples(index=False))
-        # Without copies only those at which something was moved or held back are recorded.
+        # Without copies, a switch is recorded only if something was moved or held.
         expected = self.changes.switches
         pairs = self._matched(
             rows, [self._switch_key(row) for row in rows], expected, [(e.old, e.new, e.host) for e in expected], found,
@@ -169,10 +164,10 @@ class Judge:
         return self._left(queue)[1] + switch.rests.old_ns - (t_ns + switch.new_delay_ns + switch.rests.new_ns)
 
     def _queue(self, t_ns: int, switch: Switch) -> Queue | None:
-        """What was before the node at a switch; None: it is not known."""
+        """The node before the node at a switch; None: it is not known."""
         node, host = switch.old[0], switch.host
         earlier = [each for each in self.changes.switches if each.old[0] == node and each.t_ns < switch.t_ns]
-        # Of another node than a station it is not recorded who came when; nor of a link that held packets back.
+        # For nodes other than stations arrivals are not recorded, nor for links that held packets.
         if self.stations is None or not self._is_station(node) or (self.run.plan.cures.hold and earlier):
             return None
         if {other for a, other in self._pairs() if a == host_node(node)} != {host}:
@@ -187,7 +182,7 @@ class Judge:
         )
 
     def _marker_bytes(self, t_ns: int, switch: Switch) -> int | None:
-        """What the marker of a switch takes of the old link; None: there is none, or the queue refused it."""
+        """The marker of a switch's share of the old link; None: there is none, or the queue refused it."""
         drops = self.run.tables.drops
         refused = (drops["t_ns"] == t_ns) & (drops["direction"] == self._direction(switch.old)) & drops["flow"].isna()
         if not self.run.plan.cures.end_marker or switch.met is None or refused.any():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stored packets say of a station's link: who was sent over it, and when the last of them arrives."""
+"""Facts of stored packets about a station's link: the packets sent over it, and the arrival of the last."""
 
 from __future__ import annotations
 
@@ -35,10 +35,7 @@ class Sent:
 class Stations:
     """Stored packets, by the station at which they entered the network.
 
-    Parameters
-    ----------
-    run : Run
-        One that stored all packets (`observe.packets = "all"`).
+    run: One that stored all packets (`observe.packets = "all"`).
     """
 
     def __init__(self, run: Run) -> None:
@@ -56,7 +53,7 @@ class Stations:
         return packets.sort_values("sent_ns", kind="stable")
 
     def refused(self, packets: pd.DataFrame, link: Link) -> np.ndarray:
-        """Of packets, which the queue of a link refused."""
+        """Packets that the queue of a link refused."""
         at_link = packets["drop_direction"] == self._tables.direction_of(*link)
         return (at_link & (packets["drop_cause"] == _QUEUE)).to_numpy()
 
@@ -95,14 +92,11 @@ class Stations:
 
 @dataclass(frozen=True)
 class Queue:
-    """What became of packets at a link that was abandoned: a FIFO, a rate, a delay.
+    """Fate of packets at a link that was abandoned: a FIFO, a rate, a delay.
 
-    Attributes
-    ----------
-    waiting_pkts, waiting_bytes : int
-        Those that had not begun to be sent at that instant, with the link's overhead.
-    all_arrived_ns, begun_arrived_ns : int
-        When the last of all arrives at the link's other end, and the last of those that had begun; 0: there is none.
+    waiting_pkts, waiting_bytes: Those that had not begun to be sent at that instant, with the link's overhead.
+    all_arrived_ns, begun_arrived_ns: When the last of all arrives at the link's other end, and the last of those that
+        had begun; 0: there is none.
     """
 
     waiting_pkts: int
@@ -116,16 +110,11 @@ def queue_at(
 ) -> Queue:
     """The queue of a link that gets nothing more from an instant on.
 
-    Parameters
-    ----------
-    at_ns : int
-        The instant.
-    rate_bps : int or None
-        None: a packet takes no time to be sent.
-    delay_ns, former_ns : int
-        From this instant on, and before: what departs has the delay of that moment, and nothing overtakes.
-    marker_bytes : int or None
-        Of a marker that is the last packet on the link; it counts in both arrivals. None: there is none.
+    at_ns: The instant.
+    rate_bps: None: a packet takes no time to be sent.
+    delay_ns, former_ns: From this instant on, and before: what departs has the delay of that moment, and nothing
+        overtakes.
+    marker_bytes: Of a marker that is the last packet on the link; it counts in both arrivals. None: there is none.
     """
 
     def sent_ns_of(link_bytes: int) -> int:

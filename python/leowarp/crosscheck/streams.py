@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the table `orders` says of packets that were numbered, against when stored packets left and arrived.
+"""The table `orders` on numbered packets, against when stored packets left and arrived.
 
 A packet that had to wait leaves at the very instant at which another lets it go; over a link that takes time for each
 packet no two arrive at one instant. So of stored packets it can be told how many waited, and for how long at most.
@@ -26,14 +26,10 @@ _PROTOCOLS = {"ping": 1, "tcp": 6, "udp": 17}
 
 @dataclass(frozen=True)
 class Waits:
-    """What stored packets of a stream tell, in order of their numbers.
+    """Facts from stored packets of a stream, in order of their numbers.
 
-    Attributes
-    ----------
-    late_pkts, lost_pkts : int
-        That arrived after one with a larger number, and that never arrived though a later one did.
-    together : list of array
-        For each instant at which several arrived, the places of these packets.
+    late_pkts, lost_pkts: That arrived after one with a larger number, and that never arrived though a later one did.
+    together: For each instant at which several arrived, the places of these packets.
     """
 
     late_pkts: int
@@ -46,7 +42,7 @@ _ANY = 1 << 62
 
 
 def waits_of(received_ns: np.ndarray) -> Waits:
-    """What arrivals say of packets in the order of their numbers; NaN: it never arrived."""
+    """Arrivals of packets in the order of their numbers; NaN: it never arrived."""
     arrived = np.flatnonzero(~np.isnan(received_ns))
     by_arrival = arrived[np.lexsort((arrived, received_ns[arrived]))]
     late_pkts = int((np.maximum.accumulate(by_arrival) > by_arrival).sum()) if len(by_arrival) else 0
@@ -74,7 +70,7 @@ def orders(run: Run, changes: Changes, stations: Stations | None) -> Findings:
 
 
 def _copies(run: Run, frame: pd.DataFrame, found: Findings) -> None:
-    """Of each pair of copies the second is discarded, or one of the two was lost."""
+    """In each pair of copies the second is discarded, or one of the two was lost."""
     tables = run.tables
     if run.plan.cures.duplicate_ns is None or not tables.linktotals["held_pkts"].eq(0).all():
         return
@@ -115,7 +111,7 @@ def _stream(run: Run, changes: Changes, stations: Stations | None, rows: pd.Data
     given_up_pkts = late_pkts + sum(each.lost_pkts for each in waits)
     found.within(where, "late_pkts", rows["late_pkts"].sum(), late_pkts, late_pkts if is_all else _ANY)
     found.within(where, "given_up_pkts", rows["given_up_pkts"].sum(), given_up_pkts, given_up_pkts if is_all else _ANY)
-    # Who comes last of those that arrive together did not wait, unless a wait was over: then something was given up.
+    # The last of packets that arrive together did not wait, unless a wait was over: then something was given up.
     least_pkts = sum(len(group) - 1 for each in waits for group in each.together)
     most_pkts = least_pkts + given_up_pkts if is_all else _ANY
     found.within(where, "waited_pkts", rows["waited_pkts"].sum(), least_pkts, most_pkts)
@@ -172,7 +168,7 @@ _MARKED_WITHIN_NS = 1_000_000
 
 
 def _refused_at_first(tables: Tables, packets: pd.DataFrame) -> np.ndarray:
-    """Of packets, which the queue of their station's link refused: they got no number."""
+    """Packets that the queue of their station's link refused: they got no number."""
     at_ns = packets["drop_direction"]
     senders = {number: direction[0] for number, direction in enumerate(tables.directions)}
     station = packets["source"].str.removeprefix("host:")

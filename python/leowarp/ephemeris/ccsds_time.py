@@ -15,18 +15,9 @@ FORMS = "write it as 2025-10-27T12:00:00.000000 or 2025-300T12:00:00, in UTC"
 def instant_of(text: str) -> datetime:
     """The instant of a text, UTC, rounded to 1 us; an offset from UTC is applied.
 
-    Parameters
-    ----------
-    text : str
-        ``YYYY-MM-DDThh:mm:ss[.d...]`` or ``YYYY-DDDThh:mm:ss[.d...]``, then nothing, ``Z`` or an offset ``+hh:mm``.
+    text: ``YYYY-MM-DDThh:mm:ss[.d...]`` or ``YYYY-DDDThh:mm:ss[.d...]``, then nothing, ``Z`` or an offset ``+hh:mm``.
+    Raises ScenarioError if it is of another form, names a day or time that does not exist, or is within a leap second.
 
-    Raises
-    ------
-    ScenarioError
-        If it is of another form, names a day or time that does not exist, or is within a leap second.
-
-    Examples
-    --------
     >>> instant_of("2025-300T14:00:00+02:00").isoformat()
     '2025-10-27T12:00:00+00:00'
     """

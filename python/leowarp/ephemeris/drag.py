@@ -32,12 +32,8 @@ _MINUTES_PER_DAY = 1440.0
 def fall_of(orbit: Satrec, ends_d: NDArray[np.float64]) -> str | None:
     """Why a satellite's mean orbit does not last from its epoch over a run; None: it does.
 
-    Parameters
-    ----------
-    orbit : Satrec
-        Propagated to other instants by this.
-    ends_d : float64 array of shape (2,)
-        Julian dates of begin and end of the run, UTC.
+    orbit: Propagated to other instants by this.
+    ends_d: float64 array of shape (2,). Julian dates of begin and end of the run, UTC.
     """
     since_min = (ends_d - orbit.jdsatepoch - orbit.jdsatepochF) * _MINUTES_PER_DAY
     spans_min = [float(span) for span in (min(since_min[0], 0.0), max(since_min[1], 0.0)) if span]

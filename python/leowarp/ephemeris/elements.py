@@ -24,15 +24,10 @@ from leowarp.ephemeris.tle import HEADER, from_tle
 class ElementFile:
     """What a file of elements holds.
 
-    Attributes
-    ----------
-    path : Path
-    elements : tuple of Element
-        Every set of elements in the order of the file; a satellite may have several.
-    header : (int, int) or None
-        Numbers of planes and of satellites per plane in Hypatia's first line; None: there is none.
-    skipped : Skipped
-        What was read and is no set of elements.
+    elements: Every set of elements in the order of the file; a satellite may have several.
+    header: (int, int) or None. Numbers of planes and of satellites per plane in Hypatia's first line; None: there is
+        none.
+    skipped: What was read and is no set of elements.
     """
 
     path: Path
@@ -59,17 +54,10 @@ class ElementFile:
 def element_file(path: Path) -> ElementFile:
     """Read a file of elements.
 
-    Parameters
-    ----------
-    path : Path
-        TLE, 3LE, or OMM as JSON, XML, CSV or KVN; told apart by how the text begins, not by the file's name. A first
+    path: TLE, 3LE, or OMM as JSON, XML, CSV or KVN; told apart by how the text begins, not by the file's name. A first
         line of two numbers is Hypatia's header (satgenpy, `generate_tles_from_scratch.py`).
-
-    Raises
-    ------
-    ScenarioError
-        If the file cannot be read, holds no satellite, or a record is damaged or means something else; with file and
-        line.
+    Raises ScenarioError if the file cannot be read, holds no satellite, or a record is damaged or means something else;
+        with file and line.
     """
     text = _text_of(path)
     start = text.lstrip()[:1]
@@ -101,32 +89,10 @@ def element_file(path: Path) -> ElementFile:
     return ElementFile(path=path, elements=tuple(elements), header=header, skipped=skipped)
 
 
-def elements_of(path: Path) -> tuple[list[str], list[Element]]:
-    """Names and elements of the satellites in a file that has each satellite once, in its order.
-
-    Raises
-    ------
-    ScenarioError
-        As of `element_file`, and if a satellite is there twice.
-
-    Returns
-    -------
-    names : list of str
-        As of `names_of`.
-    elements : list of Element
-    """
-    elements = list(element_file(path).elements)
-    check_once(path, elements)
-    return names_of(elements), elements
-
-
 def check_once(path: Path, elements: list[Element]) -> None:
     """Refuse several sets of elements of one satellite.
 
-    Raises
-    ------
-    ScenarioError
-        With the lines of the first that is there twice.
+    Raises ScenarioError: With the lines of the first that is there twice.
     """
     lines: dict[int, int] = {}
     for element in elements:

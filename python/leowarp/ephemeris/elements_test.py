@@ -11,9 +11,10 @@ from sgp4.exporter import export_omm
 
 from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import Sgp4Orbits, ephemeris_of
-from leowarp.ephemeris.elements import element_file, elements_of
+from leowarp.ephemeris.elements import element_file
 from leowarp.scenario.schema import Constellation, Plan
 from leowarp.scenario.text.key import InputFile
+from support.element_sets import elements_of
 from support.plans import S, plan
 
 # Two objects of CelesTrak's OneWeb list (TLE are public), and a number above 99999 as Alpha-5 writes it.

@@ -19,12 +19,8 @@ EARTH_RADIUS_M = 6_371_008.8
 class Fibre:
     """A fibre as short as one can be; real ones are a third to half longer, and have equipment besides.
 
-    Attributes
-    ----------
-    source, destination : str
-        Stations.
-    length_m : float
-        Of the great circle.
+    source, destination: Stations.
+    length_m: Of the great circle.
     """
 
     source: str
@@ -50,10 +46,6 @@ def fibres(plan: Plan) -> list[Fibre]:
     """A fibre for each pair of stations with a flow, in the order of the flows; without flows for every pair.
 
     None of stations without coordinates, as those of a measured path.
-
-    Parameters
-    ----------
-    plan : Plan
     """
     placed = {station.name: station for station in plan.stations if station.latitude_deg is not None}
     pairs = [(flow.source, flow.destination) for flow in plan.flows]
@@ -72,10 +64,7 @@ def fibres(plan: Plan) -> list[Fibre]:
 def great_circle_m(one_deg: tuple[float, float], other_deg: tuple[float, float]) -> float:
     """Distance of two places on a sphere of `EARTH_RADIUS_M`, m.
 
-    Parameters
-    ----------
-    one_deg, other_deg : (float, float)
-        Latitude and longitude.
+    one_deg, other_deg: (float, float). Latitude and longitude.
 
     >>> round(great_circle_m((0.0, 0.0), (0.0, 90.0)) / 1e3)
     10008

@@ -33,15 +33,9 @@ EcefMetres = NewType("EcefMetres", NDArray[np.float64])
 def turned_to_ecef_m(inertial_m: NDArray[np.float64], greenwich_rad: NDArray[np.float64] | float) -> EcefMetres:
     """ECEF positions of inertial ones, when Greenwich stands at an angle from the inertial x axis.
 
-    Parameters
-    ----------
-    inertial_m : float64 array of shape (k, n, 3) or (n, 3), m
-        ECI or TEME.
-    greenwich_rad : float64 array of shape (k,), or float, rad
-
-    Returns
-    -------
-    ecef_m : float64 array of the shape of `inertial_m`, m
+    inertial_m: float64 array of shape (k, n, 3) or (n, 3), m. ECI or TEME.
+    greenwich_rad: float64 array of shape (k,), or float, rad
+    Returns: float64 array of the shape of `inertial_m`, m
     """
     # x_ecef = R3(theta) x_inertial
     cos, sin = np.cos(greenwich_rad), np.sin(greenwich_rad)
@@ -55,20 +49,12 @@ def turned_to_ecef_m(inertial_m: NDArray[np.float64], greenwich_rad: NDArray[np.
     return EcefMetres(ecef_m)
 
 
-def turned_to_inertial_m(ecef_m: EcefMetres, greenwich_rad: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """The inverse of `turned_to_ecef_m`."""
-    return turned_to_ecef_m(ecef_m, -np.asarray(greenwich_rad))
-
-
 def julian_date(instant: datetime) -> tuple[float, float]:
     """Julian date of an instant (UTC) as a whole-and-a-half day and the fraction of a day since.
 
     Two numbers because one float resolves 40 us only; the pair is what `sgp4` takes.
 
-    Raises
-    ------
-    ValueError
-        If the instant has no time zone.
+    Raises ValueError if the instant has no time zone.
     """
     if instant.tzinfo is None:
         raise ValueError(f"{instant} has no time zone")
@@ -105,14 +91,9 @@ def geodetic_to_ecef_m(
 
     A sphere is an ellipsoid of flattening 0.
 
-    Parameters
-    ----------
-    latitude_deg, longitude_deg : float
-        Geodetic, north and east positive.
-    height_m : float
-        Along the ellipsoid's normal.
-    equatorial_radius_m, flattening : float
-        a and f = 1 - b/a.
+    latitude_deg, longitude_deg: Geodetic, north and east positive.
+    height_m: Along the ellipsoid's normal.
+    equatorial_radius_m, flattening: a and f = 1 - b/a.
 
     >>> geodetic_to_ecef_m(0, 90, 100, equatorial_radius_m=6_378_137, flattening=0).round().tolist()
     [0.0, 6378237.0, 0.0]

@@ -21,21 +21,14 @@ _SEAM = 0.4
 class FoundShell:
     """Planes of one altitude and inclination, in the order of their ascending nodes.
 
-    Attributes
-    ----------
-    inclination_deg, altitude_m : float
-        Medians.
-    slots : tuple of int arrays
-        For each plane the satellite in each slot; -1: empty.
-    beside : tuple of (int, int, float)
-        As of `routes.grid.Grid`: planes that are neighbours, and how many slots slot 0 of the second is ahead.
-    spacing_deg : float or None
-        Median distance between neighbouring nodes; None: one plane.
-    kind : str
-        ``delta``: the nodes go all around. ``star``: they cover half a turn, and the last plane and the first fly in
+    inclination_deg, altitude_m: Medians.
+    slots: tuple of int arrays. For each plane the satellite in each slot; -1: empty.
+    beside: tuple of (int, int, float). As of `routes.grid.Grid`: planes that are neighbours, and how many slots slot 0
+        of the second is ahead.
+    spacing_deg: Median distance between neighbouring nodes; None: one plane.
+    kind: ``delta``: the nodes go all around. ``star``: they cover half a turn, and the last plane and the first fly in
         opposite directions. ``part``: neither.
-    phasing : int or None
-        Walker's F; None: the planes are no Walker pattern.
+    phasing: Walker's F; None: the planes are no Walker pattern.
     """
 
     inclination_deg: float
@@ -70,12 +63,8 @@ def ordered_shell(orbits: MeanElements, planes: int, satellites_per_plane: int) 
 def linked(orbits: MeanElements, planes: list[NDArray[np.intp]], counts: list[int]) -> FoundShell:
     """Put planes in order and join them to a shell.
 
-    Parameters
-    ----------
-    planes : list of int arrays
-        The satellites of each plane, in any order.
-    counts : list of int
-        The number of slots in each plane.
+    planes: list of int arrays. The satellites of each plane, in any order.
+    counts: The number of slots in each plane.
     """
     nodes_deg = np.array([mean_node_deg(orbits, plane) for plane in planes])
     order, gaps_deg = around(nodes_deg, np.arange(len(planes)))
@@ -139,12 +128,8 @@ def _phasing(ahead: NDArray[np.float64], planes: int) -> int | None:
 
     The errors of the planes' phases cancel around a ring, so F is exact.
 
-    Parameters
-    ----------
-    ahead : float64 array of shape (m,)
-        How far planes are ahead of the plane before them, in slots.
-    planes : int
-        The number of planes in the whole pattern.
+    ahead: float64 array of shape (m,). How far planes are ahead of the plane before them, in slots.
+    planes: The number of planes in the whole pattern.
     """
     if len(ahead) == 0:
         return None

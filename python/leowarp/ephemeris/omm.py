@@ -62,19 +62,9 @@ _GM_KM3_PER_S2 = 398_600.4
 def satellite_of(path: Path, line: int, message: Fields) -> Element:
     """The satellite of one message.
 
-    Parameters
-    ----------
-    path : Path
-        For messages.
-    line : int
-        Where the message begins, from 1.
-    message : mapping of str to str
-
-    Raises
-    ------
-    ScenarioError
-        If a field that SGP4 needs is missing, a value is none, or a field says that the elements are not SGP4's; with
-        file, line, field, value and satellite.
+    line: Where the message begins, from 1.
+    Raises ScenarioError if a field that SGP4 needs is missing, a value is none, or a field says that the elements are
+        not SGP4's; with file, line, field, value and satellite.
     """
     fields = {key: value.strip() for key, value in message.items() if value.strip()}
     where = f"{path}:{line} ({_satellite(fields)})"

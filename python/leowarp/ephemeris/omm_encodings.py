@@ -41,10 +41,7 @@ def is_kvn(text: str) -> bool:
 def json_messages(path: Path, text: str) -> Iterator[Message]:
     """Messages of JSON: an object, a list of them, or several of these one after the other.
 
-    Raises
-    ------
-    ScenarioError
-        If it is not JSON, a key stands twice in an object, or a value is a list or an object.
+    Raises ScenarioError if it is not JSON, a key stands twice in an object, or a value is a list or an object.
     """
     decoder = json.JSONDecoder(
         object_pairs_hook=_once, parse_float=str, parse_int=str, parse_constant=str, strict=False
@@ -83,10 +80,7 @@ def json_messages(path: Path, text: str) -> Iterator[Message]:
 def csv_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
     """Messages of lines of values below a line of keywords, separated by commas, semicolons or tabs.
 
-    Raises
-    ------
-    ScenarioError
-        If a line has more or fewer values than there are keywords, or a keyword stands twice.
+    Raises ScenarioError if a line has more or fewer values than there are keywords, or a keyword stands twice.
     """
     first = text.lstrip().split("\n", 1)[0]
     separator = max(",;\t", key=first.count)
@@ -124,10 +118,8 @@ def csv_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
 def xml_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
     """Messages of the segments of XML, in any namespace.
 
-    Raises
-    ------
-    ScenarioError
-        If it is not XML, a segment lacks metadata or mean elements, holds a field twice, or a unit is not CCSDS's.
+    Raises ScenarioError if it is not XML, a segment lacks metadata or mean elements, holds a field twice, or a unit is
+        not CCSDS's.
     """
     reader = _Xml(path, skipped)
     try:
@@ -145,10 +137,8 @@ def xml_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
 def kvn_messages(path: Path, text: str, skipped: Skipped) -> Iterator[Message]:
     """Messages of lines ``KEYWORD = value [unit]``; each begins with ``CCSDS_OMM_VERS``.
 
-    Raises
-    ------
-    ScenarioError
-        If a line is neither that nor a comment, a keyword stands twice in a message, or a unit is not CCSDS's.
+    Raises ScenarioError if a line is neither that nor a comment, a keyword stands twice in a message, or a unit is not
+        CCSDS's.
     """
     fields: dict[str, str] = {}
     begin, other = 0, False

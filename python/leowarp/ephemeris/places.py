@@ -22,14 +22,9 @@ _NAMED = 5
 class Places:
     """Planes and slots of the satellites of a file.
 
-    Attributes
-    ----------
-    shells : tuple of FoundShell
-        In the order of their inclinations, then altitudes.
-    shell, plane, slot : int arrays of shape (n,)
-        Place of each satellite, counted from 0; -1: it has none.
-    sentences : tuple of str
-        The planes that were found and the satellites without a slot, in words.
+    shells: In the order of their inclinations, then altitudes.
+    shell, plane, slot: int arrays of shape (n,). Place of each satellite, counted from 0; -1: it has none.
+    sentences: The planes that were found and the satellites without a slot, in words.
     """
 
     shells: tuple[FoundShell, ...]
@@ -48,10 +43,7 @@ class Places:
 def places_of(orbits: Sgp4Orbits) -> Places:
     """Find planes and slots at the instant when the run's clock is 0.
 
-    Raises
-    ------
-    ScenarioError
-        If too few satellites are evenly spaced, or if their order contradicts the file's header.
+    Raises ScenarioError if too few satellites are evenly spaced, or if their order contradicts the file's header.
     """
     elements = orbits.mean_elements()
     if orbits.header is None:

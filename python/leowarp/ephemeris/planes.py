@@ -99,12 +99,8 @@ def _shell(orbits: MeanElements, bundles: list[NDArray[np.intp]]) -> FoundShell 
 def _chance(sizes: NDArray[np.intp], filled: NDArray[np.intp], counts: NDArray[np.intp], common: int) -> float:
     """Upper bound of the probability that satellites at random phases fill as many slots.
 
-    Parameters
-    ----------
-    sizes, filled, counts : int arrays of shape (planes,)
-        Numbers of satellites, of filled slots and of slots.
-    common : int
-        The number of slots in most planes.
+    sizes, filled, counts: int arrays of shape (planes,). Numbers of satellites, of filled slots and of slots.
+    common: The number of slots in most planes.
     """
     # One satellite per plane fixes where its slots are; another one fixes the number of slots if that is its own.
     own = counts[counts != common]

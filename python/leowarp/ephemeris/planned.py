@@ -38,18 +38,11 @@ class Orbits(Protocol):
 class Ephemeris:
     """Where every satellite and every station is, on the run's clock.
 
-    Attributes
-    ----------
-    orbits : Orbits
-        A `Walker` pattern, `Shells` of them, or `Sgp4Orbits`.
-    names : list of str
-        The satellites' names, in the order of the positions: ``s-PP-SS`` for a Walker pattern,
-        ``s-K-PP-SS`` for the K-th of several.
-    stations : Stations
-    warnings : tuple of str
-        What to check before trusting the positions; the planes that were found in elements.
-    places : Places or None
-        Planes and slots of orbital elements, if the plan's links need them.
+    orbits: A `Walker` pattern, `Shells` of them, or `Sgp4Orbits`.
+    names: The satellites' names, in the order of the positions: ``s-PP-SS`` for a Walker pattern, ``s-K-PP-SS`` for the
+        K-th of several.
+    warnings: What to check before trusting the positions; the planes that were found in elements.
+    places: Planes and slots of orbital elements, if the plan's links need them.
     """
 
     orbits: Orbits
@@ -70,11 +63,8 @@ class Ephemeris:
 def ephemeris_of(plan: Plan) -> Ephemeris | None:
     """Where every node of a plan is; None for a plan without a constellation.
 
-    Raises
-    ------
-    ScenarioError
-        If the file of elements cannot be read, is malformed, or holds a satellite that SGP4 cannot propagate; if the
-        plan asks for a +Grid and its satellites have no planes and slots.
+    Raises ScenarioError if the file of elements cannot be read, is malformed, or holds a satellite that SGP4 cannot
+        propagate; if the plan asks for a +Grid and its satellites have no planes and slots.
     """
     constellation = plan.constellation
     if constellation is None:
@@ -97,10 +87,7 @@ def ephemeris_of(plan: Plan) -> Ephemeris | None:
 def planned_places(plan: Plan) -> Places | None:
     """Planes and slots of a plan's elements; None: the plan has no elements, or its links need no planes.
 
-    Raises
-    ------
-    ScenarioError
-        As of `ephemeris_of`.
+    Raises ScenarioError: As of `ephemeris_of`.
     """
     if plan.constellation is None or plan.constellation.tle is None or plan.isl.rule != "plus-grid":
         return None

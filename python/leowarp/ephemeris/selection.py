@@ -26,11 +26,7 @@ _LISTED = 10
 class Selected:
     """Satellites of a file that a plan uses.
 
-    Attributes
-    ----------
-    orbits : Sgp4Orbits
-    sentences : tuple of str
-        What was skipped, reduced or left out, and the age of elements: one line each.
+    sentences: What was skipped, reduced or left out, and the age of elements: one line each.
     """
 
     orbits: Sgp4Orbits
@@ -40,11 +36,9 @@ class Selected:
 def selected(constellation: Constellation, run: Run) -> Selected:
     """Satellites of a constellation's file, as its keys `leave_out` and `element_sets` say.
 
-    Raises
-    ------
-    ScenarioError
-        As of `element_file`; if a satellite is there several times and `element_sets` is "refuse"; if `leave_out` names
-        none of the file; if elements are too old; if satellites have no orbit during the run, all of them named.
+    Raises ScenarioError: As of `element_file`; if a satellite is there several times and `element_sets` is "refuse"; if
+        `leave_out` names none of the file; if elements are too old; if satellites have no orbit during the run, all of
+        them named.
     """
     assert constellation.tle is not None
     file = element_file(constellation.tle.path)
@@ -164,10 +158,7 @@ def _near(word: str, names: list[str]) -> str:
 def _without_lost(orbits: Sgp4Orbits, duration_ns: int, sentences: list[str], *, leave: bool) -> Sgp4Orbits:
     """Orbits without the satellites that have none during the run.
 
-    Parameters
-    ----------
-    leave : bool
-        Whether such satellites are left out, with a sentence; else they are an error.
+    leave: Whether such satellites are left out, with a sentence; else they are an error.
     """
     lost = orbits.lost(duration_ns)
     if not lost:

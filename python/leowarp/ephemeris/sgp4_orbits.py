@@ -32,23 +32,14 @@ WGS72_RADIUS_M = 6_378_135.0
 class Element:
     """One satellite's elements and where they were read.
 
-    Attributes
-    ----------
-    name : str
-        As the file has it; may be empty.
-    catalogue_number : int
-        NORAD's.
-    line : int
-        Of the file, from 1, for messages.
-    satrec : Satrec
-        Initialised for SGP4 with the constants of WGS72, which the published elements are fitted with (Vallado,
+    name: As the file has it; may be empty.
+    catalogue_number: NORAD's.
+    line: Of the file, from 1, for messages.
+    satrec: Initialised for SGP4 with the constants of WGS72, which the published elements are fitted with (Vallado,
         Crawford, Hujsak, Kelso, AIAA 2006-6753).
-    designator : str
-        International designator; may be empty.
-    note : str
-        A sentence about how its epoch was read; mostly empty.
-    decayed : datetime or None
-        The day (UTC) on which the satellite came down, if the file says it.
+    designator: International designator; may be empty.
+    note: A sentence about how its epoch was read; mostly empty.
+    decayed: datetime or None. The day (UTC) on which the satellite came down, if the file says it.
     """
 
     name: str
@@ -64,15 +55,11 @@ class Element:
 class MeanElements:
     """Orbits at one instant, without SGP4's periodic terms.
 
-    Attributes
-    ----------
-    inclination_deg : float64 array of shape (n,), deg
-    altitude_m : float64 array of shape (n,), m
-        Semi-major axis less the Earth's equatorial radius.
-    node_deg : float64 array of shape (n,), deg
-        Right ascension of the ascending node, 0 to 360.
-    phase_deg : float64 array of shape (n,), deg
-        Mean argument of latitude, 0 to 360: argument of perigee plus mean anomaly.
+    inclination_deg: float64 array of shape (n,), deg
+    altitude_m: float64 array of shape (n,), m. Semi-major axis less the Earth's equatorial radius.
+    node_deg: float64 array of shape (n,), deg. Right ascension of the ascending node, 0 to 360.
+    phase_deg: float64 array of shape (n,), deg. Mean argument of latitude, 0 to 360: argument of perigee plus mean
+        anomaly.
     """
 
     inclination_deg: NDArray[np.float64]
@@ -85,18 +72,10 @@ class MeanElements:
 class Sgp4Orbits:
     """Satellites that SGP4 propagates, in the order of their file.
 
-    Attributes
-    ----------
-    file : str
-        For messages.
-    names : list of str
-    elements : list of Element
-    epoch : datetime
-        The instant (UTC) at which the constellation's clock is 0.
-    start_ns : int
-        What the constellation's clock shows when the run's clock is 0.
-    header : (int, int) or None
-        Planes and satellites per plane by the file's first line; the satellites then come plane by plane.
+    epoch: datetime. The instant (UTC) at which the constellation's clock is 0.
+    start_ns: What the constellation's clock shows when the run's clock is 0.
+    header: (int, int) or None. Planes and satellites per plane by the file's first line; the satellites then come plane
+        by plane.
     """
 
     file: str
@@ -116,10 +95,7 @@ class Sgp4Orbits:
     def positions_teme_m(self, t_ns: int | NDArray[np.int64]) -> TemeMetres:
         """Where the satellites are in TEME at instants of the run's clock: (n, 3), or (k, n, 3); m.
 
-        Raises
-        ------
-        ScenarioError
-            If SGP4 fails for a satellite: named with its line, SGP4's own reason and the instant.
+        Raises ScenarioError if SGP4 fails for a satellite: named with its line, SGP4's own reason and the instant.
         """
         day, fraction = self._julian_date(t_ns)
         # All satellites and instants in one call of the package's C++: (satellites, instants, 3).
@@ -168,15 +144,7 @@ class Sgp4Orbits:
         can fall into the Earth, and come out on the other side with error code 0 and any radius. So the mean orbit is
         looked at from the epoch to the end of the run, not at the run alone.
 
-        Parameters
-        ----------
-        duration_ns : int
-            Of the run.
-
-        Returns
-        -------
-        dict of int to str
-            Number of the satellite -> reason, in the order of the file.
+        Returns: Number of the satellite -> reason, in the order of the file.
         """
         t_ns = np.linspace(0, duration_ns, SAMPLES_OF_RUN).astype(np.int64)
         error, position_km, _ = self._satellites.sgp4(*self._julian_date(t_ns))
@@ -202,10 +170,7 @@ class Sgp4Orbits:
     def age_warnings(self, duration_ns: int) -> list[str]:
         """What to check before trusting positions so far from the elements' epochs.
 
-        Raises
-        ------
-        ScenarioError
-            If some elements are more than a year away from the run.
+        Raises ScenarioError if some elements are more than a year away from the run.
         """
         first, first_fraction = julian_date(self.epoch)
         run_d = first + first_fraction + (self.start_ns + np.array([0, duration_ns])) / 86_400e9
@@ -274,10 +239,7 @@ def _reason(code: int, radius_km: float | None = None) -> str:
 def check_started(path: Path, element: Element) -> None:
     """Refuse elements that SGP4 could not begin with, or that hold no number.
 
-    Raises
-    ------
-    ScenarioError
-        With file, line and satellite.
+    Raises ScenarioError: With file, line and satellite.
     """
     orbit = element.satrec
     if orbit.error or not np.isfinite(orbit.bstar) or not np.isfinite(orbit.no_kozai) or orbit.no_kozai <= 0:

@@ -16,10 +16,7 @@ from leowarp.ephemeris.walker import Walker
 class Shells:
     """Walker patterns with one clock, one Earth and one Greenwich.
 
-    Attributes
-    ----------
-    shells : tuple of Walker
-        In the order of the plan.
+    shells: In the order of the plan.
     """
 
     shells: tuple[Walker, ...]

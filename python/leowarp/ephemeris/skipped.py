@@ -10,10 +10,8 @@ from dataclasses import dataclass, field
 class Skipped:
     """Parts of a file that were read and not used, counted by reason.
 
-    Attributes
-    ----------
-    lines : dict of (str, str) to list of int
-        What it is, in the singular and the plural -> lines from 1, in the order of the file.
+    lines: dict of (str, str) to list of int. What it is, in the singular and the plural -> lines from 1, in the order
+        of the file.
     """
 
     lines: dict[tuple[str, str], list[int]] = field(default_factory=dict)
@@ -21,12 +19,8 @@ class Skipped:
     def add(self, one: str, many: str, line: int) -> None:
         """Count one part that was skipped.
 
-        Parameters
-        ----------
-        one, many : str
-            What it is, in the singular and the plural: "comment", "comments".
-        line : int
-            From 1.
+        one, many: What it is, in the singular and the plural: "comment", "comments".
+        line: From 1.
         """
         self.lines.setdefault((one, many), []).append(line)
 

@@ -21,13 +21,9 @@ MOST_SLOTS = 1000
 class Slots:
     """Evenly spaced slots of a plane.
 
-    Attributes
-    ----------
-    count : int
-    first_deg : float, deg
-        Argument of latitude of slot 0, 0 to 360 / count.
-    slot : int array of shape (n,)
-        The slot of each satellite; -1: it is in none, or another satellite is nearer to the middle of the same slot.
+    first_deg: float, deg. Argument of latitude of slot 0, 0 to 360 / count.
+    slot: int array of shape (n,). The slot of each satellite; -1: it is in none, or another satellite is nearer to the
+        middle of the same slot.
     """
 
     count: int
@@ -45,12 +41,8 @@ def number_of_slots(phase_deg: NDArray[np.float64], plane: NDArray[np.intp]) -> 
 
     The smallest number wins a tie. Multiples of the right number leave slots empty, its divisors leave satellites over.
 
-    Parameters
-    ----------
-    phase_deg : float64 array of shape (n,), deg
-        Arguments of latitude, at one instant.
-    plane : int array of shape (n,)
-        The plane of each satellite, from 0 to the number of planes less 1.
+    phase_deg: float64 array of shape (n,), deg. Arguments of latitude, at one instant.
+    plane: int array of shape (n,). The plane of each satellite, from 0 to the number of planes less 1.
     """
     planes, most_in_plane = int(plane.max()) + 1, int(np.bincount(plane).max())
     best, best_count = 0.0, 1
@@ -74,12 +66,8 @@ def number_of_slots(phase_deg: NDArray[np.float64], plane: NDArray[np.intp]) -> 
 def in_slots(phase_deg: NDArray[np.float64], count: int, near_slots: float = NEAR_SLOTS) -> Slots:
     """Fit `count` slots to the satellites of one plane.
 
-    Parameters
-    ----------
-    phase_deg : float64 array of shape (n,), deg
-    count : int
-    near_slots : float
-        Largest distance from the middle of a slot, in slots; `NEAR_DEG` is a limit too.
+    phase_deg: float64 array of shape (n,), deg
+    near_slots: Largest distance from the middle of a slot, in slots; `NEAR_DEG` is a limit too.
     """
     alone, turn = np.zeros(len(phase_deg), dtype=np.intp), np.exp(1j * count * np.radians(phase_deg))
     first, nearest, off = _nearest(phase_deg, alone, count, turn, near_slots)

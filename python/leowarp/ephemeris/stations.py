@@ -23,14 +23,10 @@ from leowarp.scenario.schema import Station
 class Stations:
     """Stations at rest on the Earth.
 
-    Attributes
-    ----------
-    names : list of str
-    positions_ecef_m : float64 array of shape (m, 3), m
-    verticals : float64 array of shape (m, 3)
-        Unit vectors that point up: away from the centre on a sphere, along the ellipsoid's normal on WGS84.
-    sphere_radius_m : float
-        Distances on the ground are measured on this sphere.
+    positions_ecef_m: float64 array of shape (m, 3), m
+    verticals: float64 array of shape (m, 3). Unit vectors that point up: away from the centre on a sphere, along the
+        ellipsoid's normal on WGS84.
+    sphere_radius_m: Distances on the ground are measured on this sphere.
     """
 
     names: list[str]
@@ -64,18 +60,10 @@ class Stations:
 def stations_on(earth: str, sphere_radius_m: float, places: Sequence[Station]) -> Stations:
     """The stations of a plan on a figure of the Earth.
 
-    Parameters
-    ----------
-    earth : {"sphere", "wgs84"}
-    sphere_radius_m : float
-        Of the sphere; with "wgs84" distances on the ground are still measured on it.
-    places : sequence of Station
-        With coordinates.
-
-    Raises
-    ------
-    ValueError
-        If a place lacks coordinates.
+    earth: {"sphere", "wgs84"}
+    sphere_radius_m: Of the sphere; with "wgs84" distances on the ground are still measured on it.
+    places: With coordinates.
+    Raises ValueError if a place lacks coordinates.
     """
     # At a pole WGS84 is 21 km nearer to the centre than a sphere of its equatorial radius.
     radius_m, flattening = (WGS84_EQUATORIAL_RADIUS_M, WGS84_FLATTENING) if earth == "wgs84" else (sphere_radius_m, 0.0)

@@ -31,20 +31,9 @@ THEORIES = {1: "SGP", 3: "PPT3 or SDP4", 4: "SGP4-XP", 5: "SDP8", 6: "a special 
 def from_tle(path: Path, text: str, header_lines: int, skipped: Skipped) -> Iterator[Element]:
     """Element sets of a text, in its order.
 
-    Parameters
-    ----------
-    path : Path
-        For messages.
-    text : str
-    header_lines : int
-        Lines at the top that the caller has read.
-    skipped : Skipped
-        Gets comments (``#``), and text that is no name of a satellite: headers and ends of bulletins.
-
-    Raises
-    ------
-    ScenarioError
-        If an element line is damaged, alone, or of another theory than SGP4; with file and line.
+    header_lines: Lines at the top that the caller has read.
+    skipped: Gets comments (``#``), and text that is no name of a satellite: headers and ends of bulletins.
+    Raises ScenarioError if an element line is damaged, alone, or of another theory than SGP4; with file and line.
     """
     content = list(_content(text, header_lines, skipped))
     for at, (number, line, blanks_above) in enumerate(content):
@@ -139,16 +128,9 @@ def _element(path: Path, first: tuple[int, str], second: tuple[int, str], name: 
 def check_theory(where: str, ephemeris_type: str) -> None:
     """Refuse an ephemeris type that is not SGP4's.
 
-    Parameters
-    ----------
-    where : str
-        Begin of the message: file, line, field and satellite.
-    ephemeris_type : str
-        As the file has it.
-
-    Raises
-    ------
-    ScenarioError
+    where: Begin of the message: file, line, field and satellite.
+    ephemeris_type: As the file has it.
+    Raises ScenarioError.
     """
     if ephemeris_type.isascii() and ephemeris_type.isdigit() and int(ephemeris_type) in (0, 2):
         return
@@ -163,10 +145,7 @@ def check_theory(where: str, ephemeris_type: str) -> None:
 def _note_of_epoch(path: Path, number: int, line: str, satellite: str) -> str:
     """A sentence about an epoch on day 366 of a common year; empty: there is nothing to say.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no such day.
+    Raises ScenarioError if there is no such day.
     """
     two_digits, day = int(line[18:20]), float(line[20:32])
     # As SGP4 reads it: Sputnik flew in 1957.

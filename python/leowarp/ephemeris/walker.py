@@ -24,25 +24,14 @@ from leowarp.ephemeris.frames import EcefMetres, EciMetres, turned_to_ecef_m
 class Walker:
     """A Walker pattern and its clock. All satellites of plane 0 come first, then those of plane 1, ...
 
-    Attributes
-    ----------
-    planes, satellites_per_plane : int
-        P and S.
-    radius_m : float
-        Of the orbits, from the Earth's centre.
-    inclination_rad : float
-    ascending_nodes_over_deg : float
-        180 for a star, 360 for a delta.
-    phasing : int
-        Walker's F. Published sources of a constellation often leave it out; what a preset takes stands beside it.
-    node_offset_rad : float
-        Right ascension of plane 0's ascending node.
-    mu_m3_per_s2, earth_rotation_rad_per_s : float
-        The default `mu` is that of WGS84.
-    start_ns : int
-        What the constellation's clock shows when the run's clock is 0.
-    greenwich_rad : float
-        Angle of Greenwich when the *constellation's* clock is 0.
+    planes, satellites_per_plane: P and S.
+    radius_m: Of the orbits, from the Earth's centre.
+    ascending_nodes_over_deg: 180 for a star, 360 for a delta.
+    phasing: Walker's F. Published sources of a constellation often leave it out; what a preset takes stands beside it.
+    node_offset_rad: Right ascension of plane 0's ascending node.
+    mu_m3_per_s2, earth_rotation_rad_per_s: The default `mu` is that of WGS84.
+    start_ns: What the constellation's clock shows when the run's clock is 0.
+    greenwich_rad: Angle of Greenwich when the *constellation's* clock is 0.
     """
 
     planes: int

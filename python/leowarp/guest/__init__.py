@@ -80,22 +80,10 @@ def run(
 ) -> GuestResult:
     """Records of `plan` on `timeline`: `put_input`, then `drive`.
 
-    Parameters
-    ----------
-    image : GuestImage
-    plan : leowarp.scenario.Plan
-    timeline : pyarrow.Table
-        Columns of `leowarp.timeline.schema`.
-    run_dir : Path
-        Run directory. The guest works in `.guest` inside it (`in/`, `out/`), which `GuestResult.discard` removes; what
-        it prints stays in `guest-console.txt`.
-    on_progress : callable
-        Called a few times a second.
-
-    Raises
-    ------
-    ScenarioError, HostError, GuestError
-        As `put_input` and `drive`.
+    timeline: Columns of `leowarp.timeline.schema`.
+    run_dir: Run directory. The guest works in `.guest` inside it (`in/`, `out/`), which `GuestResult.discard` removes;
+        what it prints stays in `guest-console.txt`.
+    Raises ScenarioError, HostError, GuestError: As `put_input` and `drive`.
     """
     directory = run_dir / GUEST
     put_input(image, plan, timeline, directory / "in")

@@ -15,7 +15,7 @@ from leowarp.scenario.schema import Plan
 
 
 class SteadyLinks(Protocol):
-    """What a section says of links whose rate is one number, both ways and all the time.
+    """Section of links whose rate is one number, both ways and all the time.
 
     The sections `[isl]`, `[ground]`, `[chain]` and `[jittered]` have these attributes; a measured, an access or a
     mobile link has not, for its rate is a table's or differs by direction.
@@ -27,7 +27,7 @@ class SteadyLinks(Protocol):
 
     @property
     def overhead_bytes(self) -> int:
-        """What a packet counts on top of its IP length."""
+        """Bytes of a packet on top of its IP length."""
 
 
 SectionT = TypeVar("SectionT", bound=MediumSection)
@@ -36,11 +36,7 @@ SectionT = TypeVar("SectionT", bound=MediumSection)
 class PlannedMedium(ABC, Generic[SectionT]):
     """A medium as a plan has it. Each medium derives its own; `registry.planned` finds it by the section's type.
 
-    Parameters
-    ----------
-    plan : Plan
-    section : MediumSection
-        `plan.medium`, by its own type.
+    section: `plan.medium`, by its own type.
     """
 
     def __init__(self, plan: Plan, section: SectionT) -> None:
@@ -52,47 +48,25 @@ class PlannedMedium(ABC, Generic[SectionT]):
 
     @abstractmethod
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """Which way packets go.
+        """Routes of packets.
 
-        Parameters
-        ----------
-        ephemeris : Ephemeris or None
-            Of the same plan; None if that has no constellation.
-
-        Raises
-        ------
-        ScenarioError
-            If two that talk never have a path.
+        ephemeris: Of the same plan; None if that has no constellation.
+        Raises ScenarioError if two that talk never have a path.
         """
 
     @abstractmethod
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
         """Everything that happens to the network, as events.
 
-        Parameters
-        ----------
-        ephemeris : Ephemeris or None
-        routes : Routes
-            What `routes` gave for the same plan.
-
-        Returns
-        -------
-        timeline : pyarrow.Table
-            Columns as in `timeline.schema`; metadata `warnings` (JSON list).
-
-        Raises
-        ------
-        ScenarioError
-            If a file that the plan names cannot be read, or does not fit the run.
+        routes: What `routes` gave for the same plan.
+        Returns: Columns as in `timeline.schema`; metadata `warnings` (JSON list).
+        Raises ScenarioError if a file that the plan names cannot be read, or does not fit the run.
         """
 
     def check(self) -> None:
         """Refuse early what `timeline` would refuse late: whoever shows a plan or builds a kernel for it asks first.
 
-        Raises
-        ------
-        ScenarioError
-            As `timeline` does.
+        Raises ScenarioError: As `timeline` does.
         """
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
@@ -103,13 +77,13 @@ class PlannedMedium(ABC, Generic[SectionT]):
         return ()
 
     def likely_rate_bps(self) -> float | None:
-        """What it carries to the user, roughly, before anything is computed; None: it is unshaped, or not known yet.
+        """Rough capacity towards the user, before anything is computed; None: it is unshaped, or not known yet.
 
-        Of several steady links the narrowest. Used to foresee what a run costs (`leowarp study --dry-run`), never for a
+        The narrowest of several steady links. Used to foresee what a run costs (`leowarp study --dry-run`), never for a
         result.
         """
         return min((link.left_bps for link in self.steady_links() if link.left_bps is not None), default=None)
 
     def likely_hops(self) -> int:
-        """How many links a packet passes, roughly."""
+        """Rough number of links on a packet's path."""
         return 1

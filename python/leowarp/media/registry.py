@@ -22,7 +22,7 @@ _PLANNED: Mapping[type, tuple[str, str]] = {
     Access: ("leowarp.media.access", "PlannedAccess"),
     Mobile: ("leowarp.media.mobile", "PlannedMobile"),
 }
-"""Package and class by the section's type. A package is imported when a plan has its medium: all six take 0.2 s."""
+"""Module and class by the section's type. A module is imported when a plan has its medium: all six take 0.2 s."""
 
 
 def planned(plan: Plan) -> PlannedMedium[Any]:
@@ -37,20 +37,11 @@ def planned(plan: Plan) -> PlannedMedium[Any]:
 
 
 def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
-    """Which way a plan's packets go; see `PlannedMedium.routes`.
+    """Routes of a plan's packets; see `PlannedMedium.routes`.
 
-    Parameters
-    ----------
-    plan : Plan
-    ephemeris : Ephemeris, optional
-        Of the same plan; None for a plan without a constellation.
-
-    Raises
-    ------
-    ValueError
-        If the plan has a constellation and no ephemeris is given.
-    ScenarioError
-        If two stations that talk never have a path.
+    ephemeris: Of the same plan; None for a plan without a constellation.
+    Raises ValueError if the plan has a constellation and no ephemeris is given.
+    Raises ScenarioError if two stations that talk never have a path.
     """
     if ephemeris is None and plan.constellation is not None:
         raise ValueError("a plan with a constellation needs its ephemeris")
@@ -60,21 +51,10 @@ def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
 def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | None = None) -> pa.Table:
     """Everything that happens to a plan's network, as events; see `PlannedMedium.timeline`.
 
-    Parameters
-    ----------
-    plan : Plan
-    ephemeris, routes : optional
-        Of the same plan, if there are already; computed otherwise.
-
-    Returns
-    -------
-    timeline : pyarrow.Table
-        Columns as in `timeline.schema`, sorted by time and by rank within an instant.
-
-    Raises
-    ------
-    ScenarioError
-        If a file that the plan names cannot be read or does not fit the run, or two that talk never have a path.
+    ephemeris, routes: Of the same plan, if there are already; computed otherwise.
+    Returns: Columns as in `timeline.schema`, sorted by time and by rank within an instant.
+    Raises ScenarioError if a file that the plan names cannot be read or does not fit the run, or two that talk never
+        have a path.
     """
     medium = planned(plan)
     if ephemeris is None:
@@ -87,9 +67,6 @@ def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
 def check(plan: Plan) -> None:
     """Refuse a plan whose timeline would be refused for the content of a file; see `PlannedMedium.check`.
 
-    Raises
-    ------
-    ScenarioError
-        As `timeline_of`.
+    Raises ScenarioError: As `timeline_of`.
     """
     planned(plan).check()

@@ -39,36 +39,23 @@ class Metrics(Numbers):
     def with_cost(self, *, cpu_s: float | None, wall_s: float | None) -> Metrics:
         """The same with what the run cost, which no trace knows.
 
-        Parameters
-        ----------
-        cpu_s, wall_s : float or None
-            Processor time and time on the wall of the whole run, in s; None: not known.
-
-        Returns
-        -------
-        Metrics
-            A copy with these two in its summary; this one stays as it is.
+        cpu_s, wall_s: Processor time and time on the wall of the whole run, in s; None: not known.
+        Returns: A copy with these two in its summary; this one stays as it is.
         """
         return replace(self, summary=self.summary | {"cpu_s": cpu_s, "wall_s": wall_s})
 
     def long_form(self) -> pd.DataFrame:
         """All numbers in one table, one a row.
 
-        Returns
-        -------
-        DataFrame with the columns of `LONG_COLUMNS`, in the order of `metrics.long_form.long_form`.
+        Returns: DataFrame with the columns of `LONG_COLUMNS`, in the order of `metrics.long_form.long_form`.
         """
         return long_form(self)
 
     def write(self, run_dir: str | Path) -> None:
         """Writes `40-metrics.parquet` and `summary.json` into a run directory, over older ones.
 
-        Raises
-        ------
-        LeowarpError
-            If a link stands where one of the two is to be written.
-        OSError
-            If they cannot be written.
+        Raises LeowarpError if a link stands where one of the two is to be written.
+        Raises OSError if they cannot be written.
         """
         run_dir = Path(run_dir)
         write_long_form(self.long_form(), run_dir / layout.METRICS)
@@ -80,26 +67,13 @@ def metrics(
 ) -> Metrics:
     """Metrics of a run.
 
-    Parameters
-    ----------
-    tables : Tables
-        `read_tables(run_dir)`, or `tables_of(...)` of tables in memory.
-    plan : Plan
-        `flows` and, if the trace does not say when the run was over, `run.duration_ns` are used.
-    rule : RecoveryRule, optional
-        What counts as recovered.
-    attribution_ns : int
-        Retransmissions and losses are put down to a route change for this long, or until the next one.
-
-    Returns
-    -------
-    Metrics
-        Summary and tables of events; series (goodput, RTT, queues of links) are computed when they are asked for.
-
-    Raises
-    ------
-    TraceError
-        If packets or bytes of a link or a flow do not add up, or a flow delivered more than its last link carried.
+    tables: `read_tables(run_dir)`, or `tables_of(...)` of tables in memory.
+    plan: `flows` and, if the trace does not say when the run was over, `run.duration_ns` are used.
+    rule: What counts as recovered.
+    attribution_ns: Retransmissions and losses are put down to a route change for this long, or until the next one.
+    Returns: Summary and tables of events; series (goodput, RTT, queues of links) are computed when they are asked for.
+    Raises TraceError if packets or bytes of a link or a flow do not add up, or a flow delivered more than its last link
+        carried.
     """
     plan = with_connections(plan, tables.connections)
     # With `run.ends = "flows"` a run is shorter than planned, so the guest's own word goes first.

@@ -337,7 +337,7 @@ def test_a_flow_that_its_receivers_window_held_most_of_the_time_is_said_so(table
     assert told(0.75).startswith("the receiver's window held Madrid to Tokyo (flow 0) for 4")
     assert told(0.75, used_ratio=None) == told(0.75)
     assert told(0.4) is told(np.nan) is None
-    # What is missing keeps the window full: that is no fault of the receiver.
+    # A missing packet keeps the window full: that is no fault of the receiver.
     assert told(0.75, ca_state=3) is None
     # The path is full all the same.
     assert told(0.75, used_ratio=0.95) is None

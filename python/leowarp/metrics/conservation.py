@@ -21,15 +21,10 @@ from leowarp.metrics.per_flow.delays import ROUND_TRIP, delays
 class Balance:
     """One balance: sent = delivered + dropped + under way at the end.
 
-    Attributes
-    ----------
-    what : str
-        The link or the flow, and its direction.
-    unit : {"pkts", "bytes"}
-    rule : str
-        The equation in words.
-    sent, delivered, dropped, under_way : int
-        Its four terms, in `unit`.
+    what: The link or the flow, and its direction.
+    unit: {"pkts", "bytes"}
+    rule: The equation in words.
+    sent, delivered, dropped, under_way: Its four terms, in `unit`.
     """
 
     what: str
@@ -52,10 +47,7 @@ def link_balances(tables: Tables) -> list[Balance]:
     A discipline that does not tell what it was offered (netem) has no balance of its own: null is not a number to add.
     The flows over it are balanced all the same.
 
-    Returns
-    -------
-    list of Balance
-        Two a direction, packets and bytes, by number of the direction.
+    Returns: Two a direction, packets and bytes, by number of the direction.
     """
     totals = tables.linktotals
     numbers = totals["direction"].to_numpy()
@@ -87,13 +79,10 @@ def link_balances(tables: Tables) -> list[Balance]:
 def flow_balances(tables: Tables) -> list[Balance]:
     """Packets of each flow and direction: sent = delivered + lost + in flight at the end.
 
-    What is in flight is what the other three leave; the balance holds if that is not negative. That the losses are
-    those that the drop table names is asked apart (`_contradictions`); how much can be in flight at most is not.
+    Packets in flight are what the other three leave; the balance holds if that is not negative. `_contradictions`
+    checks losses against the drop table. No upper bound on packets in flight is checked.
 
-    Returns
-    -------
-    list of Balance
-        By flow, data before the way back.
+    Returns: By flow, data before the way back.
     """
     return [
         Balance(
@@ -128,10 +117,7 @@ def uncounted_directions(tables: Tables) -> int:
 def check_conservation(tables: Tables) -> list[Balance]:
     """All balances of a run.
 
-    Raises
-    ------
-    TraceError
-        If one does not add up, or the tables contradict each other; the message lists every such balance.
+    Raises TraceError if one does not add up, or the tables contradict each other; the message lists every such balance.
     """
     balances = link_balances(tables) + flow_balances(tables)
     # All of them in one error: which balances are wrong together tells where the packets went.
@@ -154,17 +140,9 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
 
     On links that keep their order a packet can be overtaken only where two paths meet, so there must be none.
 
-    Parameters
-    ----------
-    change_instants_ns : array
-        Of all flows' paths, there and back, in any order.
-    within_ns : int
-        How long a packet may be under way.
-
-    Returns
-    -------
-    DataFrame
-        Rows of `packets`, in their order.
+    change_instants_ns: Of all flows' paths, there and back, in any order.
+    within_ns: How long a packet may be under way.
+    Returns: Rows of `packets`, in their order.
     """
     packets = tables.packets
     late = packets[truths(packets["is_late"])]
@@ -181,7 +159,7 @@ def late_outside_changes(tables: Tables, change_instants_ns: np.ndarray, within_
 
 
 def _contradictions(tables: Tables) -> list[str]:
-    """What tables say against each other, a sentence each.
+    """Contradictions between tables, a sentence each.
 
     Each pair was counted in two places by different code: the capture at the hosts against the links that drop, the
     receiver's TCP against the sender's. So a fault of either shows.
@@ -197,7 +175,7 @@ def _contradictions(tables: Tables) -> list[str]:
                 sentences.append(f"flow {flow}, {way}: {count} packets lost, but the drop table names {named}")
     if tables.knows_drops and tables.has("linktotals"):
         # All packets, not those of flows alone: a reset or an ACK of nobody's that a link drops is in both counts.
-        # netem counts what it drops and does not tell which: such drops stand in the table without a direction.
+        # netem counts its drops and does not identify them: such drops are in the table without a direction.
         telling = tables.linktotals["offered_pkts"].notna().to_numpy()
         counted = int(sum(floats(tables.linktotals[f"dropped_{stem}_pkts"])[telling].sum() for stem in DROP_STEMS))
         named = int(tables.drops["direction"].notna().sum())
@@ -210,7 +188,7 @@ def _contradictions(tables: Tables) -> list[str]:
         known = ~np.isnan(read) & ~np.isnan(acked)
         if (acked[known] > read[known] + 1).any():
             sentences.append(f"flow {flow}: more bytes acknowledged than received in order")
-        # What the receiver got in order was handed on: a count that falls is a sample of another socket.
+        # Everything that the receiver got in order was handed on: a count that falls is a sample of another socket.
         if (np.diff(read[known]) < 0).any():
             sentences.append(f"flow {flow}: bytes_received went back")
     if tables.has("bins") and tables.has("packets"):
@@ -239,7 +217,7 @@ def _not_counted(tables: Tables) -> list[str]:
 
 
 def _not_stored(tables: Tables) -> list[str]:
-    """What was late, lost or sent again is stored packet by packet, whatever else is stored."""
+    """Late, lost and retransmitted packets are stored one by one, whatever else is stored."""
     packets = tables.packets
     keys = 2 * packets["flow"].to_numpy(dtype="int64") + packets["direction"].to_numpy(dtype="int64")
     # Counts in `bins` are complete, packets are stored by choice (`observe.packets`); of these four kinds all are.

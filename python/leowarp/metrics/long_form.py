@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All metrics of a run in one table, one number a row: `40-metrics.parquet`.
 
-A row says what its number is, of which flow, when, and in which unit, so that runs of any kind can be put into one data
-frame and compared without knowing which tables they have. docs/reference/tables.md lists the names of `metric`.
+A row has its number's name, flow, time and unit, so that runs of any kind can be put into one data frame and compared
+without knowing their tables. The page docs/reference/tables.md lists the names of `metric`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from leowarp.metrics.route_changes.recovery import RECOVERY_COLUMNS
 from leowarp.metrics.sharing.shares import LEAST_INDEX, SERIES_NUMBERS, least_index
 
 MOST_STEPS = 50_000
-"""A path delay with more steps is a channel's, one a millisecond: of it the smallest of each second is kept,
-the path's base; what packets met on top of it is in their own delays."""
+"""A path delay with more steps is a channel's, one per millisecond. The smallest of each second is kept, the path's
+base; additions that packets met are in their own delays."""
 
 REORDERING_METRICS = {
     "run": ("reordering", None),
@@ -44,15 +44,10 @@ REORDERING_METRICS = {
 def long_form(result: Numbers) -> pd.DataFrame:
     """All numbers of a run, one a row.
 
-    Parameters
-    ----------
-    result : Numbers
-        Its series are computed here, if nobody has asked for them yet.
-
-    Returns
-    -------
-    DataFrame with the columns of `LONG_COLUMNS`: scalars, route changes, recoveries, causes, reordering and its
-    histograms, goodput, RTT, shares, path delays, in this order; each of them by flow, and within a flow by time.
+    result: Its series are computed here, if nobody has asked for them yet.
+    Returns: DataFrame with the columns of `LONG_COLUMNS`: scalars, route changes, recoveries, causes, reordering and
+        its histograms, goodput, RTT, shares, path delays, in this order; each of them by flow, and within a flow by
+        time.
     """
     pieces = [_scalars(result.summary)]
     pieces += _columns("route_change", result.route_changes, CHANGE_COLUMNS, "t_ns")
@@ -90,13 +85,10 @@ class _Piece:
     """Rows of one metric, or of several. Plain arrays, joined once: a data frame a metric made this table a fifth of a
     short run's time on the host.
 
-    Attributes
-    ----------
-    metric, unit, definition : str or list of str
-        Of all rows, or of each.
-    flow, t_ns, index : float64 array of shape (rows,), or one number for all
-        nan: none. Whole numbers that a float64 holds (`tables.floats`).
-    value : float64 array of shape (rows,)
+    metric, unit, definition: Of all rows, or of each.
+    flow, t_ns, index: float64 array of shape (rows,), or one number for all. nan: none. Whole numbers that a float64
+        holds (`tables.floats`).
+    value: float64 array of shape (rows,)
     """
 
     metric: str | list[str]
@@ -150,12 +142,11 @@ def _shares(frame: pd.DataFrame) -> list[_Piece]:
 def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
     """Smallest delay in each second, of a step function with more steps than a table should have.
 
-    Returns
-    -------
-    DataFrame with `t_ns` (start of each second of the run) and `delay_ns` (nan: no path all the second long).
+    Returns: DataFrame with `t_ns` (start of each second of the run) and `delay_ns` (nan: no path all the second long).
     """
     grid_ns = np.arange(0, end_ns, 1_000_000_000, dtype="int64")
-    # What holds at a second's start belongs to it too. fmin leaves nan (no path) out where there is a path as well.
+    # A value in force at a second's start belongs to it too. fmin leaves nan (no path) out where there is a path as
+    # well.
     at_start = step_at(delay["t_ns"].to_numpy(), floats(delay["delay_ns"]), grid_ns, np.nan)
     place = np.minimum(delay["t_ns"].to_numpy() // 1_000_000_000, len(grid_ns) - 1)
     np.fmin.at(at_start, place, floats(delay["delay_ns"]))
@@ -165,12 +156,8 @@ def _seconds(delay: pd.DataFrame, end_ns: int) -> pd.DataFrame:
 def write_long_form(frame: pd.DataFrame, path: Path) -> None:
     """Writes the long form as Parquet; units and meaning of each column go into the field metadata.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        `long_form(...)`.
-    path : Path
-        `40-metrics.parquet`; a file that is there is replaced, a link is refused.
+    frame: `long_form(...)`.
+    path: `40-metrics.parquet`; a file that is there is replaced, a link is refused.
     """
     fields = [
         pa.field(name, kind, metadata={"unit": unit, "doc": doc}) for name, (kind, unit, doc) in LONG_COLUMNS.items()
@@ -188,12 +175,9 @@ def _columns(
 ) -> list[_Piece]:
     """The numbers of a table, a piece a column, named `prefix.column`.
 
-    Parameters
-    ----------
-    columns : mapping of str to (type, unit, meaning)
-        As in `CHANGE_COLUMNS`; what is text or a key there is left out (`numbers_of`).
-    when : str or None
-        The column that becomes `t_ns`; None: the numbers are of the whole run.
+    columns: mapping of str to (type, unit, meaning). As in `CHANGE_COLUMNS`; what is text or a key there is left out
+        (`numbers_of`).
+    when: The column that becomes `t_ns`; None: the numbers are of the whole run.
     """
     return [
         _piece(f"{prefix}.{name}", frame.get("flow"), None if when is None else frame[when], frame[name], unit, words)
@@ -204,8 +188,6 @@ def _columns(
 def numbers_of(columns: Mapping[str, tuple[str, str | None, str]]) -> dict[str, tuple[str, str | None, str]]:
     """The columns of a table that are metrics of their own: neither words nor what says which row it is.
 
-    Examples
-    --------
     >>> list(numbers_of({"flow": ("int64", None, ""), "kind": ("object", None, ""), "pkts": ("int64", "pkts", "")}))
     ['pkts']
     """
@@ -229,7 +211,7 @@ def _piece(
 def _scalars(summary: dict[str, Any]) -> _Piece:
     """The numbers of the summary, one a row."""
     rows: list[tuple[str, int | None, float | int | None, str, str]] = []
-    # What a run cost is another number each time that it is made.
+    # A run's cost is different each time that it is made.
     left_out = scalars.names(scalars.COSTS)
     for scalar, value in _numbers(summary, scalars.RUN):
         if "." not in scalar.name and scalar.name not in left_out:

@@ -26,31 +26,16 @@ from leowarp.metrics.sharing.shares import share_series
 class Numbers:
     """Everything computed from one run: the summary at once, tables and series when they are asked for.
 
-    Attributes
-    ----------
-    summary : dict
-        Scalars of the run and, under `flows`, of each flow; `summary.json`.
-    route_changes : DataFrame
-        Columns in `CHANGE_COLUMNS`.
-    causes : DataFrame
-        What each change made late, lost or sent again; columns in `CAUSE_COLUMNS`.
-    path_delay : dict of (source, destination) to DataFrame
-        Propagation delay of the path in force over time.
-    balances : list of Balance
-        All of them add up, or there would be none of this.
-    warnings : list of str
-        What to check before trusting the result.
-    end_ns : int
-        Length of the run on its own clock.
-    tables : Tables
-        What all of it was computed from.
-    pairs : dict of (source, destination) to list of int
-        Numbers of the flows between two stations.
-    tcp_flows : tuple of int
-    recoveries : DataFrame
-        One row a change and TCP flow; columns in `RECOVERY_COLUMNS`.
-    flows : sequence
-        `plan.flows`.
+    summary: Scalars of the run and, under `flows`, of each flow; `summary.json`.
+    route_changes: Columns in `CHANGE_COLUMNS`.
+    causes: What each change made late, lost or sent again; columns in `CAUSE_COLUMNS`.
+    path_delay: dict of (source, destination) to DataFrame. Propagation delay of the path in force over time.
+    balances: All of them add up, or there would be none of this.
+    warnings: What to check before trusting the result.
+    end_ns: Length of the run on its own clock.
+    tables: What all of it was computed from.
+    pairs: dict of (source, destination) to list of int. Numbers of the flows between two stations.
+    recoveries: One row a change and TCP flow; columns in `RECOVERY_COLUMNS`.
     """
 
     summary: dict[str, Any]

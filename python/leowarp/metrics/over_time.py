@@ -30,20 +30,12 @@ QUEUE_GRID_NS = 10_000_000
 class Series:
     """A number or a state of a flow over time.
 
-    Attributes
-    ----------
-    name : str
-        Ends in its unit.
-    unit : str
-        "" of a count without one, or a ratio.
-    definition : str
-        What exactly it is.
-    needs : str
-        The table of the trace that it is read from.
-    steps : bool
-        Whether a value holds until the next one; else it is what was met at that instant.
-    words : mapping of int to str
-        Of a state: what each number stands for; else empty.
+    name: Ends in its unit.
+    unit: "" of a count without one, or a ratio.
+    definition: What exactly it is.
+    needs: The table of the trace that it is read from.
+    steps: Whether a value holds until the next one; else it is what was met at that instant.
+    words: Of a state: what each number stands for; else empty.
     """
 
     name: str
@@ -60,10 +52,7 @@ class Series:
     def of_flow(self, numbers: Numbers, flow: int) -> tuple[np.ndarray, np.ndarray]:
         """When and what: int64 array in ns and float64 array in `unit`, both of shape (n,); nan where null.
 
-        Raises
-        ------
-        TraceError
-            If the run did not record what it is read from.
+        Raises TraceError if the run did not record what it is read from.
         """
         if self.needs and not numbers.tables.has(self.needs):
             raise TraceError(
@@ -76,10 +65,7 @@ class Series:
 def series_of(text: str) -> Series:
     """The series of a name; its unit may be left out (`cwnd` for `cwnd_pkts`), and `goodput` is that in order.
 
-    Raises
-    ------
-    ScenarioError
-        If there is none; with the nearest name and all names.
+    Raises ScenarioError if there is none; with the nearest name and all names.
     """
     if text in SERIES:
         return SERIES[text]
@@ -128,11 +114,7 @@ def _sampled(numbers: Numbers, flow: int, name: str) -> tuple[np.ndarray, np.nda
 def flow_bbr_modes(flow: Any, samples: pd.DataFrame) -> np.ndarray:
     """The mode of a flow in each of its samples, as `trace.bbr.bbr_modes`; nan of every other congestion control.
 
-    Parameters
-    ----------
-    flow : plan.flows[number]
-    samples : DataFrame
-        Its rows of `sockets`.
+    samples: Its rows of `sockets`.
     """
     # A table of an older run may lack the gains.
     if flow.congestion_control not in BBR_CONTROLS or not set(BBR_GAINS) <= set(samples.columns):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalars of a run and of each of its flows: `summary.json`.
 
-Which scalars there are, with units and definitions, is declared in `leowarp.scalars`; here are the functions that give
-their values, put together. A scalar that the run did not record is None.
+`leowarp.scalars` declares the scalars, with units and definitions; here are the functions that give their values, put
+together. A scalar that the run did not record is None.
 """
 
 from __future__ import annotations
@@ -44,27 +44,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What scalars are made of: a run's tables, and what was computed from them of all flows together.
+    """Inputs of scalars: a run's tables, and what was computed from them for all flows together.
 
-    Attributes
-    ----------
-    tables : Tables
-    plan : Plan
-        Its name, flows and MTU are used.
-    links : LinkValues
-        Delay and rate of every direction over time.
-    changes, causes, recoveries : DataFrame
-        Columns in `CHANGE_COLUMNS`, `CAUSE_COLUMNS`, `RECOVERY_COLUMNS`.
-    path_delay : dict of (source, destination) to DataFrame
-        Propagation delay of the path in force over time.
-    changes_ns : dict of (source, destination) to int64 array
-        When the path of a pair changed, there or back, increasing.
-    shares : Shares
-        How the TCP flows shared the run.
-    late : DataFrame
-        Late packets away from every route change.
-    end_ns : int
-        Length of the run on its own clock.
+    plan: Its name, flows and MTU are used.
+    links: Delay and rate of every direction over time.
+    changes, causes, recoveries: Columns in `CHANGE_COLUMNS`, `CAUSE_COLUMNS`, `RECOVERY_COLUMNS`.
+    path_delay: dict of (source, destination) to DataFrame. Propagation delay of the path in force over time.
+    changes_ns: dict of (source, destination) to int64 array. When the path of a pair changed, there or back,
+        increasing.
+    shares: How the TCP flows shared the run.
+    late: Late packets away from every route change.
+    end_ns: Length of the run on its own clock.
     """
 
     tables: Tables
@@ -84,26 +74,23 @@ class Evidence:
         """`causes.cause_scalars` of the run."""
         return cause_scalars(self.causes)
 
-    # Of TCP alone: pings and UDP do not touch the counters of TCP (TcpExt.*).
+    # TCP alone: pings and UDP do not touch the counters of TCP (TcpExt.*).
     @cached_property
     def tcp_senders(self) -> Counter[str]:
-        """How many TCP flows each station is the source of."""
+        """Number of TCP flows from each station."""
         return Counter(flow.source for flow in self.plan.flows if flow.kind == "tcp")
 
     @cached_property
     def tcp_receivers(self) -> Counter[str]:
-        """How many TCP flows each station is the destination of."""
+        """Number of TCP flows to each station."""
         return Counter(flow.destination for flow in self.plan.flows if flow.kind == "tcp")
 
 
 def summary_of(run: Evidence) -> dict[str, Any]:
     """`summary.json`, in the order in which its scalars are declared; what the run cost is None.
 
-    Returns
-    -------
-    dict
-        Scalars of the run by name (units are in the names), objects `fairness` and `drops_by_cause_pkts`, and `flows`:
-        a dict of scalars for each flow of the plan, in its order.
+    Returns: Scalars of the run by name (units are in the names), objects `fairness` and `drops_by_cause_pkts`, and
+        `flows`: a dict of scalars for each flow of the plan, in its order.
     """
     flows = []
     for number, flow in enumerate(run.plan.flows):
@@ -185,7 +172,7 @@ _OF_KIND = {"tcp": _of_tcp, "program": _of_programs}
 
 
 def _of_flow(run: Evidence, number: int, lived: Life, changes_ns: np.ndarray) -> dict[str, Any]:
-    """What flows of every kind have."""
+    """Scalars of flows of every kind."""
     flow = run.plan.flows[number]
     return (
         flow_summary(

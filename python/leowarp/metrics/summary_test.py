@@ -55,7 +55,7 @@ def test_scalars_stand_in_the_declared_order(both):
 
 
 def test_what_is_declared_is_known_of_some_run(both):
-    """But for what these tables do not record: `tests/guest/scalars_test.py` finds that in runs of the guest."""
+    """Except for what these tables do not record: `tests/guest/scalars_test.py` finds that in runs of the guest."""
     of_runs = known(scalars.flat(each.summary) for each in both)
     assert set(scalars.names(scalars.RUN)) - of_runs == {
         *scalars.names(COSTS), *scalars.names(CURES), "fairness.reason"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to check before a run's numbers are trusted: sentences for the manifest and the top of the report.
+"""Points to check before a run's numbers are trusted: sentences for the manifest and the top of the report.
 
 None of them says that a number is wrong: one that is known to be wrong is an error (`metrics/conservation.py`).
 """
@@ -39,15 +39,8 @@ FULL_RATIO = 0.9
 def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFrame:
     """Late packets away from every change of the way there or the way back.
 
-    Parameters
-    ----------
-    pairs : iterable of (source, destination)
-        Of the flows.
-
-    Returns
-    -------
-    DataFrame
-        Rows of `packets`, as `late_outside_changes` gives them.
+    pairs: iterable of (source, destination). Of the flows.
+    Returns: Rows of `packets`, as `late_outside_changes` gives them.
     """
     ways = list(pairs)
     both = [*ways, *((b, a) for a, b in ways)]
@@ -58,12 +51,8 @@ def late_away_from_changes(tables: Tables, pairs: Iterable[Pair]) -> pd.DataFram
 def warnings_of(tables: Tables, summary: dict[str, Any], late: pd.DataFrame) -> list[str]:
     """One sentence each: late packets, times without a path, flows in their order, links that tell nothing.
 
-    Parameters
-    ----------
-    summary : dict
-        `summary_of(...)`.
-    late : DataFrame
-        Late packets away from every route change, `sent_ns` and `flow` of each (`late_outside_changes`).
+    summary: `summary_of(...)`.
+    late: Late packets away from every route change, `sent_ns` and `flow` of each (`late_outside_changes`).
     """
     sentences = []
     # On a link that jitters or keeps no order packets are late at any time, which is no reason for doubt.
@@ -108,9 +97,9 @@ def _named(flow: dict[str, Any]) -> str:
 
 
 def never_connected(flow: dict[str, Any]) -> str | None:
-    """What to say of a TCP flow (of `summary["flows"]`) whose SYN was sent again and never answered; None of any other.
+    """Warning for a TCP flow (of `summary["flows"]`) whose SYN was sent again and never answered; None for any other.
 
-    What arrives there gets an answer, so the way back is what loses it. `nothing_arrived` says the other case.
+    Packets that arrive there get an answer, so the path back loses it. `nothing_arrived` says the other case.
     """
     if flow["kind"] != "tcp" or flow["connect_ns"] is not None or flow["bytes"] != 0:
         return None
@@ -121,14 +110,11 @@ def never_connected(flow: dict[str, Any]) -> str | None:
 
 
 def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
-    """What to say of a flow (of `summary["flows"]`) that its receiver's window held most of its time; None of others.
+    """Warning for a flow (of `summary["flows"]`) that its receiver's window held most of its time; None for others.
 
     Such a goodput is the receiver's, not the path's: its buffer is too small.
 
-    Parameters
-    ----------
-    samples : DataFrame
-        Rows of `sockets` of this flow, by time.
+    samples: Rows of `sockets` of this flow, by time.
     """
     if not len(samples) or (flow.get("capacity_used_ratio") or 0.0) >= FULL_RATIO:
         return None
@@ -146,7 +132,7 @@ def held_by_receiver(flow: dict[str, Any], samples: pd.DataFrame) -> str | None:
 
 
 def nothing_arrived(flow: dict[str, Any]) -> str | None:
-    """What to say of a flow (of `summary["flows"]`) that lost packets and of which none arrived; None of any other."""
+    """Warning for a flow (of `summary["flows"]`) that lost packets and of which none arrived; None for any other."""
     if flow["delivered_pkts"] != 0 or not flow["lost_pkts"]:
         return None
     return f"nothing arrived of {_named(flow)}: {flow['lost_pkts']} of its {flow['sent_pkts']} packets were lost"

@@ -16,10 +16,7 @@ from leowarp.reordering.native import native
 def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Part]:
     """The arrivals of one flow, in parts; fills in flows, counts, what was skipped, and notes.
 
-    Raises
-    ------
-    ScenarioError
-        If there are several flows and none was chosen, or there is none of the chosen number.
+    Raises ScenarioError if there are several flows and none was chosen, or there is none of the chosen number.
     """
     capture = _reader(source, source.flow)
     for chunk in chunks:
@@ -123,8 +120,6 @@ def _place_note(captured_at: CapturedAt | None, flow: Flow) -> str | None:
 def described(flow: Flow) -> str:
     """One line: number, protocol, ends, packets.
 
-    Examples
-    --------
     >>> described(Flow(0, "icmp", "10.0.0.1", "10.0.0.2", 7, 100, 5600, None, None))
     '0: icmp 10.0.0.1 > 10.0.0.2 id 7, 100 packets'
     """

@@ -19,19 +19,11 @@ FROM_0: Place = ("index", 0)
 def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0) -> np.ndarray:
     """Sequence numbers as a uint64 array of shape (n,).
 
-    Parameters
-    ----------
-    values : array-like of shape (n,)
-        Whole numbers: a list, a numpy array, an Arrow array or chunked array, a pandas or Polars series.
-    bits : int, optional
-        Numbers that do not fit into so many are an error.
-    place : (str, int)
-        What messages call the first of them: "row" and 2, for instance.
-
-    Raises
-    ------
-    TraceError
-        If one is negative, missing, too large or no whole number; the message says which.
+    values: array-like of shape (n,). Whole numbers: a list, a numpy array, an Arrow array or chunked array, a pandas or
+        Polars series.
+    bits: Numbers that do not fit into so many are an error.
+    place: (str, int). What messages call the first of them: "row" and 2, for instance.
+    Raises TraceError if one is negative, missing, too large or no whole number; the message says which.
     """
     return _whole(values, "sequence number", np.uint64, SEQ_MAX if bits is None else (1 << bits) - 1, place)
 
@@ -39,10 +31,8 @@ def sequence_column(values: Any, bits: int | None = None, place: Place = FROM_0)
 def time_column(values: Any, place: Place = FROM_0) -> np.ndarray | None:
     """Instants in ns as an int64 array of shape (n,); None stays None. `datetime64` arrays are converted.
 
-    Raises
-    ------
-    TraceError
-        If one is missing, not whole or beyond 64 bits. Negative ones are allowed: what counts are differences.
+    Raises TraceError if one is missing, not whole or beyond 64 bits. Negative ones are allowed: what counts are
+        differences.
     """
     if values is None:
         return None

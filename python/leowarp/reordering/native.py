@@ -17,10 +17,7 @@ from leowarp.base.errors import HostError
 def import_native() -> Any:
     """The library, with the classes `Meter`, `Text`, `Capture` and the exception `InputError`.
 
-    Raises
-    ------
-    HostError
-        If it is not there, or needs a newer glibc than this machine has.
+    Raises HostError if it is not there, or needs a newer glibc than this machine has.
     """
     try:
         # By its name: `from leowarp import _native` would be an import of the package, which stands above this room.

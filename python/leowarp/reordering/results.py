@@ -334,12 +334,9 @@ class Reordering:
 def of_native(native: dict[str, Any], *, is_timed: bool, has_lengths: bool) -> Reordering:
     """What the native meter tells, typed; what it could not know without times or lengths is None.
 
-    Parameters
-    ----------
-    native : dict
-        `_native.Meter.measured()` (crates/py/src/meter.rs).
-    is_timed, has_lengths : bool
-        Whether each arrival came with an instant, and with a length: the meter takes missing lengths for 0.
+    native: `_native.Meter.measured()` (crates/py/src/meter.rs).
+    is_timed, has_lengths: Whether each arrival came with an instant, and with a length: the meter takes missing lengths
+        for 0.
     """
     extent, gaps, density, buffer = native["extent"], native["gaps"], native["density"], native["buffer_density"]
     received = native["received_pkts"]

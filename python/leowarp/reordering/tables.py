@@ -34,17 +34,10 @@ _NUMBER = re.compile(r"\s*[+-]?[0-9.]+(e[+-]?[0-9]+)?\s*", re.I)
 def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]:
     """The arrivals of a CSV file; the delimiter (comma, semicolon, tab) is that of its first line.
 
-    Yields
-    ------
-    Part
-        Of about 1 MiB of the file each; nothing of an empty file.
-
-    Raises
-    ------
-    ScenarioError
-        If a column or a unit of time has to be chosen, or the first line holds numbers and `source.header` is set.
-    TraceError
-        If a row holds what is no number; the message names the row, counted from 1 with the header.
+    Yields: Of about 1 MiB of the file each; nothing of an empty file.
+    Raises ScenarioError if a column or a unit of time has to be chosen, or the first line holds numbers and
+        `source.header` is set.
+    Raises TraceError if a row holds what is no number; the message names the row, counted from 1 with the header.
     """
     # Arrow ends a line at either, too
     line = re.split(rb"[\r\n]", first_bytes(stream), maxsplit=1)[0].decode("utf-8-sig", errors="replace")
@@ -100,12 +93,8 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
 def parquet_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]:
     """The arrivals of a Parquet file, in parts of at most 262,144 rows.
 
-    Raises
-    ------
-    ScenarioError
-        If it is a pipe, or a column or a unit has to be chosen.
-    TraceError
-        If it is damaged, or a row holds what is no number.
+    Raises ScenarioError if it is a pipe, or a column or a unit has to be chosen.
+    Raises TraceError if it is damaged, or a row holds what is no number.
     """
     if not stream.seekable():
         raise ScenarioError("Parquet is read from its end, which a pipe does not have", hint="give it as a file")

@@ -25,23 +25,14 @@ LARGEST_SVG_BYTES = 400_000
 _SCRIPTS = ("tables.js", "chart.js")
 
 HALF_WIDTH_IN = 5.0
-"""A figure less wide than this, a column of a paper, stands beside another one."""
+"""A figure less wide than this, a column of a paper, is beside another one."""
 
 
 def page(title: str, body: str) -> str:
     """A whole document.
 
-    Parameters
-    ----------
-    title : str
-        Of the window; escaped here.
-    body : str
-        HTML.
-
-    Returns
-    -------
-    html : str
-        With its style inside: nothing is loaded, so that the file can be mailed. Of scripts only `own_script`s run.
+    title: Of the window; escaped here.
+    Returns: With its style inside: nothing is loaded, so that the file can be mailed. Only scripts by `own_script` run.
     """
     return (
         "<!DOCTYPE html>\n"
@@ -76,13 +67,7 @@ def text(value: object) -> str:
 def section(name: str, heading: str, content: str) -> str:
     """A part of the page that the navigation can point to.
 
-    Parameters
-    ----------
-    name : str
-        Its id.
-    heading : str
-    content : str
-        HTML.
+    name: Its id.
     """
     return f'<section id="{text(name)}"><h2>{text(heading)}</h2>\n{content}\n</section>\n'
 
@@ -94,7 +79,7 @@ def navigation(entries: Iterable[tuple[str, str]]) -> str:
 
 
 def warning_box(warnings: Sequence[str]) -> str:
-    """What to check before trusting the page; empty if there is nothing."""
+    """Points to check before trusting the page; empty if there is nothing."""
     if not warnings:
         return ""
     items = "".join(f"<li>{text(warning)}</li>" for warning in warnings)
@@ -108,19 +93,11 @@ def table(
 ) -> str:  # fmt: skip
     """A table whose first column heads its rows.
 
-    Parameters
-    ----------
-    left : frozenset of int
-        Columns of text, aligned left.
-    raw : frozenset of int
-        Columns whose cells are HTML already.
-    long : bool
-        Whether it scrolls by itself, under its head, where it is higher than half a screen.
-
-    Returns
-    -------
-    html : str
-        A reader sorts it by a click on a head (`tables.js`), by the exact numbers, which cells have beside their texts.
+    left: frozenset of int. Columns of text, aligned left.
+    raw: frozenset of int. Columns whose cells are HTML already.
+    long: Whether it scrolls by itself, under its head, where it is higher than half a screen.
+    Returns: A reader sorts it by a click on a head (`tables.js`), by the exact numbers, which cells have beside their
+        texts.
     """
     head = "".join(
         f'<th scope="col"{" class=left" if place in left else ""}>{text(name)}</th>'
@@ -148,10 +125,7 @@ def table(
 def cell(value: object) -> str:
     """A value as a cell shows it: missing as a dash, never as 0.
 
-    Returns
-    -------
-    text : str
-        Whole numbers with separators, others with four digits, truth as yes or no.
+    Returns: Whole numbers with separators, others with four digits, truth as yes or no.
     """
     if value is None or value != value:  # nan is the only value that is not itself
         return "–"
@@ -180,23 +154,17 @@ def numbers(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def is_half(stem: Path) -> bool:
-    """Whether a figure is a column wide, so that two stand in a row."""
+    """Whether a figure is a column wide, so that two are in a row."""
     return _width_in(stem.with_suffix(".svg"), stem.with_suffix(".png")) < HALF_WIDTH_IN
 
 
 def picture(stem: Path, title: str, caption: str, folder: str, code: str = "") -> str:
     """A figure out of its files, embedded; the files of all formats, and its numbers, are named below it.
 
-    Parameters
-    ----------
-    stem : path
-        The files without their ending; the PNG must be there.
-    title, caption : str
-        Also the text for who does not see it.
-    folder : str
-        Where the links lead, from the page.
-    code : str
-        Python that makes it anew.
+    stem: The files without their ending; the PNG must be there.
+    title, caption: Also the text for who does not see it.
+    folder: Where the links lead, from the page.
+    code: Python that makes it anew.
     """
     svg, png = stem.with_suffix(".svg"), stem.with_suffix(".png")
     # As an image and not inline: every SVG of matplotlib has the ids figure_1 and axes_1, and a page may have an id

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a notebook shows of a run, or of the runs of a group: the summary that its page begins with, and figures.
+"""Display of a run, or of the runs of a group, in a notebook: the summary that its page begins with, and figures.
 
-Styles stand in the elements, because a rule of a page's own would reach the rest of the notebook. They name no colour
+Styles are in the elements, because a rule of a page's own would reach the rest of the notebook. They name no colour
 but of lines, so that a dark notebook stays dark. Pictures are PNG: a notebook is saved with them.
 """
 
@@ -131,7 +131,7 @@ def _table(section: Section) -> str:
 
 
 def _side_by_side(pictures: str) -> str:
-    """Those that are a column wide stand beside each other, if there is room."""
+    """Those that are a column wide are side by side, if there is room."""
     return f"<div style='display: flex; flex-wrap: wrap; align-items: flex-start; gap: 0.5em'>{pictures}</div>"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of a plan that shape results, in words: what stands at the foot of every figure."""
+"""The rules of a plan that shape results, in words: the foot of every figure."""
 
 from __future__ import annotations
 
@@ -12,18 +12,10 @@ from leowarp.base.units import SPEED
 def rules_of(document: dict[str, Any], manifest: dict[str, Any]) -> list[tuple[str, str]]:
     """Each rule of a plan that shapes results, with its value in words.
 
-    Parameters
-    ----------
-    document : dict
-        The plan as TOML has it, with units in its texts.
-    manifest : dict
-        For the kernel; empty if there is none yet.
-
-    Returns
-    -------
-    rules : list of (name, text)
-        Those of the medium first, then queues, TCP, kernel and seed. What stands at its default and says nothing of the
-        result (no loss, no ECN, packets of 1500 B) is left out.
+    document: The plan as TOML has it, with units in its texts.
+    manifest: For the kernel; empty if there is none yet.
+    Returns: list of (name, text). Those of the medium first, then queues, TCP, kernel and seed. Defaults that say
+        nothing of the result (no loss, no ECN, packets of 1500 B) are left out.
     """
     # Read from the plan's text and not from a `Plan`: the footer has each quantity as it was written, 30 ms and not
     # 30000000.
@@ -98,7 +90,7 @@ def _queues(document: dict[str, Any]) -> str:
 
 
 def _access_rules(access: dict[str, Any]) -> list[tuple[str, str]]:
-    """A profile fills what its preset leaves open, so its numbers stand in the plan and the names of it here."""
+    """A profile fills what its preset leaves open, so the plan has its numbers and this the names."""
     profile = f"{access.get('profile')}, {access.get('preset')}"
     if access.get("geometry", "profile") != "profile":
         profile += f", delays by {access['geometry']}"
@@ -129,7 +121,7 @@ def _mobile_rules(mobile: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _discipline(link: dict[str, Any]) -> str:
-    """What a link's queue does, if it is no plain fifo."""
+    """The queue of a link, if it is no plain fifo."""
     kind = link.get("queue_discipline", "fifo")
     return "" if kind == "fifo" else f", {kind}{' with ECN' if link.get('ecn') else ''}"
 
@@ -197,7 +189,7 @@ def _constellation_rules(document: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _margin(routing: dict[str, Any]) -> str:
-    """How long a path stays that is no longer the shortest, if it does."""
+    """Time for which a path stays that is no longer the shortest, if it does."""
     margin = str(routing.get("margin", "0 %"))
     if margin == "unlimited":
         return ", kept until they break"
@@ -205,7 +197,7 @@ def _margin(routing: dict[str, Any]) -> str:
 
 
 def _cures_rules(cures: dict[str, Any]) -> list[tuple[str, str]]:
-    """What nodes do at a change of their routes, if they do anything."""
+    """Actions of nodes at a change of their routes, if any."""
     said = []
     if cures.get("move_queue", "off") != "off":
         said.append(f"queue moved ({cures['move_queue']})")

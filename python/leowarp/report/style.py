@@ -50,8 +50,8 @@ LABEL_IN = 0.36
 
 FORMATS = ("svg", "pdf", "png")
 PAGE_FORMATS = ("svg",)
-"""What a page is made of. The other formats are made when they are asked for: of the processor time of a figure the SVG
-takes a quarter, PNG another, and PDF half, because the font's subset is computed for each file."""
+"""Format of a page's figures. The other formats are made when they are requested. The SVG takes a quarter of the
+processor time of a figure, PNG another, and PDF half, because the font's subset is computed for each file."""
 PNG_DPI = 200
 
 RC: dict[str, Any] = {
@@ -112,12 +112,8 @@ class ShownFigure(Figure):
 def notebook_png(figure: Figure) -> tuple[bytes, dict[str, int]]:
     """A figure as a notebook shows it.
 
-    Returns
-    -------
-    png : bytes
-        As sharp as `leowarp report --formats png` makes it.
-    size : dict
-        `width` and `height` in CSS pixels (96 an inch), in which it is shown.
+    Returns png: As sharp as `leowarp report --formats png` makes it.
+    Returns size: `width` and `height` in CSS pixels (96 an inch), in which it is shown.
     """
     file = io.BytesIO()
     with styled():
@@ -129,17 +125,9 @@ def notebook_png(figure: Figure) -> tuple[bytes, dict[str, int]]:
 def new_figure(width_in: float, height_in: float, footer: str) -> Figure:
     """An empty figure with room at the bottom for the rules that shape its result.
 
-    Parameters
-    ----------
-    width_in, height_in : float
-        Inches; `COLUMN_IN` or `PAGE_IN` wide.
-    footer : str
-        Set in small type over as many lines as it needs; what is left is for the panels.
-
-    Returns
-    -------
-    figure : Figure
-        With matplotlib's constrained layout, which moves panels until no label is cut.
+    width_in, height_in: Inches; `COLUMN_IN` or `PAGE_IN` wide.
+    footer: Set in small type over as many lines as it needs; what is left is for the panels.
+    Returns: With matplotlib's constrained layout, which moves panels until no label is cut.
     """
     figure = ShownFigure(figsize=(width_in, height_in))
     # DejaVu Sans at 4.6 points is 0.034 in a character on average, digits and capitals a little more.
@@ -168,7 +156,7 @@ RULES = "rules"
 """Group id of the text at a figure's foot."""
 
 PADS = {"w_pad": 0.03, "h_pad": 0.03}
-"""Of matplotlib's constrained layout, in inches."""
+"""Padding of matplotlib's constrained layout, in inches."""
 
 
 def _room_in(lines: int) -> float:
@@ -178,15 +166,8 @@ def _room_in(lines: int) -> float:
 def line_style(index: int) -> dict[str, Any]:
     """Colour and dashes of the n-th line.
 
-    Parameters
-    ----------
-    index : int
-        From 0. Seven colours and six patterns: the pair repeats after 42 lines.
-
-    Returns
-    -------
-    style : dict
-        `color` and `linestyle`.
+    index: From 0. Seven colours and six patterns: the pair repeats after 42 lines.
+    Returns: `color` and `linestyle`.
     """
     return {"color": OKABE_ITO[index % len(OKABE_ITO)], "linestyle": LINES[index % len(LINES)]}
 
@@ -194,13 +175,8 @@ def line_style(index: int) -> dict[str, Any]:
 def mark_changes(axes: Axes, instants_s: Sequence[float] | np.ndarray, label: str | None = None) -> None:
     """Pink vertical lines behind the data.
 
-    Parameters
-    ----------
-    axes : Axes
-    instants_s : sequence of float
-        Where, in the axis' seconds.
-    label : str, optional
-        What the legend calls them, once.
+    instants_s: Where, in the axis' seconds.
+    label: What the legend calls them, once.
     """
     for index, t_s in enumerate(instants_s):
         axes.axvline(t_s, color=CHANGE_COLOUR, linewidth=0.7, zorder=0.5, label=label if index == 0 else None)
@@ -212,15 +188,9 @@ def legend_below(
 ) -> Legend:  # fmt: skip
     """A legend below a panel, clear of its axis.
 
-    Parameters
-    ----------
-    axes : Axes
-    handles, names : sequence, optional
-        What it shows; by default what the panel has labels for.
-    has_label : bool
-        Whether numbers and a label stand between the panel and it.
-    **look
-        As `Axes.legend` takes it: ncols, fontsize.
+    handles, names: What it shows; by default what the panel has labels for.
+    has_label: Whether numbers and a label stand between the panel and it.
+    **look: As `Axes.legend` takes it: ncols, fontsize.
     """
     # In inches: in shares of the panel it would stand on the label of a low one and far from a high one.
     drop_in = LABEL_IN if has_label else 0.06
@@ -236,10 +206,7 @@ def legend_below(
 def highest_of(*panels: Axes) -> float:
     """The largest number that panels show, in the units of their y axes.
 
-    Returns
-    -------
-    highest : float
-        1 if they show none above 0, as of a flow that never got anything: an axis needs some height.
+    Returns: 1 if they show none above 0, as of a flow that never got anything: an axis needs some height.
     """
     tops = [float(axes.dataLim.ymax) for axes in panels]
     return max((top for top in tops if np.isfinite(top) and top > 0), default=1.0)
@@ -248,20 +215,9 @@ def highest_of(*panels: Axes) -> float:
 def format_of(file: Path, option: str) -> str:
     """The format that the ending of a figure's file names.
 
-    Parameters
-    ----------
-    file : Path
-    option : str
-        With which the file was named, for the message.
-
-    Returns
-    -------
-    {"svg", "pdf", "png"}
-
-    Raises
-    ------
-    ScenarioError
-        If it is none of `FORMATS`.
+    option: With which the file was named, for the message.
+    Returns: {"svg", "pdf", "png"}
+    Raises ScenarioError if it is none of `FORMATS`.
     """
     kind = file.suffix.lstrip(".").lower()
     if kind not in FORMATS:

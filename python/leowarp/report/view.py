@@ -36,12 +36,8 @@ from leowarp.timeline.channel import Realisation
 class RunView:
     """A run, and what figures and pages make of it.
 
-    Parameters
-    ----------
-    run : Run or path
-        The run, or its directory. It needs a plan and a trace; a summary and a manifest are used if they are there.
-    flow : int, optional
-        The flow that a figure with one flow a view shows; of a run with several flows a figure gets a view of each.
+    run: The run, or its directory. It needs a plan and a trace; a summary and a manifest are used if they are there.
+    flow: The flow that a figure with one flow a view shows; of a run with several flows a figure gets a view of each.
     """
 
     def __init__(self, run: Run | Path | str, flow: int | None = None) -> None:
@@ -53,13 +49,7 @@ class RunView:
         self.document = self.run.document
 
     def of_flow(self, flow: int) -> RunView:
-        """The same run, read once, seen for one of its flows.
-
-        Parameters
-        ----------
-        flow : int
-            The flow's number.
-        """
+        """The same run, read once, seen for one of its flows."""
         return RunView(self.run, flow)
 
     @cached_property
@@ -70,10 +60,7 @@ class RunView:
     def chosen(self, flow: int | str | Sequence[int | str]) -> list[int]:
         """Numbers of the flows that a user asks for by number or name, each once.
 
-        Raises
-        ------
-        ScenarioError
-            If the run has no such flow.
+        Raises ScenarioError if the run has no such flow.
         """
         # A name is a sequence, too, of its letters.
         each = [flow] if isinstance(flow, str) or not isinstance(flow, Sequence) else flow
@@ -91,7 +78,7 @@ class RunView:
 
     @property
     def metrics(self) -> Metrics:
-        """What the tables say."""
+        """Results of the tables."""
         return self.run.numbers
 
     @cached_property
@@ -111,7 +98,7 @@ class RunView:
 
     @property
     def warnings(self) -> list[str]:
-        """Of the run and of its metrics, each once."""
+        """Warnings of the run and of its metrics, each once."""
         return list(dict.fromkeys([*self.manifest.get("warnings", []), *self.metrics.warnings]))
 
     @property
@@ -136,12 +123,9 @@ class RunView:
 
     @cached_property
     def realisation(self) -> Realisation:
-        """What the mobile channel of the run did, made again from its plan.
+        """The mobile channel of the run, recomputed from its plan.
 
-        Raises
-        ------
-        TraceError
-            If the run has no mobile channel, or its timeline says that it had another.
+        Raises TraceError if the run has no mobile channel, or its timeline says that it had another.
         """
         return realisation_of_run(self.path, self.plan, self.metrics.end_ns)
 
@@ -159,10 +143,7 @@ class RunView:
     def main_flow(self) -> int:
         """The flow that this view is of, or the first TCP flow.
 
-        Raises
-        ------
-        TraceError
-            If it is of none in particular and the run has no TCP flow.
+        Raises TraceError if it is of none in particular and the run has no TCP flow.
         """
         if self.flow is not None:
             return self.flow
@@ -205,8 +186,8 @@ class RunView:
         if not shaped:
             return None
         segments = self.tables.sockets["snd_mss_bytes"].dropna()
-        # The largest: before its handshake a socket shows 536 (TCP_MSS_DEFAULT, tcp_init_sock in net/ipv4/tcp.c). Of no
-        # sample: 20 bytes of IP, 20 of TCP and 12 of timestamps (RFC 7323, appendix A) are not payload.
+        # The largest: before its handshake a socket shows 536 (TCP_MSS_DEFAULT, tcp_init_sock in net/ipv4/tcp.c).
+        # Without a sample: 20 bytes of IP, 20 of TCP and 12 of timestamps (RFC 7323, appendix A) are not payload.
         payload_bytes = float(segments.max()) if len(segments) else self.ip_bytes - 52.0
         return min(shaped) * payload_bytes
 
@@ -214,7 +195,7 @@ class RunView:
         """Payload rate of the main flow's path by the timeline, if it never changes."""
         ends = self.plan.flows[self.main_flow]
         pair = (ends.source, ends.destination)
-        # A capacity that is a table may change at any ns; a thousandth of the run is asked for at a time, each as its
+        # A capacity that is a table may change at any ns. A thousandth of the run is computed at a time, each as its
         # mean, so that no change between two edges goes unseen.
         edges_ns = np.linspace(0, self.metrics.end_ns, 1001).astype("int64")
         rates = np.unique(path_capacity(self.tables, pair, edges_ns))
@@ -235,7 +216,7 @@ class RunView:
         return int(self.plan.network.mtu_bytes)
 
     def rules(self) -> list[tuple[str, str]]:
-        """The rules that shape results, as (name, text): what stands at the foot of every figure."""
+        """The rules that shape results, as (name, text): the foot of every figure."""
         return rules_of(self.document, self.manifest)
 
     def footer(self) -> str:
@@ -246,15 +227,7 @@ class RunView:
 def worded(runs: Sequence[RunView], text: str) -> str:
     """Text about route changes in the words of the runs: those of an access link are reconfigurations.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        If one of them is over another medium, the text stays as it is.
-    text : str
-
-    Returns
-    -------
-    text : str
+    runs: If one of them is over another medium, the text stays as it is.
     """
     # Beside a run with routes the general word stays, for it is right of both.
     if not all(run.is_access for run in runs):
@@ -265,10 +238,8 @@ def worded(runs: Sequence[RunView], text: str) -> str:
 def by_run(views: Sequence[RunView]) -> list[list[RunView]]:
     """Views in groups: those of flows of one run together.
 
-    Returns
-    -------
-    groups : list of list of RunView
-        In the order of each run's first view. A run is told by identity: the same directory given twice is two runs.
+    Returns: In the order of each run's first view. A run is known by identity: the same directory given twice is two
+        runs.
     """
     groups: dict[int, list[RunView]] = {}
     for view in views:
@@ -280,11 +251,8 @@ def by_run(views: Sequence[RunView]) -> list[list[RunView]]:
 def labels(runs: Sequence[RunView]) -> list[str]:
     """A short name for each view that tells it from the others.
 
-    Returns
-    -------
-    names : list of str
-        Of runs the algorithm, the scenario, or both, or the directory, the first of these that differs in all; of flows
-        of one run the flow's name; of flows of several runs the run's and the flow's.
+    Returns: Of runs the algorithm, the scenario, or both, or the directory, the first of these that differs in all; of
+        flows of one run the flow's name; of flows of several runs the run's and the flow's.
     """
     groups = by_run(runs)
     if not any(run.flow is not None for run in runs):
@@ -297,12 +265,9 @@ def labels(runs: Sequence[RunView]) -> list[str]:
 
 
 def run_labels(views: Sequence[RunView]) -> dict[int, str]:
-    """What each run of some views is called.
+    """Names of the runs of some views.
 
-    Returns
-    -------
-    names : dict of int to str
-        By `id` of the view's `run`: the scenario's name, or, where two are equal, the directory's.
+    Returns: By `id` of the view's `run`: the scenario's name, or, where two are equal, the directory's.
     """
     firsts = [group[0] for group in by_run(views)]
     names = [run.name for run in firsts]
@@ -326,10 +291,7 @@ def _run_labels(runs: Sequence[RunView]) -> list[str]:
 def styles(runs: Sequence[RunView]) -> list[dict[str, Any]]:
     """Colour and dashes of each run's line: fixed for the study's algorithms, else by position.
 
-    Returns
-    -------
-    styles : list of dict
-        `color` and `linestyle`, as matplotlib's lines take them.
+    Returns: `color` and `linestyle`, as matplotlib's lines take them.
     """
     if any(run.flow is not None for run in runs):
         return [line_style(index) for index in range(len(runs))]
@@ -347,10 +309,7 @@ MOST_LINES = 8
 def footer_of(runs: Sequence[RunView]) -> str:
     """The rules of several runs as one paragraph.
 
-    Returns
-    -------
-    text : str
-        Each rule once, "name: value"; where runs differ, their values in order with a bar between.
+    Returns: Each rule once, "name: value"; where runs differ, their values in order with a bar between.
     """
     each = [dict(group[0].rules()) for group in by_run(runs)]
     parts = []

@@ -36,19 +36,8 @@ _SATELLITE, _STATION, _LINK = [170, 187, 208, 255], [255, 255, 255, 255], [108, 
 def czml(run: Run) -> str:
     """The run as a CZML document, JSON text.
 
-    Raises
-    ------
-    ScenarioError
-        If its plan has no constellation: then nothing of it is anywhere.
-
-    Parameters
-    ----------
-    run : Run
-
-    Returns
-    -------
-    text : str
-        A list of packets: `document`, satellites, stations, links.
+    Raises ScenarioError if its plan has no constellation: then nothing of it is anywhere.
+    Returns: A list of packets: `document`, satellites, stations, links.
     """
     sky = ephemeris_of(run.plan)
     if sky is None or run.plan.constellation is None:

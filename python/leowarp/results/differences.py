@@ -36,13 +36,8 @@ class Part(StrEnum):
 class Difference:
     """Something that is not the same in all runs.
 
-    Attributes
-    ----------
-    part : Part
-    key : str
-        A plan's key, dotted; a name of the manifest's; a scalar's name, with `flows.N.` before it if it is a flow's.
-    values : tuple
-        One a run, in their order: numbers and texts as the files have them; None: not there, or not known.
+    key: A plan's key, dotted; a name of the manifest's; a scalar's name, with `flows.N.` before it if it is a flow's.
+    values: One a run, in their order: numbers and texts as the files have them; None: not there, or not known.
     """
 
     part: Part
@@ -64,12 +59,8 @@ def differences(runs: Sequence[Run], parts: Sequence[Part] = tuple(Part)) -> lis
 
     The cost of a run (CPU time, the machine) is no difference, and neither are the names of its scenario and its flows.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        Two or more.
-    parts : sequence of Part
-        Only these.
+    runs: Two or more.
+    parts: Only these.
     """
     found = []
     each = [dict(_facts(run, parts)) for run in runs]

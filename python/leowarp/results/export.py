@@ -33,19 +33,10 @@ def csv(run: Run, table: str, stream: BinaryIO, *, flow: int | str | None = None
 
     A list, as the nodes of a path, becomes one field with blanks between its items.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no such table, or `flow` is asked of a table without flows.
-
-    Parameters
-    ----------
-    run : Run
-    table : str
-        One of `EXPORTED`.
-    stream : binary file
-    flow : int or str, optional
-        Only the rows of this flow, by number or name.
+    Raises ScenarioError if there is no such table, or `flow` is asked of a table without flows.
+    table: One of `EXPORTED`.
+    stream: binary file
+    flow: Only the rows of this flow, by number or name.
     """
     if table not in EXPORTED:
         raise ScenarioError(f"there is no table {table!r} to export", hint=one_of(table, (*EXPORTED, "pcapng")))
@@ -71,21 +62,9 @@ def pcapng(run: Run, target: Path) -> list[Path]:
     TLS keys that the run's programs wrote (`SSLKEYLOGFILE` in a flow's `environment`, below `{run_dir}`) stand in them,
     so that Wireshark shows what was encrypted, if whole frames were captured (`observe.pcap_snap`).
 
-    Raises
-    ------
-    TraceError
-        If the run recorded none; the hint is the command that makes them.
-
-    Parameters
-    ----------
-    run : Run
-    target : Path
-        Made if it is not there; files in it are replaced, never through a link.
-
-    Returns
-    -------
-    copies : list of Path
-        `<run>-source.pcapng` and `<run>-destination.pcapng`, those that there are.
+    Raises TraceError if the run recorded none; the hint is the command that makes them.
+    target: Made if it is not there; files in it are replaced, never through a link.
+    Returns: `<run>-source.pcapng` and `<run>-destination.pcapng`, those that there are.
     """
     present = [run.path / TRACE / name for name in CAPTURES if (run.path / TRACE / name).exists()]
     if not present:
@@ -127,12 +106,8 @@ def tls_keys(run: Run) -> bytes:
 def with_keys(capture: bytes, keys: bytes) -> bytes:
     """A pcapng file with the keys in a Decryption Secrets Block right after its section header; itself without keys.
 
-    Parameters
-    ----------
-    capture : bytes
-        In little-endian order, as the guest writes it.
-    keys : bytes
-        As `tls_keys` gives them.
+    capture: In little-endian order, as the guest writes it.
+    keys: As `tls_keys` gives them.
     """
     if not keys:
         return capture

@@ -26,12 +26,8 @@ MOST_SEEDS = 10_000
 class Group:
     """Runs that differ by their seeds alone.
 
-    Attributes
-    ----------
-    path : Path
-        The directory that holds theirs.
-    runs : tuple of Run
-        By seed.
+    path: The directory that holds theirs.
+    runs: By seed.
     """
 
     path: Path
@@ -55,10 +51,8 @@ def is_group(path: Path | str) -> bool:
 def open_group(path: Path | str) -> Group:
     """The runs in a directory, by seed.
 
-    Raises
-    ------
-    TraceError
-        If one of them is incomplete, if there are fewer than two, or if they differ in more than their seeds.
+    Raises TraceError if one of them is incomplete, if there are fewer than two, or if they differ in more than their
+        seeds.
     """
     path = Path(path)
     if (why := plainfiles.why_not_plain(path, itself=True)) is not None:
@@ -86,10 +80,7 @@ def open_group(path: Path | str) -> Group:
 def seeds_of(text: str) -> tuple[int, ...]:
     """The seeds that a text such as "1..10", "1,2,5" or "1..3,7" names, in its order.
 
-    Raises
-    ------
-    ScenarioError
-        If it names none, fewer than two, one twice, or too many.
+    Raises ScenarioError if it names none, fewer than two, one twice, or too many.
     """
     seeds: list[int] = []
     for part in text.split(","):

@@ -3,20 +3,20 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from leowarp.base import plainfiles
 from leowarp.base.errors import ScenarioError, TraceError
+from leowarp.base.flownames import which_flows
 from leowarp.base.layout import METRICS, PLAN, REPORT, ROUTES, SUMMARY, TIMELINE, TRACE
 from leowarp.base.metadata import decode_metadata
 from leowarp.base.recorded import read_manifest, read_summary, refuse_changed, refuse_incomplete, refuse_strange
-from leowarp.base.spelling import nearest, one_of
+from leowarp.base.spelling import one_of
+from leowarp.results.framed import FramedPage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,23 +25,6 @@ if TYPE_CHECKING:
 
     from leowarp.metrics import Metrics, Tables
     from leowarp.scenario import Plan
-
-
-@dataclass(frozen=True)
-class View:
-    """A page on which runs move, as a notebook shows it: in a frame, where its own policy holds."""
-
-    text: str
-
-    def _repr_html_(self) -> str:
-        # srcdoc is an attribute: quotes and ampersands would end it or be read as something else.
-        return (
-            '<iframe style="width: 100%; height: 820px; border: 0" sandbox="allow-scripts" '
-            f'srcdoc="{html.escape(self.text)}"></iframe>'
-        )
-
-    def __repr__(self) -> str:
-        return f"View({len(self.text)} characters)"
 
 
 class Run:
@@ -182,9 +165,11 @@ class Run:
         return table
 
     def _frame(self, name: str, flow: int | str | None = None) -> pd.DataFrame:
+        from leowarp.trace.frames import counted_frame
+
         # Filtered while it is read: of 90 flows the packets of one are a ninetieth of the memory.
         filters = None if flow is None else [("flow", "==", self.flow_number(flow))]
-        return _frame_of(self._table(name, filters=filters, categories=True))
+        return counted_frame(self._table(name, filters=filters, categories=True))
 
     def flow_number(self, flow: int | str) -> int:
         """The number of a flow that is asked for by its number or by its name in the scenario.
@@ -201,14 +186,7 @@ class Run:
             return names.index(flow)
         # True is 1 to Python, and `flow=True` a mistake that would show flow 1.
         if isinstance(flow, bool) or flow not in range(count):
-            known = [name for name in names if name is not None]
-            near = nearest(flow, known) if isinstance(flow, str) else None
-            guess = f'did you mean "{near}"? ' if near else ""
-            have = "only flow 0" if count == 1 else f"flows 0 to {count - 1}"
-            called = f"; names: {', '.join(known[:_MOST_NAMES])}" if known else ""
-            more = " and so on" if len(known) > _MOST_NAMES else ""
-            hint = f"{guess}the run has {have}{called}{more}"
-            raise ScenarioError(f"there is no flow {flow!r} in {self.path}", hint=hint)
+            raise ScenarioError(f"there is no flow {flow!r} in {self.path}", hint=which_flows(flow, names, count))
         return int(flow)
 
     def flow(self, which: int | str) -> dict[str, Any]:
@@ -490,15 +468,17 @@ class Run:
         return frame.reset_index(drop=True)
 
     def _with_ends(self, name: str) -> pd.DataFrame:
+        from leowarp.trace.frames import counted_frame
+
         table = self._table(name, categories=True)
-        frame = _frame_of(table)
+        frame = counted_frame(table)
         directions = decode_metadata(table.schema, "directions")
         if directions is not None:
             for place, column in ((0, "from"), (1, "to"), (2, "kind")):
                 frame[column] = frame["direction"].map({i: end[place] for i, end in enumerate(directions)})
         return frame
 
-    def view(self, *others: Run, out: Path | str | None = None) -> View:
+    def view(self, *others: Run, out: Path | str | None = None) -> FramedPage:
         """The run, and others beside it with the same clock, as one page on which it moves; a notebook shows it.
 
         Parameters
@@ -507,7 +487,7 @@ class Run:
         out : path, optional
             A file to write it to as well.
         """
-        found = View(Run.moving((self, *others)))
+        found = FramedPage(Run.moving((self, *others)))
         if out is not None:
             plainfiles.refuse_link(Path(out))
             plainfiles.write(Path(out), found.text.encode())
@@ -518,13 +498,3 @@ class Run:
 
     def _repr_html_(self) -> str:
         return Run.inline((self,))
-
-
-_MOST_NAMES = 8
-"""Names of flows that a message lists."""
-
-
-def _frame_of(table: pa.Table) -> pd.DataFrame:
-    from leowarp.trace.frames import counted_frame
-
-    return counted_frame(table)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who can see whom, and which way packets go: the rules, the shortest paths, and `Routes`, what media make of them."""
+"""Visibility and routes: the rules, the shortest paths, and `Routes`, which media make of them."""
 
 from leowarp.routes.fixed import fixed_routes
 from leowarp.routes.last_hop import LastHop

@@ -20,21 +20,10 @@ def fixed_routes(
 ) -> Routes:
     """The path there and the path back.
 
-    Parameters
-    ----------
-    nodes : sequence of str
-        Their names.
-    stations : (str, str)
-        The source of the path there and its destination, as the rows name them.
-    paths : (Path, Path)
-        From the first station and back, as places in `nodes`.
-    delays_ns : (int or None, int or None)
-        One way; None: the timeline alone knows.
-
-    Returns
-    -------
-    routes : Routes
-        One update, at 0, and two rows; no change. Without a delay the summary has no `path_delay_...`.
+    stations: (str, str). The source of the path there and its destination, as the rows name them.
+    paths: (Path, Path). From the first station and back, as places in `nodes`.
+    delays_ns: (int or None, int or None). One way; None: the timeline alone knows.
+    Returns: One update, at 0, and two rows; no change. Without a delay the summary has no `path_delay_...`.
     """
     summary: dict[str, int | float] = {"route_updates": 1, "route_changes": 0, "route_changes_shorter": 0}
     if delays_ns[0] is not None:

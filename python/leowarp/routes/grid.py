@@ -24,17 +24,12 @@ class Grid:
     Across the seam of a star, planes fly in opposite directions. Slot s of the last plane links to slot (k - s) mod S
     of the first. The number k gives the least mean distance at each instant; the smallest k wins a tie.
 
-    Attributes
-    ----------
-    slots : sequence of int arrays
-        For each plane the satellite in each slot, in the order of flight; -1: empty. Slots are evenly spaced.
-    beside : sequence of (int, int, float)
-        Linked planes: a plane, the next plane, and the phase of slot 0 of the next plane ahead of slot 0 of the first.
-        The phase is in slots of the next plane.
-    seams : sequence of (int, int)
-        The last and the first plane of each star whose seam is crossed.
-    polar_cutoff_deg : float or None
-        A link between planes exists only while both ends are at or below this geocentric latitude.
+    slots: sequence of int arrays. For each plane the satellite in each slot, in the order of flight; -1: empty. Slots
+        are evenly spaced.
+    beside: sequence of (int, int, float). Linked planes: a plane, the next plane, and the phase of slot 0 of the next
+        plane ahead of slot 0 of the first. The phase is in slots of the next plane.
+    seams: sequence of (int, int). The last and the first plane of each star whose seam is crossed.
+    polar_cutoff_deg: A link between planes exists only while both ends are at or below this geocentric latitude.
     """
 
     slots: Sequence[NDArray[np.intp]]

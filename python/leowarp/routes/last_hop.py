@@ -17,15 +17,11 @@ TERMINAL = 0
 
 @dataclass(frozen=True, kw_only=True)
 class LastHop:
-    """What a medium puts in place of the ground link to its terminal.
+    """A medium's replacement of the ground link to its terminal.
 
-    Attributes
-    ----------
-    rule : str
-        Which of the satellites that the terminal sees is the last: kept, highest or shortest.
-    leaving_ns, arriving_ns : int
-        One-way delay of the link from the terminal and (at least) towards it. Propagation is in it, so that it stands
-        in place of the link's own.
+    rule: Which of the satellites that the terminal sees is the last: kept, highest or shortest.
+    leaving_ns, arriving_ns: One-way delay of the link from the terminal and (at least) towards it. Propagation is in
+        it, so it replaces the link's own.
     """
 
     rule: str
@@ -33,14 +29,10 @@ class LastHop:
     arriving_ns: int
 
     def link_of(self, satellites: int, path: Path) -> tuple[int, int]:
-        """Which link of a path it is, counted from 0, and its one-way delay in ns.
+        """The number of this link in a path, counted from 0, and its one-way delay in ns.
 
-        Parameters
-        ----------
-        satellites : int
-            How many nodes are satellites; stations are numbered after them.
-        path : Path
-            From the terminal or to it.
+        satellites: How many nodes are satellites; stations are numbered after them.
+        path: From the terminal or to it.
 
         >>> LastHop(rule="kept", leaving_ns=5, arriving_ns=10).link_of(3, (3, 0, 1, 4))
         (0, 5)
@@ -62,15 +54,12 @@ class LastSatellite:
         self._now: int | None = None
 
     def of(self, seen: NDArray[np.bool_], satellites_m: EcefMetres) -> NDArray[np.bool_]:
-        """Which of the satellites that are seen a route may end with: one, none, or (``shortest``) all.
+        """Visible satellites with which a route may end: one, none, or (``shortest``) all.
 
         Must be called once for each route update, in order: it remembers the one that it gave.
 
-        Parameters
-        ----------
-        seen : bool array of shape (n,)
-            Above the terminal's mask now.
-        satellites_m : float64 array of shape (n, 3), m
+        seen: bool array of shape (n,). Above the terminal's mask now.
+        satellites_m: float64 array of shape (n, 3), m
         """
         if self._rule == "shortest":
             return seen

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who can see whom: the rules by which satellites link to each other and to stations, and what a link's delay is."""
+"""Visibility: the rules by which satellites link to each other and to stations, and a link's delay."""
 
 from __future__ import annotations
 
@@ -29,27 +29,17 @@ class IslRule(Protocol):
     def pairs(self, satellites_m: EcefMetres) -> Pairs:
         """All links at an instant.
 
-        Parameters
-        ----------
-        satellites_m : float64 array of shape (n, 3), m
-
-        Returns
-        -------
-        pairs : int array of shape (m, 2)
-            Each link once, the smaller index first, sorted: equal positions give equal arrays.
+        satellites_m: float64 array of shape (n, 3), m
+        Returns: int array of shape (m, 2). Each link once, the smaller index first, sorted: equal positions give equal
+            arrays.
         """
 
     def holds(self, satellites_m: EcefMetres, pairs: Pairs) -> NDArray[np.bool_]:
         """Whether links that were made could still be kept: range, sight and latitude, but not who is nearest.
 
-        Parameters
-        ----------
-        satellites_m : float64 array of shape (n, 3), m
-        pairs : int array of shape (m, 2)
-
-        Returns
-        -------
-        kept : bool array of shape (m,)
+        satellites_m: float64 array of shape (n, 3), m
+        pairs: int array of shape (m, 2)
+        Returns: bool array of shape (m,)
         """
 
 
@@ -57,10 +47,8 @@ class IslRule(Protocol):
 class Sight:
     """The straight line between two satellites must pass this far from the Earth's centre.
 
-    Attributes
-    ----------
-    clear_radius_m : float
-        The Earth's radius and `isl.grazing_height`: the height under which a beam would graze the atmosphere.
+    clear_radius_m: The Earth's radius and `isl.grazing_height`: the height under which a beam would graze the
+        atmosphere.
     """
 
     clear_radius_m: float
@@ -78,13 +66,9 @@ class Sight:
 class RangeRule:
     """Any two satellites at most `max_range_m` apart.
 
-    What the study's emulator does (Frederiksen et al. 2024): 3000 km, no limit to the links of a satellite.
+    Rule of the study's emulator (Frederiksen et al. 2024): 3000 km, no limit to the links of a satellite.
 
-    Attributes
-    ----------
-    max_range_m : float
-    sight : Sight or None
-        None: only the distance counts.
+    sight: None: only the distance counts.
     """
 
     max_range_m: float
@@ -127,12 +111,8 @@ class GridRule:
 class WithinShells:
     """A rule for each shell, and no link from one shell to another.
 
-    Attributes
-    ----------
-    rules : tuple of IslRule
-        By shell; each is asked about the satellites of its own alone, numbered from 0.
-    satellites : tuple of int
-        How many each shell has, in the order of the positions.
+    rules: By shell; each is asked about the satellites of its own alone, numbered from 0.
+    satellites: How many each shell has, in the order of the positions.
     """
 
     rules: tuple[IslRule, ...]
@@ -214,7 +194,7 @@ def _given_out(left: Pairs, free: NDArray[np.intp]) -> list[Pairs]:
     kept = []
     while len(left):
         # A link that is among the first `free` ones left at both its ends will be made, whatever comes of the others:
-        # so many can be made at once.
+        # this number can be made at once.
         made = (_rank_at_end(left[:, 0], left[:, 1]) < free[left]).all(axis=1)
         kept.append(left[made])
         np.subtract.at(free, left[made], 1)
@@ -236,11 +216,7 @@ def _rank_at_end(a: NDArray[np.intp], b: NDArray[np.intp]) -> NDArray[np.intp]:
 def isl_rule(plan: Plan, ephemeris: Ephemeris) -> IslRule:
     """The rule of a plan's ``[isl]``.
 
-    Parameters
-    ----------
-    plan : Plan
-    ephemeris : Ephemeris
-        Of the same plan: a file of elements has its planes and slots there.
+    ephemeris: Of the same plan: a file of elements has its planes and slots there.
     """
     isl, constellation = plan.isl, plan.constellation
     # A path is then one satellite that sees both stations.
@@ -291,21 +267,12 @@ def _grid_of(isl: Isl, shells: Sequence[FoundShell]) -> Grid:
 
 
 def in_view(ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres) -> NDArray[np.bool_]:
-    """Which satellites a station reaches by the rule of ``[ground]``.
+    """Satellites that a station reaches by the rule of ``[ground]``.
 
-    Parameters
-    ----------
-    ground : Ground
-    stations : Stations
-    station : int
-        Its place among them.
-    satellites_m : float64 array of shape (..., 3), m
-
-    Returns
-    -------
-    seen : bool array of shape (...)
-        ``ground-range``: within a great-circle distance of the sub-satellite point, which is how the study's emulator
-        decides; ``min-elevation``: at or above an angle over the horizon.
+    station: Its place among them.
+    satellites_m: float64 array of shape (..., 3), m
+    Returns: bool array of shape (...). ``ground-range``: within a great-circle distance of the sub-satellite point,
+        which is how the study's emulator decides; ``min-elevation``: at or above an angle over the horizon.
     """
     if ground.rule == "ground-range":
         return stations.ground_distances_m(station, satellites_m) <= ground.max_ground_range_m
@@ -324,15 +291,11 @@ def delays_ns(plan: Plan, length_m: NDArray[np.float64], is_ground: NDArray[np.b
     Length over the speed of light, to the nearest ns (``network.delay_rounding = "ceil-ms"``: up to the next whole
     ms). Ground links: 0 with ``ground.delay = "zero"`` or ``network.endpoints = "satellites"``.
 
-    Parameters
-    ----------
-    plan : Plan
-    length_m : float64 array of any shape, m
-    is_ground : bool array that broadcasts to it, or bool
-        Which are links between a station and a satellite.
-
     In vacuum, as laser links are; of radio through the atmosphere the refraction (about 2.3 m at the zenith, 8 ns) is
     left out.
+
+    length_m: float64 array of any shape, m
+    is_ground: bool array that broadcasts to it, or bool. Flags of links between a station and a satellite.
     """
     if plan.network.delay_rounding == "ceil-ms":
         # As the emulator of Frederiksen et al. does: `tc ... netem delay` in whole ms, rounded up, on every hop.

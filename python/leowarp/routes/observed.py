@@ -23,12 +23,7 @@ _INSTANTS_AT_ONCE = 32
 class PathDelays:
     """Lengths and delays of paths at any instant, and their extremes over a run.
 
-    Parameters
-    ----------
-    plan : Plan
-    ephemeris : Ephemeris
-    last_hop : LastHop, optional
-        Whose delay stands in place of that link's own.
+    last_hop: Whose delay stands in place of that link's own.
     """
 
     def __init__(self, plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | None = None) -> None:
@@ -46,10 +41,7 @@ class PathDelays:
     def forward_ns(self, t_ns: NDArray[np.int64], path: Path) -> NDArray[np.int64]:
         """One-way delay between gateway and last satellite at instants, (k,): the path without its last hop.
 
-        Raises
-        ------
-        ValueError
-            If there is no last hop of its own.
+        Raises ValueError if there is no last hop of its own.
         """
         if self._last_hop is None:
             raise ValueError("these paths have no last hop of their own")
@@ -63,17 +55,10 @@ class PathDelays:
     def over_run(self, t_ns: NDArray[np.int64], paths: Sequence[Sequence[Path | None]]) -> dict[str, int | float]:
         """Extremes and mean of the delay at the L2 instants (the way there of each pair), and of the ISL hops.
 
-        Parameters
-        ----------
-        t_ns : int64 array of shape (k,)
-            Route updates.
-        paths : k sequences of (Path or None)
-
-        Returns
-        -------
-        summary : dict
-            `path_delay_min_ns`, `path_delay_mean_ns`, `path_delay_max_ns`, `isl_hops_min`, `isl_hops_max`; empty if
-            there never is a path.
+        t_ns: int64 array of shape (k,). Route updates.
+        paths: k sequences of (Path or None)
+        Returns: `path_delay_min_ns`, `path_delay_mean_ns`, `path_delay_max_ns`, `isl_hops_min`, `isl_hops_max`; empty
+            if there never is a path.
         """
         samples: list[NDArray[np.int64]] = []
         isl_hops: list[int] = []
@@ -106,14 +91,9 @@ class PathDelays:
 
         A delay is the sum of its links' as the guest has them, each rounded for itself: what a probe is delayed by.
 
-        Parameters
-        ----------
-        nodes_m : float64 array of shape (n, 3) or (k, n, 3), m
-
-        Yields
-        ------
-        places, length_m, delay_ns : list of int, arrays of shape (places,) or (k, places)
-            Which of `paths` these are; what is None is left out.
+        nodes_m: float64 array of shape (n, 3) or (k, n, 3), m
+        Yields: list of int, arrays of shape (places,) or (k, places). Which of `paths` these are; what is None is left
+            out.
         """
         alike: dict[int, dict[int, Path]] = {}
         for place, path in enumerate(paths):
@@ -140,20 +120,10 @@ def leavings(
 
     A link counts once for each route interval in which that happens.
 
-    Parameters
-    ----------
-    plan : Plan
-    ephemeris : Ephemeris
-    rule : IslRule
-        Of the same plan.
-    t_ns : int64 array of shape (k,)
-        Route updates.
-    paths : k sequences of (Path or None)
-
-    Returns
-    -------
-    leavings : list of Leaving
-        By time. With `routing.leaving_links = "keep"` they are counted and nothing else.
+    rule: Of the same plan.
+    t_ns: int64 array of shape (k,). Route updates.
+    paths: k sequences of (Path or None)
+    Returns: By time. With `routing.leaving_links = "keep"` they are counted and nothing else.
     """
     satellites = len(ephemeris.names)
     clock_ns = l2_instants_ns(plan)

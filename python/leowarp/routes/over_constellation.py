@@ -31,24 +31,11 @@ _INSTANTS_AT_ONCE = 32
 def constellation_routes(plan: Plan, ephemeris: Ephemeris, last_hop: LastHop | None = None) -> Routes:
     """Which way packets go at each route update.
 
-    Parameters
-    ----------
-    plan : Plan
-    ephemeris : Ephemeris
-        Of the same plan.
-    last_hop : LastHop, optional
-        What the medium puts in place of the ground link to station `TERMINAL`.
-
-    Returns
-    -------
-    routes : Routes
-        A row for each route update and ordered pair that talks; `isl` if every link is to be instantiated.
-
-    Raises
-    ------
-    ScenarioError
-        If a station that talks sees no satellite in the whole run, or two that talk never have a path; if there is a
-        margin, and two pairs whose packets nodes could not tell apart.
+    ephemeris: Of the same plan.
+    last_hop: What the medium puts in place of the ground link to station `TERMINAL`.
+    Returns: A row for each route update and ordered pair that talks; `isl` if every link is to be instantiated.
+    Raises ScenarioError if a station that talks sees no satellite in the whole run, or two that talk never have a path;
+        if there is a margin, and two pairs whose packets nodes could not tell apart.
     """
     rule = isl_rule(plan, ephemeris)
     network = _Network(plan=plan, ephemeris=ephemeris, rule=rule, forward=_talking(plan), last_hop=last_hop)
@@ -82,10 +69,7 @@ def _check_margin(plan: Plan, network: _Network) -> None:
     """Nodes forward by destination alone, and paths that are not the shortest could lead each other's packets in
     circles.
 
-    Raises
-    ------
-    ScenarioError
-        If a margin is given, and two pairs share a destination.
+    Raises ScenarioError if a margin is given, and two pairs share a destination.
     """
     if plan.routing.margin_ratio == 0.0 or plan.routing.in_flight == "source":
         return
@@ -119,16 +103,10 @@ def _talking(plan: Plan) -> list[tuple[int, int]]:
 class _Network:
     """A plan's rules over its ephemeris.
 
-    Attributes
-    ----------
-    plan, ephemeris
-        Of each other.
-    rule : IslRule
-        The plan's, for links between satellites.
-    forward : list of (int, int)
-        Pairs of stations that talk, each once, by their places.
-    last_hop : LastHop or None
-        In place of the ground link to station `TERMINAL`.
+    plan, ephemeris: Of each other.
+    rule: The plan's, for links between satellites.
+    forward: list of (int, int). Pairs of stations that talk, each once, by their places.
+    last_hop: In place of the ground link to station `TERMINAL`.
     """
 
     plan: Plan
@@ -157,16 +135,9 @@ class _Network:
         The rule `range` makes up to 65,000 links of 1584 satellites. A path in force that still exists bounds the
         length of the shortest: satellites outside the ellipsoid around the two stations are on none.
 
-        Parameters
-        ----------
-        satellites_m : float64 array of shape (n, 3), m
-        before : list of (Path or None), or None
-            Paths in force, two a pair of stations.
-
-        Returns
-        -------
-        links : int array of shape (m, 2)
-            As of `IslRule.pairs`.
+        satellites_m: float64 array of shape (n, 3), m
+        before: list of (Path or None), or None. Paths in force, two a pair of stations.
+        Returns: int array of shape (m, 2). As of `IslRule.pairs`.
         """
         plan = self.plan
         # The path in force may end with another last satellite than one may now.
@@ -198,12 +169,9 @@ class _Network:
     def graph(self, satellites_m: EcefMetres, links: NDArray[np.intp], in_sight: dict[int, NDArray[np.bool_]]) -> Graph:
         """The network at an instant, with costs by the plan's metric.
 
-        Parameters
-        ----------
-        satellites_m : float64 array of shape (n, 3), m
-        links : int array of shape (m, 2)
-        in_sight : dict of int to bool array of shape (n,)
-            For each station that talks, which satellites it sees.
+        satellites_m: float64 array of shape (n, 3), m
+        links: int array of shape (m, 2)
+        in_sight: dict of int to bool array of shape (n,). For each station that talks, which satellites it sees.
         """
         routing, stations = self.plan.routing, self.ephemeris.stations
         ground: list[tuple[NDArray[np.intp], NDArray[np.float64]]] = [
@@ -241,10 +209,7 @@ class _Network:
     def paths(self, graph: Graph, before: list[Path | None] | None) -> list[Path | None]:
         """The path of each ordered pair; `before` is what was in force.
 
-        Returns
-        -------
-        paths : list of (Path or None)
-            In the order of `ordered_pairs`; a mirrored way back is the way there reversed.
+        Returns: list of (Path or None). In the order of `ordered_pairs`; a mirrored way back is the way there reversed.
         """
         n, mirrored = self.satellites, self.plan.routing.reverse == "mirror"
         pairs = self.ordered_pairs()
@@ -298,10 +263,7 @@ def _described(
 ) -> Routes:
     """Routes of paths that were found: with values, numbers, summary, warnings.
 
-    Raises
-    ------
-    ScenarioError
-        If two that talk never have a path.
+    Raises ScenarioError if two that talk never have a path.
     """
     plan, ephemeris = network.plan, network.ephemeris
     nodes = [*ephemeris.names, *ephemeris.stations.names]
@@ -384,10 +346,7 @@ def _outages(
 ) -> Iterator[str]:
     """Warnings of pairs that have no path after some updates.
 
-    Raises
-    ------
-    ScenarioError
-        If a pair has none at all.
+    Raises ScenarioError if a pair has none at all.
     """
     plan, nodes, satellites = (
         network.plan,

@@ -14,15 +14,11 @@ from leowarp.routes.paths import Path
 
 @dataclass(frozen=True)
 class PathNumbers:
-    """What path each pair is on after each route update, and where that is another than before.
+    """The path of each pair after each route update, and where it differs from the one before.
 
-    Attributes
-    ----------
-    path_ids : list of k lists of (int or None)
-        For each update and pair, the number of its path; None: it has none.
-    change_ids : list of k lists of (int or None)
-        Likewise the number of the change, from 0 for each pair; None: the path is the one of the update before. What
-        is there at the first update is no change.
+    path_ids: list of k lists of (int or None). For each update and pair, the number of its path; None: it has none.
+    change_ids: list of k lists of (int or None). Likewise the number of the change, from 0 for each pair; None: the
+        path is the one of the update before. The path at the first update is no change.
     """
 
     path_ids: list[list[int | None]]
@@ -70,15 +66,8 @@ class PathNumbers:
 def with_change_ids(table: pa.Table) -> pa.Table:
     """A routes table with its column `change_id`; one of a run that was made before there was the column gets it.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Of routes; its rows may be in any order of time.
-
-    Returns
-    -------
-    table : pyarrow.Table
-        The same rows in the same order.
+    table: Of routes; its rows may be in any order of time.
+    Returns: The same rows in the same order.
     """
     columns = set(table.column_names)
     if (
@@ -86,7 +75,7 @@ def with_change_ids(table: pa.Table) -> pa.Table:
         or not {"t_ns", "source", "destination", "path_id"} <= columns
         or table["t_ns"].null_count
     ):
-        # What is damaged is refused by whoever checks the columns.
+        # Damage is refused by the caller, who checks the columns.
         return table
     ends = list(zip(table["source"].to_pylist(), table["destination"].to_pylist(), strict=True))
     change_ids: list[int | None] = [None] * len(table)

@@ -3,14 +3,14 @@
 
 **The tie rule.** Paths whose cost is within 1 ns of delay of the least (0.2998 m of length; hops: exactly equal) are
 equal. If the path in force is among them, it stays. Otherwise the lexicographically smallest sequence of node ids is
-taken, satellites numbered by index, stations after them. Without it, rounding would choose between the equal paths
-that Walker patterns are full of, and each such change reorders packets.
+taken, satellites numbered by index, stations after them. Otherwise rounding would choose between the many equal paths
+of Walker patterns, and each such change reorders packets.
 
-A link between satellites weighs at least twice the tolerance (0.6 m, 2 ns): satellites of a polar star meet at the
+A link between satellites weighs at least twice the tolerance (0.6 m, 2 ns). Satellites of a polar star meet at the
 poles, and over links of length 0 the paths that count as equal would go round in circles.
 
-**Stations do not forward.** A path touches the ground at its two ends only: a station is one host's gateway and has
-no second satellite link (no bent pipe in the middle of a path).
+**Stations do not forward.** A path touches the ground at its two ends only. A station is one host's gateway and has no
+second satellite link (no bent pipe in the middle of a path).
 """
 
 from __future__ import annotations
@@ -35,14 +35,10 @@ Path = tuple[int, ...]
 class Graph:
     """The network at one instant.
 
-    Attributes
-    ----------
-    satellites : int
-        Node ids below this are satellites; station j is node ``satellites + j``.
-    isl : csr_array of shape (satellites, satellites)
-        Costs of the links between satellites, symmetric.
-    ground : sequence of (int array, float64 array)
-        For each station: the satellites that it sees, ascending, and what each link costs.
+    satellites: Node ids below this are satellites; station j is node ``satellites + j``.
+    isl: csr_array of shape (satellites, satellites). Costs of the links between satellites, symmetric.
+    ground: sequence of (int array, float64 array). For each station: the satellites that it sees, ascending, and what
+        each link costs.
     """
 
     satellites: int
@@ -58,14 +54,9 @@ class Graph:
     ) -> Graph:
         """The graph of links given once, the smaller satellite first.
 
-        Parameters
-        ----------
-        satellites : int
-        pairs : int array of shape (m, 2)
-        cost : float64 array of shape (m,)
-            All above the tolerance of the tie rule, see `shortest`.
-        ground : sequence of (int array, float64 array)
-            As in the class.
+        pairs: int array of shape (m, 2)
+        cost: float64 array of shape (m,). All above the tolerance of the tie rule, see `shortest`.
+        ground: sequence of (int array, float64 array). As in the class.
         """
         # Not above: scipy takes 0.1 s to import, and a chain has no graph.
         from scipy.sparse import csr_array
@@ -77,17 +68,9 @@ class Graph:
     def costs_to(self, stations: Sequence[int], limits: Sequence[float]) -> NDArray[np.float64]:
         """Least cost from every satellite to each station, never through another station.
 
-        Parameters
-        ----------
-        stations : sequence of int
-            Places in `ground`.
-        limits : sequence of float
-            How far the search for each must go: a path in force that still exists bounds it.
-
-        Returns
-        -------
-        costs : float64 array of shape (len(stations), satellites)
-            What is above a station's limit may be inf.
+        stations: Places in `ground`.
+        limits: How far the search for each must go: a path in force that still exists bounds it.
+        Returns: float64 array of shape (len(stations), satellites). Values above a station's limit may be inf.
         """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
@@ -111,7 +94,7 @@ class Graph:
         return costs
 
     def cost_of(self, path: Path) -> float:
-        """What a path costs; inf if one of its links does not exist now."""
+        """Cost of a path; inf if one of its links does not exist now."""
         first, last = path[0] - self.satellites, path[-1] - self.satellites
         cost = self._ground_cost(first, path[1]) + self._ground_cost(last, path[-2])
         for a, b in pairwise(path[1:-1]):
@@ -129,21 +112,12 @@ class Graph:
     ) -> Path | None:
         """The path from one station to another by the tie rule; None if there is none.
 
-        Parameters
-        ----------
-        to_destination : float64 array of shape (satellites,)
-            Of `costs_to`.
-        tolerance : float
-            Paths that cost no more than this above the least are equal.
-        current : path, optional
-            The one in force.
-        margin_ratio : float, optional
-            It stays until it costs more than the least by this share of it; None: until one of its links is gone.
-
-        Raises
-        ------
-        ValueError
-            If a link costs no more than the tolerance: equal paths could go round in circles.
+        to_destination: float64 array of shape (satellites,). Of `costs_to`.
+        tolerance: Paths that cost no more than this above the least are equal.
+        current: The one in force.
+        margin_ratio: It stays until it costs more than the least by this share of it; None: until one of its links is
+            gone.
+        Raises ValueError if a link costs no more than the tolerance: equal paths could go round in circles.
         """
         # Each step of the walk below must lead nearer by more than what counts as equal.
         if self._least_cost <= tolerance:
@@ -179,11 +153,11 @@ class Graph:
 
     @cached_property
     def _least_cost(self) -> float:
-        """Of all links between satellites; inf of none."""
+        """Cost of all links between satellites; inf where there is none."""
         return float(self.isl.data.min(initial=np.inf))
 
     def _neighbours(self, satellite: int) -> dict[int, float]:
-        """What the links to its neighbours cost, by neighbour, the smallest id first.
+        """Cost of the links to its neighbours, by neighbour, the smallest id first.
 
         Dicts, each made when it is first asked for: a satellite has four neighbours, and numpy takes longer to look at
         four numbers than Python does.
@@ -199,7 +173,7 @@ class Graph:
         return {}
 
     def _ground_cost(self, station: int, satellite: int) -> float:
-        """Of the link between a station and a satellite; inf if there is none."""
+        """Cost of the link between a station and a satellite; inf if there is none."""
         return self._of_stations[station].get(satellite, np.inf)
 
     @cached_property

@@ -15,17 +15,10 @@ SCHEMA_VERSION = 1
 def column(name: str, type_: pa.DataType, unit: str, doc: str, *, nullable: bool = True) -> pa.Field:
     """An Arrow field that carries its unit and its meaning.
 
-    Parameters
-    ----------
-    name : str
-        Ends in the unit.
-    type_ : pyarrow.DataType
-    unit : str
-        "" for what has none.
-    doc : str
-        Its meaning; docs/reference/tables.md is made of these.
-    nullable : bool
-        False: a value is never missing.
+    name: Ends in the unit.
+    unit: "" for what has none.
+    doc: Its meaning; docs/reference/tables.md is made of these.
+    nullable: False: a value is never missing.
     """
     return pa.field(name, type_, nullable, metadata={"unit": unit, "doc": doc})
 
@@ -35,13 +28,8 @@ def table_schema(
 ) -> pa.Schema:
     """An Arrow schema; `metadata` values are written as JSON, keys sorted, so that equal input gives equal bytes.
 
-    Parameters
-    ----------
-    name, doc : str
-        Of the table.
-    columns : tuple of pyarrow.Field
-    metadata : mapping, optional
-        Further entries; read with `metadata.decode_metadata`.
+    name, doc: Of the table.
+    metadata: Further entries; read with `metadata.decode_metadata`.
     """
     entries: dict[str, str] = {"leowarp.table": name, "leowarp.schema": str(SCHEMA_VERSION), "doc": doc}
     return pa.schema(list(columns), metadata=entries | encode_metadata(metadata or {}))

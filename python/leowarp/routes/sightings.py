@@ -21,13 +21,8 @@ _AT_ONCE = 32
 class Sightings:
     """Satellites that stations have seen, and how near the others came.
 
-    Parameters
-    ----------
-    plan : Plan
-    ephemeris : Ephemeris
-        Of the same plan.
-    stations : sequence of int
-        Places of the stations that talk.
+    ephemeris: Of the same plan.
+    stations: Places of the stations that talk.
     """
 
     def __init__(self, plan: Plan, ephemeris: Ephemeris, stations: Sequence[int]) -> None:

@@ -19,12 +19,8 @@ from leowarp.routes.schema import ROUTES, ROUTES_DOC, table_schema
 class Leaving:
     """A link in use that is out of its rule's range at an L2 instant, for the first time since the route update.
 
-    Attributes
-    ----------
-    t_ns : int
-        The L2 instant, on the run's clock.
-    a, b : int
-        Its nodes, a < b.
+    t_ns: The L2 instant, on the run's clock.
+    a, b: Its nodes, a < b.
     """
 
     t_ns: int
@@ -36,27 +32,16 @@ class Leaving:
 class Routes:
     """Which way packets go, from one route update to the next.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        `10-routes.parquet`; its metadata has `summary` and `warnings` (JSON).
-    nodes : list of str
-        Names of the nodes: satellites by index, then stations (a chain: its routers).
-    t_ns : int64 array of shape (k,)
-        Route updates.
-    pairs : list of (int, int)
-        Ordered pairs of nodes that talk.
-    paths : list of k lists of (Path or None)
-        For each update and pair.
-    numbers : PathNumbers
-        Of the same paths and of their changes.
-    isl : list of k int arrays of shape (m, 2), or None
-        All links between satellites that the rule gives at each update; only with ``network.instantiate = "all"``.
-    leavings : tuple of Leaving
-        Sorted by time.
-    summary : dict
-        Scalars with their unit in the name.
-    warnings : tuple of str
+    table: `10-routes.parquet`; its metadata has `summary` and `warnings` (JSON).
+    nodes: Names of the nodes: satellites by index, then stations (a chain: its routers).
+    t_ns: int64 array of shape (k,). Route updates.
+    pairs: list of (int, int). Ordered pairs of nodes that talk.
+    paths: list of k lists of (Path or None). For each update and pair.
+    numbers: Of the same paths and of their changes.
+    isl: list of k int arrays of shape (m, 2), or None. All links between satellites that the rule gives at each update;
+        only with ``network.instantiate = "all"``.
+    leavings: Sorted by time.
+    summary: Scalars with their unit in the name.
     """
 
     table: pa.Table
@@ -74,12 +59,9 @@ class Routes:
 def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]]]:
     """Node names of each path: ``paths_of(table)[source, destination][path_id]``.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Of routes.
-
     A pair that never has a path has an empty dict.
+
+    table: Of routes.
     """
     paths: dict[tuple[str, str], dict[int, tuple[str, ...]]] = {}
     for row in table.select(["source", "destination", "path_id", "path"]).to_pylist():
@@ -94,14 +76,9 @@ def paths_of(table: pa.Table) -> dict[tuple[str, str], dict[int, tuple[str, ...]
 class PathValues:
     """What a medium knows of a path at a route update; columns of the routes table. No path: all None.
 
-    Attributes
-    ----------
-    delay_ns : int or None
-        One way, of the path in force from this update on.
-    length_m : float or None
-        None also of media without a geometry.
-    old_delay_ns : int or None
-        At a change: delay of the path that was in force, with the satellites where they are now.
+    delay_ns: One way, of the path in force from this update on.
+    length_m: None also of media without a geometry.
+    old_delay_ns: At a change: delay of the path that was in force, with the satellites where they are now.
     """
 
     delay_ns: int | None = None
@@ -122,25 +99,14 @@ def routes_table(
 ) -> pa.Table:
     """The table of k updates and their pairs, a row each.
 
-    Parameters
-    ----------
-    nodes : sequence of str
-        Names of the nodes that paths are made of.
-    ends : sequence of (str, str)
-        Source and destination of each pair, as the rows name them.
-    t_ns : int64 array of shape (k,)
-    paths : k sequences of (Path or None)
-        For each update, of each pair.
-    numbers : PathNumbers
-        Of these paths.
-    values : k sequences of PathValues
-    summary, warnings
-        Of the metadata.
-
-    Returns
-    -------
-    table : pyarrow.Table
-        Columns `schema.ROUTES`, sorted by time, pairs within an update in the order of `ends`.
+    nodes: Names of the nodes that paths are made of.
+    ends: sequence of (str, str). Source and destination of each pair, as the rows name them.
+    t_ns: int64 array of shape (k,)
+    paths: k sequences of (Path or None). For each update, of each pair.
+    numbers: Of these paths.
+    values: k sequences of PathValues
+    summary, warnings: Of the metadata.
+    Returns: Columns `schema.ROUTES`, sorted by time, pairs within an update in the order of `ends`.
     """
     rows = [
         {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `leowarp live` tells of time and path while it runs."""
+"""Reports of `leowarp live` on time and path while it runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 STATUS_NS = 500_000_000
 LOSS_NS = 5_000_000_000
-"""Time that was lost is told at most so often, by the clock on the wall."""
+"""Lost time is reported at most this often, in real time."""
 _ADVICE = " Packets came late by that. Lower rates, --no-flows, or a machine with less to do."
 
 
@@ -43,19 +43,11 @@ class Way:
 class Account:
     """Time, path and what was lost, in lines.
 
-    Parameters
-    ----------
-    pace : Pace
-    routes : pyarrow.Table
-        Columns of `routes.schema.ROUTES`.
-    stations : (str, str)
-        Where connections begin and end.
-    say : callable
-        Gets a line when something happens.
-    status : callable, optional
-        Gets a line with the time every `STATUS_NS`.
-    clock_ns : callable
-        The clock on the wall.
+    routes: Columns of `routes.schema.ROUTES`.
+    stations: (str, str). Where connections begin and end.
+    say: Gets a line when something happens.
+    status: Gets a line with the time every `STATUS_NS`.
+    clock_ns: The real-time clock.
     """
 
     def __init__(
@@ -72,7 +64,7 @@ class Account:
         """The guest waits; says what is to be said."""
         virtual_ns, now_ns = self._pace.virtual_ns, self._clock_ns()
         assert virtual_ns is not None
-        # Both before either is told of: the round trip is that of both.
+        # Both before either is reported: the round trip is that of both.
         changed = [
             (name, way) for name, way in (("there", self._there), ("back", self._back)) if way.advance(virtual_ns)
         ]

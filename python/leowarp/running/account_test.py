@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is told of time and path, by clocks that the test moves."""
+"""Reports on time and path, by clocks that the test moves."""
 
 import pyarrow as pa
 import pytest
@@ -34,7 +34,7 @@ class Told:
         self.account = Account(self.pace, ROUTES, ("A", "B"), self.said.append, self.statuses.append, clock)
 
     def at(self, virtual_ms: int, wall_ms: int) -> list[str]:
-        """What is said when the guest has come so far."""
+        """Report when the guest has come so far."""
         self.wall_ns = (5 + wall_ms) * MS
         self.pace.arrive(virtual_ms * MS)
         self.said.clear()

@@ -38,15 +38,8 @@ packets = {PROBES}
 def boot_check(kernel: Path | str | None = None) -> Check:
     """Whether the guest boots here and answers: one virtual second over two links, which takes a second or two.
 
-    Parameters
-    ----------
-    kernel : path, optional
-        A kernel tree or binary in place of the default one. What is not built yet is built first.
-
-    Returns
-    -------
-    Check
-        `found` says what came out, or why the guest did not come up with the last lines of its console.
+    kernel: A kernel tree or binary in place of the default one. Missing parts are built first.
+    Returns: `found` says what came out, or why the guest did not come up with the last lines of its console.
     """
     # It stays if the guest fails: the console is what a report of the fault needs.
     scratch = Path(tempfile.mkdtemp(prefix="leowarp-doctor-"))

@@ -25,20 +25,13 @@ def shell(
 ) -> int:  # fmt: skip
     """Exit code of a command at a host of a scenario's network, which ran on this process' terminal or outputs.
 
-    Parameters
-    ----------
-    at : str
-        A station; large and small letters are the same.
-    command : sequence of str
-        Program and arguments; a shell if empty.
-    is_terminal : bool
-        Whether it gets the terminal; else standard output and standard error, and as standard input `stdin`.
-    flows : bool
-        Whether the scenario's flows run beside it.
-    on_warning : callable
-        Gets each warning at the end.
-
     The other parameters are those of `leowarp.run`. Raises any `LeowarpError`.
+
+    at: A station; large and small letters are the same.
+    command: Program and arguments; a shell if empty.
+    is_terminal: Whether it gets the terminal; else standard output and standard error, and as standard input `stdin`.
+    flows: Whether the scenario's flows run beside it.
+    on_warning: Gets each warning at the end.
     """
     # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
     from leowarp import guest, media
@@ -64,10 +57,7 @@ def shell(
 def station_of(plan: Plan, at: str, attempted: str = "starting a shell at") -> str:
     """The name of a station, as the scenario writes it; `attempted` goes before it in the message.
 
-    Raises
-    ------
-    ScenarioError
-        If there is none of this name.
+    Raises ScenarioError if there is none of this name.
     """
 
     names = [station.name for station in plan.stations]

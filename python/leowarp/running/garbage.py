@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python's search for cyclic garbage, put off while a run is made.
 
-The collector looks through all objects again and again as their number grows, and a run makes them by the hundred
-thousand, hardly one of them in a cycle: names and events of 17,636 directions of links, scalars of 1,000 flows.
+The collector looks through all objects again and again as their number grows. A run makes them by the hundred thousand,
+hardly one of them in a cycle: names and events of 17,636 directions of links, scalars of 1,000 flows.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ OBJECTS = 100_000
 def rarely_collected() -> Iterator[None]:
     """Within it, garbage in cycles is looked for once in `OBJECTS` new containers; also a decorator.
 
-    What it was before holds again afterwards: a user's own program has a collector of its own mind.
+    The former setting holds again afterwards: a user's own program has its own collector.
 
-    Examples
-    --------
     >>> with rarely_collected():
     ...     gc.get_threshold()[0]
     100000

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario's network by the clock on the wall, for programs of this machine (`leowarp live`): not repeatable, nothing
-is recorded, nothing left behind."""
+"""A scenario's network in real time, for programs of this machine (`leowarp live`): not repeatable, nothing is
+recorded, nothing left behind."""
 
 from __future__ import annotations
 
@@ -24,25 +24,20 @@ if TYPE_CHECKING:
     from leowarp.scenario import Plan
 
 SOCKS_PORT = 1080
-"""Of SOCKS by RFC 1928, section 3."""
+"""By RFC 1928, section 3 (SOCKS)."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ways:
     """How programs of this machine get into the network and out of it.
 
-    Parameters
-    ----------
-    origin, destination : str
-        Stations where connections begin and end; empty: the first, and the last. Large and small letters are the same.
-    socks_port : int, optional
-        Of a SOCKS5 proxy on loopback; 0: any that is free; None: there is none.
-    forwards : sequence of str
-        ``PORT:HOST:PORT``, as `guest.forward_of` reads them.
-    to_network : bool
-        Whether connections may leave to other machines.
-    congestion_control : str, optional
-        Of both ends in the guest; without it that of the scenario's first TCP flow, or else the kernel's default.
+    origin, destination: Stations where connections begin and end; empty: the first, and the last. Large and small
+        letters are the same.
+    socks_port: Of a SOCKS5 proxy on loopback; 0: any that is free; None: there is none.
+    forwards: ``PORT:HOST:PORT``, as `guest.forward_of` reads them.
+    to_network: Whether connections may leave to other machines.
+    congestion_control: Of both ends in the guest; without it that of the scenario's first TCP flow, or else the
+        kernel's default.
     """
 
     origin: str = ""

@@ -95,7 +95,7 @@ def run_many(
     results = _made(tasks, [job.label or Path(job.out).name for job in jobs], at_once, progress)
     if failures == "raise":
         for result in results:
-            # The first by its place, not by time: which run ended first hangs on the machine.
+            # The first by its place, not by time: the run that ended first depends on the machine.
             if isinstance(result, LeowarpError):
                 raise result
     return results
@@ -108,7 +108,7 @@ def _copied(set: Mapping[str, Any] | Sequence[str]) -> Mapping[str, Any] | Seque
 def _made(
     tasks: Sequence[WholeRun], labels: Sequence[str], at_once: int | None, progress: bool | OnProgress
 ) -> list[Run | LeowarpError]:
-    """What became of each task, in their order: its run, or the error that ended it."""
+    """Result of each task, in their order: its run, or the error that ended it."""
     if not tasks:
         return []
     made: set[int] = set()
@@ -135,7 +135,7 @@ def _made(
                         made.add(number)
                         continue
                     show(Progress(labels[number], "done" if number in made else "failed"))
-                    # A run that was told counts, whatever its worker died of afterwards.
+                    # A reported run counts, whatever its worker died of afterwards.
                     results[number] = Run(tasks[number].out) if number in made else _failure(labels[number], event)
         finally:
             # Also after Ctrl-C: each is interrupted once, marks its run directory, and ends its guest.
@@ -144,7 +144,7 @@ def _made(
 
 
 def _failure(label: str, ended: BatchEnded) -> LeowarpError:
-    """What ended a run, with its label: the error that it told, or how its worker died. It is not made again."""
+    """End of a run, with its label: the error that it reported, or how its worker died. It is not repeated."""
     if ended.fault is None:
         return GuestError(f"the run {label} {ended.death}")
     error = decode_error(ended.fault)

@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 def warnings_of(plan: Plan, events: pa.Table) -> list[str]:
     """A warning that names the limit, if the small packets of UDP and ping cannot all be in flight at once.
 
-    Parameters
-    ----------
-    plan : Plan
-    events : pyarrow.Table
-        Its timeline.
+    events: Its timeline.
     """
     if plan.network.link_model != "netem":
         return []

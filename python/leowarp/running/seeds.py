@@ -55,7 +55,7 @@ def run_seeds(
             f"cannot run seeds {seeds} and set run.seed too: each run has a seed of its own",
             hint="leave one of the two out",
         )
-    # A plan of the first seed stands for all: name and kernel of the group do not hang on the seed.
+    # A plan of the first seed is enough: name and kernel of the group do not depend on the seed.
     plan = plan_of(scenario, _with_seed(set, chosen[0]), kernel)
     target = Path(out) if out is not None else default_directory(f"{plan.name}-seeds", plan.to_toml())
     if (why := plainfiles.why_not_plain(target)) is not None:
@@ -78,7 +78,7 @@ def run_seeds(
             on_standing(Path(job.out))
         else:
             todo.append(job)
-    # Whatever stands in their places is of another plan or incomplete: it is asked for by the name of the group.
+    # Directories in their places are of another plan or incomplete: the group's name is asked for.
     run_many(todo, at_once=at_once, kernel=kernel, force=force, report=report, progress=progress, trust=trust)
     return open_group(target)
 

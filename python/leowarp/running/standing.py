@@ -24,7 +24,7 @@ def stands(job: Job, kernel: Path | str | None, image: GuestImage) -> bool:
     manifest = read_manifest(Path(job.out))
     return (
         (Path(job.out) / PLAN).read_text(encoding="utf-8") == plan_of(job.scenario, job.set, kernel).to_toml()
-        # Of another version or kernel the same plan may give other numbers; who compares wants all runs by one.
+        # Another version or kernel may give other numbers for the same plan; a comparison wants all runs by one.
         and manifest.get("leowarp_version") == VERSION
         and manifest.get("kernel") == image.kernel_facts
         and manifest.get("agent") == image.agent_facts

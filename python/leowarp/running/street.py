@@ -21,14 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a guest is booted on, and what is to be checked before its results are trusted.
+    """Files to boot a guest on, and points to check before its results are trusted.
 
-    Attributes
-    ----------
-    routes, timeline : pyarrow.Table
-        As in `10-routes.parquet` and `20-timeline.parquet`.
-    warnings : list of str
-        Of both: what to know before trusting a run of them.
+    routes, timeline: As in `10-routes.parquet` and `20-timeline.parquet`.
+    warnings: Of both: what to know before trusting a run of them.
     """
 
     routes: pa.Table
@@ -38,13 +34,10 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a run's trace says.
+    """Facts of a run's trace.
 
-    Attributes
-    ----------
-    metrics : Metrics
-    warnings : list of str
-        Every one, of the kernel's build, routes, timeline, the kernel as it ran, agent and metrics, in this order.
+    warnings: Every one, of the kernel's build, routes, timeline, the kernel as it ran, agent and metrics, in this
+        order.
     """
 
     metrics: Metrics
@@ -54,23 +47,11 @@ class Judged:
 def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
     """Routes and timeline of a plan.
 
-    Parameters
-    ----------
-    plan : Plan
-        Checked already (`media.check`).
-    directory : path, optional
-        A run directory that is being written: each table is written there as soon as it is made, so that the routes of
-        a timeline that cannot be made are there to be looked at.
-
-    Returns
-    -------
-    Prepared
-        The same for the same plan, in memory and on disk: nothing here draws but by the plan's seed.
-
-    Raises
-    ------
-    LeowarpError
-        Whatever the rooms say.
+    plan: Checked already (`media.check`).
+    directory: A run directory that is being written. Each table is written there as soon as it is made, so that the
+        routes of a timeline that cannot be made are there to be looked at.
+    Returns: The same for the same plan, in memory and on disk: nothing here draws but by the plan's seed.
+    Raises LeowarpError: Whatever the rooms say.
     """
     # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
     from leowarp import ephemeris, media, timeline
@@ -92,17 +73,9 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
 def judged(plan: Plan, tables: Tables, given: Prepared, made: GuestResult, kernel_facts: Mapping[str, Any]) -> Judged:
     """Metrics and warnings of a run that the guest has made.
 
-    Parameters
-    ----------
-    tables : Tables
-        Its trace with its routes and its timeline, read from a run directory or held in memory.
-    kernel_facts : mapping
-        `GuestImage.kernel_facts` of the kernel that made it.
-
-    Raises
-    ------
-    TraceError
-        If packets or bytes do not add up.
+    tables: Its trace with its routes and its timeline, read from a run directory or held in memory.
+    kernel_facts: `GuestImage.kernel_facts` of the kernel that made it.
+    Raises TraceError if packets or bytes do not add up.
     """
     from leowarp import metrics
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many runs of which only the summary stays: what a study of thousands is made of.
 
-Each has the numbers of the same run in a directory of its own: any of them can be made again, `leowarp.run(plan)`.
+Each has the numbers of the same run in a directory of its own: any of them can be repeated, `leowarp.run(plan)`.
 """
 
 from __future__ import annotations
@@ -24,18 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Made:
-    """What became of one run.
+    """Result of one run.
 
-    Attributes
-    ----------
-    index : int
-        Its place among the plans.
-    summary : dict or None
-        As in `summary.json`; None if it failed.
-    costs : dict
-        `virtual_s, wall_s, cpu_s, guest_cpu_s, host_cpu_s, guest_peak_memory_bytes`.
-    warnings : list of str
-    error : LeowarpError or None
+    index: Its place among the plans.
+    summary: As in `summary.json`; None if it failed.
+    costs: `virtual_s, wall_s, cpu_s, guest_cpu_s, host_cpu_s, guest_peak_memory_bytes`.
     """
 
     index: int
@@ -54,20 +47,10 @@ def make(
 ) -> Iterator[Made]:
     """The run of each plan, one after the other.
 
-    Parameters
-    ----------
-    plans : sequence of Plan
-    scratch : path
-        Where the guests work; nothing that is needed afterwards stays there.
-    out : sequence of path or None, optional
-        For each plan a directory to keep its whole run in, or None.
-    on_progress : callable
-        Called now and then with the place of the run under way and its clock.
-
-    Yields
-    ------
-    made : Made
-        In the order of the plans. A run that fails is one with an `error`.
+    scratch: Where the guests work; nothing that is needed afterwards stays there.
+    out: For each plan a directory to keep its whole run in, or None.
+    on_progress: Called now and then with the place of the run under way and its clock.
+    Yields: In the order of the plans. A run that fails is one with an `error`.
     """
     # By kernel: to look for kernel and agent takes as long as a small run.
     images: dict[str, GuestImage] = {}

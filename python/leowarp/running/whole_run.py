@@ -19,17 +19,9 @@ if TYPE_CHECKING:
 class WholeRun:
     """A task (`leowarp.running.workers.Task`) of one run.
 
-    Attributes
-    ----------
-    number : int
-        What its events are known by.
-    scenario : path
-    set : mapping or sequence of "KEY=VALUE"
-        Dotted keys and what replaces them.
-    out : path
-        The run directory.
-    options : mapping
-        `kernel`, `force`, `report`, `trust`: all as the arguments of `leowarp.run`.
+    number: What its events are known by.
+    set: mapping or sequence of "KEY=VALUE". Dotted keys and what replaces them.
+    options: `kernel`, `force`, `report`, `trust`: all as the arguments of `leowarp.run`.
     """
 
     number: int

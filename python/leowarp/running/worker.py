@@ -27,17 +27,9 @@ PR_SET_PDEATHSIG = 1
 def main(parent_pid: int, scratch: Path) -> None:
     """Does the tasks that come in until there are no more.
 
-    Parameters
-    ----------
-    parent_pid : int
-        Who started it; if that is gone already, it ends at once with status 1.
-    scratch : Path
-        Where its guests work.
-
-    Raises
-    ------
-    OSError
-        If the host does not let it be bound to its parent's death.
+    parent_pid: Who started it; if that is gone already, it ends at once with status 1.
+    scratch: Where its guests work.
+    Raises OSError if the host does not let it be bound to its parent's death.
     """
     # The signal comes when the thread ends that started this process, not the parent as a whole (prctl(2)).
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
@@ -45,7 +37,7 @@ def main(parent_pid: int, scratch: Path) -> None:
     # The parent may have died before the call above.
     if os.getppid() != parent_pid:
         sys.exit(1)
-    # What a library prints must not get between the lines.
+    # Output of libraries must not get between the lines.
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 

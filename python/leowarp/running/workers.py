@@ -44,24 +44,19 @@ class Task(Protocol):
 
     @property
     def number(self) -> int:
-        """What its events are known by."""
+        """Key of its events."""
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Makes the runs, in the process of the worker. What it raises ends the task and is told as its fault."""
+        """Makes the runs, in the process of the worker. An exception ends the task and is reported as its fault."""
 
 
 @dataclass(frozen=True)
 class RunMade:
     """A run of a task was made, well or not.
 
-    Attributes
-    ----------
-    batch : int
-        The task's number.
-    place : int
-        The run's place in the task, from 0.
-    result : mapping
-        As the task told it.
+    batch: The task's number.
+    place: The run's place in the task, from 0.
+    result: As the task told it.
     """
 
     batch: int
@@ -73,18 +68,12 @@ class RunMade:
 class BatchEnded:
     """A task is over.
 
-    Attributes
-    ----------
-    batch : int
-        Its number.
-    fault : mapping, optional
-        The error that ended it early, as `errors.encode_error` writes it.
-    lost : int
-        How many workers died over it.
-    death : str
-        How the last of them ended, and its last words.
-
     Runs of the task for which there was no `RunMade` are unfinished.
+
+    batch: Its number.
+    fault: The error that ended it early, as `errors.encode_error` writes it.
+    lost: How many workers died over it.
+    death: How the last of them ended, and its last words.
     """
 
     batch: int
@@ -99,15 +88,9 @@ Event = RunMade | BatchEnded
 class LocalWorkers:
     """Worker processes of this machine.
 
-    Parameters
-    ----------
-    count : int
-    scratch : Path
-        A directory for what they write while they work.
-    name : str
-        What errors call one of them.
-    on_progress : callable
-        Called within `wait` with the number of a task and the progress of its run.
+    scratch: A directory for what they write while they work.
+    name: What errors call one of them.
+    on_progress: Called within `wait` with the number of a task and the progress of its run.
     """
 
     def __init__(
@@ -134,29 +117,22 @@ class LocalWorkers:
 
     @property
     def free(self) -> int:
-        """How many workers have no task."""
+        """Number of workers without a task."""
         return sum(worker.batch is None for worker in self._workers)
 
     def give(self, task: Task) -> None:
         """Hands a task to a free worker; there must be one (`free`)."""
         worker = next(worker for worker in self._workers if worker.batch is None)
         worker.begin(task.number)
-        # Pickled, as it may hold objects of any class. That is safe: it goes from a process to its own children.
+        # Pickled, as it may hold objects of any class. This is safe: it goes from a process to its own children.
         worker.give(json.dumps({"number": task.number, "task": base64.b64encode(pickle.dumps(task)).decode()}))
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """What the workers have said, and which of them have died; those are replaced.
+        """Messages of the workers, and which of them have died; those are replaced.
 
-        Parameters
-        ----------
-        timeout_s : float
-            How long to wait if nobody says anything; 0: not at all.
-
-        Raises
-        ------
-        HostError
-            If a worker ended by itself before it could begin, or `MOST_KILLED_AT_START` in a row were killed; what was
-            said until then has been returned before.
+        timeout_s: How long to wait if nobody says anything; 0: not at all.
+        Raises HostError if a worker ended by itself before it could begin, or `MOST_KILLED_AT_START` in a row were
+            killed; what was said until then has been returned before.
         """
         events: list[Event] = []
         if self._error is not None:
@@ -175,7 +151,7 @@ class LocalWorkers:
                     self._replace_dead(worker, events)
                 except HostError as error:
                     self._error = error
-        # What was said before the worker ended is handed over first; the next call raises.
+        # Messages before the worker's end are handed over first; the next call raises.
         if self._error is not None and not events:
             raise self._error
         return events
@@ -183,10 +159,7 @@ class LocalWorkers:
     def end(self) -> list[Event]:
         """Interrupts all workers, each of which ends its guest, and kills those that take too long.
 
-        Returns
-        -------
-        list of RunMade
-            What was made until then and nobody had asked for yet.
+        Returns: What was made until then and nobody had asked for yet.
         """
         events: list[Event] = []
         # All first, then all are waited for: they end at the same time and not one after the other.
@@ -199,7 +172,7 @@ class LocalWorkers:
             worker.close()
         self._workers = []
         self._selector.close()
-        # What was made before the interruption counts; the batches that it ended are nobody's fault.
+        # Runs made before the interruption count; the batches that it ended are nobody's fault.
         return [event for event in events if isinstance(event, RunMade)]
 
     def _start(self) -> _Process:
@@ -326,7 +299,7 @@ class _Process:
 
 
 def _event(worker: _Process, message: Mapping[str, Any]) -> list[Event]:
-    """What a message says: nothing new, a run, or the end of the batch, after which the worker is free."""
+    """Content of a message: nothing new, a run, or the end of the batch, after which the worker is free."""
     if "ready" in message:
         worker.was_ready = True
         return []

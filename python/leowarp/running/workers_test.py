@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What workers say reaches the one who waits for them, whatever becomes of the others."""
+"""Messages of workers reach the one who waits for them, whatever becomes of the others."""
 
 import os
 import signal

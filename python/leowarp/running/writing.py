@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writing a run directory, which is either complete or marked incomplete.
 
-While a run is being written, the directory holds a file `INCOMPLETE` that says why; the writer keeps it locked, so a
-writer that was killed is told from one that still works. The last step of a run is `manifest.json`, then the mark goes.
+While a run is being written, the directory holds a file `INCOMPLETE` that says why. The writer keeps it locked, which
+distinguishes a killed writer from one that still works. The last step of a run is `manifest.json`, then the mark goes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -29,21 +28,11 @@ class Writing:
     It makes the directory and the mark `INCOMPLETE`, and locks that. An exception replaces the text of the mark by
     its message and leaves what was written; a normal end takes the mark away, provided that there is a manifest.
 
-    Parameters
-    ----------
-    path : path
-        The run directory; it and those above it are made if they are missing.
-    force : bool
-        Whether a complete run there is replaced. An incomplete one always is.
-
-    Raises
-    ------
-    ScenarioError
-        If `path` holds a complete run and `force` is not set, or something that is no run.
-    HostError
-        If it cannot be written: no permission, no space.
-    TraceError
-        If what was done in it ended without a manifest.
+    path: The run directory; it and those above it are made if they are missing.
+    force: Whether a complete run there is replaced. An incomplete one always is.
+    Raises ScenarioError if `path` holds a complete run and `force` is not set, or something that is no run.
+    Raises HostError if it cannot be written: no permission, no space.
+    Raises TraceError if what was done in it ended without a manifest.
     """
 
     def __init__(self, path: Path | str, *, force: bool = False) -> None:
@@ -59,8 +48,8 @@ class Writing:
                 self.because("the run was started and has not ended; a kill -9 or a power cut leaves it so")
                 for name in ARTEFACTS:
                     if name != INCOMPLETE:
-                        _remove(self.path / name)
-                    _remove(self.path / f"{name}{plainfiles.PARTIAL}")
+                        plainfiles.remove(self.path / name)
+                    plainfiles.remove(self.path / f"{name}{plainfiles.PARTIAL}")
             except BaseException:
                 os.close(self._mark)
                 raise
@@ -71,12 +60,8 @@ class Writing:
     def _locked_mark(self) -> int:
         """A descriptor of the mark, locked; with it nobody else writes here, and what is here may be replaced.
 
-        Raises
-        ------
-        ScenarioError
-            If another process writes there, or what is there may not be replaced.
-        OSError
-            If it cannot be made or locked.
+        Raises ScenarioError if another process writes there, or what is there may not be replaced.
+        Raises OSError if it cannot be made or locked.
         """
         while True:
             self._refuse_what_is_not_ours()
@@ -104,10 +89,10 @@ class Writing:
             os.close(mark)
 
     def _is_the_mark_of_what_may_go(self, mark: int) -> bool:
-        """Whether a mark that is locked still stands there, and not beside a run that was completed meanwhile.
+        """Whether a locked mark is still there, and not beside a run that was completed meanwhile.
 
-        Another writer may have ended between the look at the directory and the lock: it has taken the mark away after
-        it was opened here, or before, and then the mark is a new one, empty, beside a complete run.
+        Another writer may have ended between the look at the directory and the lock. It has taken the mark away after
+        it was opened here. Or it did so before, and then the mark is a new one, empty, beside a complete run.
         """
         here = os.fstat(mark)
         try:
@@ -140,7 +125,7 @@ class Writing:
             os.close(self._mark)
 
     def _failed(self, error: OSError) -> HostError:
-        """What to say of an error of the system while the run was made: it is the directory's only if it names it."""
+        """Message for an error of the system while the run was made: it is the directory's only if it names it."""
         # A write names no file. One that has no space has none here, or in the place for temporary files.
         if error.errno in _NO_SPACE or (isinstance(error.filename, str | Path) and self._holds(Path(error.filename))):
             return _unwritable(self.path, error)
@@ -154,10 +139,7 @@ class Writing:
     def because(self, reason: str) -> None:
         """Writes why the directory is not complete: a line in the mark, in place of what stood there.
 
-        Raises
-        ------
-        OSError
-            If it cannot be written for another reason than a full disk.
+        Raises OSError if it cannot be written for another reason than a full disk.
         """
         text = f"This run is not complete: {reason}\n".encode()
         try:
@@ -174,7 +156,7 @@ class Writing:
             return
         if not self.path.is_dir():
             raise ScenarioError(f"cannot write a run to {self.path}: it is a file", hint="choose another with --out")
-        # What a kill leaves of a file that was to appear whole is ours, too.
+        # Leftovers of a kill from a file that was to appear whole are ours, too.
         names = [entry.name for entry in self.path.iterdir()]
         strange = sorted(name for name in names if name.removesuffix(plainfiles.PARTIAL) not in ARTEFACTS)
         if strange:
@@ -200,16 +182,9 @@ class Writing:
 def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes]) -> None:
     """Writes `00-plan.toml` and, if it names files, their copies in `00-inputs/`.
 
-    Parameters
-    ----------
-    directory : Path
-        A run directory that is being written.
-    inputs : mapping of file name to content
-
-    Raises
-    ------
-    ScenarioError
-        If a name is more than that of a file: a path would lead out of the directory.
+    directory: A run directory that is being written.
+    inputs: mapping of file name to content
+    Raises ScenarioError if a name is more than that of a file: a path would lead out of the directory.
     """
     plainfiles.write(directory / PLAN, plan_text.encode())
     for name, content in inputs.items():
@@ -219,16 +194,8 @@ def write_plan(directory: Path, plan_text: str, inputs: Mapping[str, bytes]) -> 
         plainfiles.write(directory / INPUTS / name, content)
 
 
-def _remove(path: Path) -> None:
-    """Removes a file or a directory of a run, if it is there."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
 def _unwritable(path: Path, error: OSError) -> HostError:
-    """What to say of an error of the file system."""
+    """Message for an error of the file system."""
     hint = "free some space, or choose another directory with --out"
     if error.errno not in _NO_SPACE:
         hint = "choose a directory that may be written with --out"

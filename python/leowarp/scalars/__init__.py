@@ -23,15 +23,8 @@ FLOW_SCALARS = by_name(TCP, PROBE, PROGRAM)
 def of_kind(kind: str | None) -> Section:
     """The scalars of a flow of a kind: tcp, ping and udp, program; None, which no run of today has, is taken for tcp.
 
-    Parameters
-    ----------
-    kind : str or None
-        `kind` of the flow in `summary.json`.
-
-    Returns
-    -------
-    tuple of Scalar
-        `TCP`, `PROBE` or `PROGRAM`, in the order of `summary.json`.
+    kind: `kind` of the flow in `summary.json`.
+    Returns: `TCP`, `PROBE` or `PROGRAM`, in the order of `summary.json`.
     """
     return PROGRAM if kind == "program" else TCP if kind in ("tcp", None) else PROBE
 

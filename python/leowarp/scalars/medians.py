@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Medians over replicates, runs that differ by their seeds alone, each with an interval that holds it.
 
-The interval lies between two order statistics of the values, x(j) and x(n + 1 - j), counted from the smallest. Of
-independent runs with any continuous distribution it holds the median of that distribution with the probability
-1 - 2 P(B < j), B binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition, 2003,
-section 7.1). j is the largest for which this is at least 95 %. Five runs or fewer cannot reach that: then the interval
-is that of the smallest and the largest value, and its probability is smaller. Nothing is drawn: the interval is exact
-and needs no seed.
+The interval lies between two order statistics of the values, x(j) and x(n + 1 - j), counted from the smallest. For
+independent runs with any continuous distribution it holds the median of that distribution with the probability 1 - 2
+P(B < j), B binomial with n trials of 1/2 (H. A. David and H. N. Nagaraja, Order Statistics, 3rd edition, 2003, section
+7.1). j is the largest for which this is at least 95 %. Five runs or fewer cannot reach that: then the interval is that
+of the smallest and the largest value, and its probability is smaller. Nothing is drawn: the interval is exact and needs
+no seed.
 
 >>> median_interval([3, 1, 2, 5, 4, 6])
 MedianInterval(median=3.5, low=1, high=6, count=6)
@@ -42,12 +42,8 @@ class MedianInterval:
 def order_interval(count: int, confidence: float = CONFIDENCE) -> tuple[int, float]:
     """(j, probability): x(j) and x(n + 1 - j) of `count` values hold the median with that probability.
 
-    Parameters
-    ----------
-    count : int
-        At least 1; of 1 value the probability is 0.
-    confidence : float
-        The least that is wanted.
+    count: At least 1; of 1 value the probability is 0.
+    confidence: The least that is wanted.
     """
     # The wider, the likelier: the last j that keeps the confidence is found by halving.
     low, high = 1, max(count // 2, 1)
@@ -71,10 +67,7 @@ def coverage_ratio(count: int, j: int) -> float:
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> MedianInterval:
     """Median of some values with its interval, as `order_interval` has it.
 
-    Parameters
-    ----------
-    values : sequence of float
-        At least one, none missing.
+    values: At least one, none missing.
     """
     ordered, count = sorted(values), len(values)
     j, _ = order_interval(count, confidence)
@@ -85,12 +78,8 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
 def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, Any]]]) -> list[Section]:
     """Tables of several groups of runs, one column a group: of each quantity the median, and its interval in brackets.
 
-    Parameters
-    ----------
-    names : sequence of str
-        What each group is called.
-    groups : sequence of sequence of dict
-        The summaries of each group's runs.
+    names: What each group is called.
+    groups: The summaries of each group's runs.
     """
     every = [summary for group in groups for summary in group]
     ends = [sum(len(group) for group in groups[: place + 1]) for place in range(len(groups))]
@@ -107,7 +96,7 @@ def compared_groups(names: Sequence[str], groups: Sequence[Sequence[dict[str, An
 
 
 def sentence(counts: Sequence[int]) -> str:
-    """Which interval stands in brackets, for groups of so many runs."""
+    """The interval in brackets, for groups of this number of runs."""
     parts = []
     for count in dict.fromkeys(counts):
         j, probability = order_interval(count)
@@ -137,7 +126,7 @@ def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
         counts = Counter(known)
         return str(known[0]) if len(counts) == 1 else ", ".join(f"{count} {name}" for name, count in counts.items())
     found = median_interval(known)
-    # Of a quantity that some runs do not have, as a completion, it must be seen of how many it is.
+    # For a quantity that some runs do not have, as a completion, the number of runs must be visible.
     of = f" (of {len(known)})" if len(known) < len(values) else ""
     are_counts = all(isinstance(value, int) for value in known)
     says = _said_count if are_counts and quantity.text(1) == "1" else quantity.text

@@ -1,31 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scalars of a flow, in the order of `summary.json`: a section for what is computed together.
 
-`scalars.ordered` fails a run in which a line here or its function in `metrics/` lacks the other. A line is name, unit,
-group, definition, then the words of a run's page and of the overview, if these show it; a page's words are read below
-those of the row before ("smallest", "mean", "median").
+`scalars.ordered` fails a run in which a line here or its function lacks the other (files below are in `metrics/`). A
+line is name, unit, group, definition, then the words of a run's page and of the overview, if these show it. A page's
+words are read below those of the row before ("smallest", "mean", "median").
 
-    IDENTITY                  what the flow was
-    PACKETS                   packets on the wire, matched at both ends
-    SOCKET                    goodput; TCP_INFO of the sender        metrics/per_flow/goodput.py,
-    metrics/per_flow/flows.py ECHOES, REPLIES           probes there, and there and back
-    metrics/per_flow/probes.py, metrics/per_flow/flows.py LIFE, ENDING, HOST        sockets' ends, counters of a host
-      metrics/per_flow/goodput.py, metrics/per_flow/flows.py REORDERING                RFC 4737 and RFC 5236
-           metrics/per_flow/reordering.py
-    CAUSES                    what brought losses about              metrics/route_changes/causes.py
-    ROUND_TRIPS, ONE_WAY      delays of data packets                 metrics/per_flow/round_trips.py,
-    metrics/per_flow/delays.py NEAR_CHANGES, CHANGES_*,  what a change of the path did
-    metrics/route_changes/handovers.py, metrics/route_changes/recovery.py
-      RECOVERY, SPIKES
-    ACKNOWLEDGEMENTS          what the receiver did                  metrics/per_flow/acknowledgements.py
-    SHARE, CAPACITY           of competing flows, of the path        metrics/sharing/shares.py,
-    metrics/sharing/capacity.py PROGRAMS                  programs of the user's own
-    metrics/per_flow/connections.py MEASURES                  what these measured
-    metrics/per_flow/measures.py
+    IDENTITY                what the flow was
+    PACKETS                 packets on the wire, matched at both ends
+    SOCKET                  goodput; TCP_INFO of the sender            per_flow/goodput.py, flows.py
+    ECHOES, REPLIES         probes there, and there and back           per_flow/probes.py, flows.py
+    LIFE, ENDING, HOST      sockets' ends, counters of a host          per_flow/goodput.py, flows.py
+    REORDERING              RFC 4737 and RFC 5236                      per_flow/reordering.py
+    CAUSES                  what brought losses about                  route_changes/causes.py
+    ROUND_TRIPS, ONE_WAY    delays of data packets                     per_flow/round_trips.py, delays.py
+    NEAR_CHANGES, RECOVERY  what a change of the path did              route_changes/handovers.py, recovery.py
+    CHANGES_*, SPIKES       likewise                                   route_changes/handovers.py, recovery.py
+    ACKNOWLEDGEMENTS        what the receiver did                      per_flow/acknowledgements.py
+    SHARE, CAPACITY         of competing flows, of the path            sharing/shares.py, capacity.py
 
-Where a definition has a number (within 1 s of a change, 5 s looked at, 90 % of goodput, bins of 1/128), that is the
-constant in `metrics/` that computes it; the text is what a reader of `40-metrics.parquet` has. Names of two sections
-may be equal (`rtt_min_ns` of TCP and of pings): they then have one unit, and a flow has one of the two.
+Sections of flows of programs: `scalars/of_programs.py`.
+
+A number in a definition (within 1 s of a change, 5 s looked at, 90 % of goodput, bins of 1/128) is the constant in
+`metrics/` that computes it. A reader of `40-metrics.parquet` sees this text. Names of two sections may be equal
+(`rtt_min_ns` of TCP and of pings): they then have one unit, and a flow has one of the two.
 
 >>> [scalar.name for scalar in IDENTITY]
 ['flow', 'name', 'kind', 'source', 'destination', 'congestion_control']
@@ -35,6 +32,7 @@ may be equal (`rtt_min_ns` of TCP and of pings): they then have one unit, and a 
 
 from __future__ import annotations
 
+from leowarp.scalars.of_programs import IPERF3, MEASURES, PROGRAMS
 from leowarp.scalars.scalar import (
     BPS,
     BYTES,
@@ -54,7 +52,6 @@ from leowarp.scalars.scalar import (
 
 _WHAT, _CHANGES, _GOODPUT, _DELAYS = Group.WHAT, Group.CHANGES, Group.GOODPUT, Group.DELAYS
 _ORDER, _PACKETS, _SENDER, _ACKS = Group.ORDER, Group.PACKETS, Group.SENDER, Group.ACKS
-_MEASURED = Group.MEASURED
 
 # fmt: off
 # What the flow was, from the plan. First, so that a row of `summary.json` begins with its own name.
@@ -127,7 +124,7 @@ SOCKET: Section = (
     Scalar("rto_p50_us", US, _DELAYS, "the sender's retransmission timeout, median by time"),
 )
 
-# Probes are datagrams: loss and delay are told of each, not of bytes.
+# Probes are datagrams: loss and delay are known for each, not for bytes.
 ECHOES: Section = (
     Scalar("probes_pkts", PKTS, _PACKETS, "probes sent", "probes", "sent"),
     Scalar("probes_lost_pkts", PKTS, _PACKETS, "probes that had not arrived by the end of the run", "probes lost",
@@ -142,7 +139,7 @@ ECHOES: Section = (
            "one-way delay, largest"),
 )
 
-# Of the UDP of a program, which is found and not planned.
+# For the UDP of a program, which is found and not planned.
 DATAGRAMS: Section = (
     Scalar("program", COUNT, _WHAT,
            "number of the flow of programs whose connection it is; null: probes of leowarp's own, as of all of these"),
@@ -162,7 +159,7 @@ LIFE: Section = (
            "the run, whichever came first"),
 )
 
-# What the agent itself saw at the flow's sockets.
+# Observations of the agent itself at the flow's sockets.
 ENDING: Section = (
     Scalar("bytes", BYTES, _GOODPUT, "payload that arrived, each byte once"),
     Scalar("completion_ns", NS_AS_S, _GOODPUT,
@@ -172,7 +169,7 @@ ENDING: Section = (
     Scalar("error", COUNT, _WHAT, "errno with which the flow ended; 0: none"),
 )
 
-# Of counters that the kernel has per network namespace, that is per host: null where several flows share it, since
+# From counters that the kernel has per network namespace, that is per host: null where several flows share it, since
 # nothing says which of them was meant.
 HOST: Section = (
     Scalar("sender_recoveries", COUNT, _SENDER,
@@ -244,7 +241,7 @@ CAUSES: Section = (
            "spurious, of bytes that a route change made late"),
 )
 
-# Of each data packet rather than of the sender's estimate: TCP smooths its own by 1/8 a sample (RFC 6298, 2).
+# From each data packet rather than from the sender's estimate: TCP smooths its own by 1/8 per sample (RFC 6298, 2).
 ROUND_TRIPS: Section = (
     Scalar("rtt_min_ns", NS, _DELAYS,
            "smallest round trip that a data packet met: its one-way delay and that of the first packet back that left "
@@ -344,7 +341,7 @@ CHANGES_WITH_LOST_PROBES: Section = (
 
 _SPIKE_WORDS = ("spike of the one-way delay (pings: there and back), median", "90th percentile")
 
-# 5 s at most, and not into the next change: later recoveries are told as null, not as 5 s.
+# 5 s at most, and not into the next change: later recoveries are null, not 5 s.
 RECOVERY: Section = (
     Scalar("recovery_p50_ns", NS, _CHANGES,
            "median over all changes of the time until goodput is back at 90 % of the second before; null: so many did "
@@ -370,7 +367,7 @@ SPIKES: Section = (
     Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of what spike_p50_ns is the median of", _SPIKE_WORDS[1]),
 )
 
-# What the receiver did (docs/concepts/delayed-acks.md): counted from packets, whatever `tcp.delayed_ack` says.
+# Actions of the receiver (docs/concepts/delayed-acks.md): counted from packets, whatever `tcp.delayed_ack` says.
 ACKNOWLEDGEMENTS: Section = (
     Scalar("acks_per_segment_ratio", RATIO, _ACKS,
            "ACKs that the receiver sent over the data segments that they answer, those that arrived since the ACK "
@@ -422,93 +419,6 @@ CAPACITY: Section = (
            "of both in proportion to their time, one without any path is left out; null where no link is shaped",
            "time below 90 % of the path's capacity"),
 )
-# What programs of the user's own came to; their connections are flows of their own, of kind tcp and udp.
-PROGRAMS: Section = (
-    Scalar("connections", COUNT, _WHAT,
-           "connections of the programs, each a flow of its own: TCP, and UDP between two ports",
-           overview="connections"),
-    Scalar("connections_bytes", BYTES, _GOODPUT, "payload that arrived over all connections, each byte once",
-           overview="payload"),
-    Scalar("client_exit_code", COUNT, _WHAT,
-           "what the client exited with; null: it was ended by a signal, or by the run", overview="client exited with"),
-    Scalar("client_end_ns", NS_AS_S, _WHAT, "when the client ended, from the run's start; null: with the run",
-           overview="client ended at"),
-    Scalar("server_exit_code", COUNT, _WHAT, "what the server exited with; null: there was none, or as of the client",
-           overview="server exited with"),
-    Scalar("server_end_ns", NS_AS_S, _WHAT, "when the server ended, from the run's start; null: with the run"),
-)
-
-# By iperf3's own account, where a client was iperf3 -J. Null: it was not, or iperf3 does not say it.
-IPERF3: Section = (
-    Scalar("iperf3_sent_bytes", BYTES, _MEASURED, "what iperf3 -J says that its sender wrote (`sum_sent`)"),
-    Scalar("iperf3_received_bytes", BYTES, _MEASURED, "what it says that its receiver read (`sum_received`)"),
-    Scalar("iperf3_sent_bps", BPS, _MEASURED, "goodput as its sender has it"),
-    Scalar("iperf3_received_bps", BPS, _MEASURED, "goodput as its receiver has it", overview="iperf3: goodput"),
-    Scalar("iperf3_retransmissions_pkts", PKTS, _MEASURED, "of TCP: retransmissions that it says (`retransmits`)",
-           overview="iperf3: retransmissions"),
-    Scalar("iperf3_jitter_ns", NS, _MEASURED, "of UDP: jitter that it says (RFC 3550, 6.4.1, by its own clocks)",
-           overview="iperf3: jitter"),
-    Scalar("iperf3_datagrams_pkts", PKTS, _MEASURED, "of UDP: datagrams that it says it sent"),
-    Scalar("iperf3_lost_pkts", PKTS, _MEASURED, "of UDP: datagrams that its receiver missed",
-           overview="iperf3: datagrams lost"),
-)
-
-# By the programs' own account (docs/guides/measures.md). Null: they measured nothing of that kind.
-MEASURES: Section = (
-    Scalar("transactions", COUNT, _MEASURED, "transactions that were completed", overview="transactions"),
-    Scalar("transactions_failed", COUNT, _MEASURED, "transactions that never were", overview="  never completed"),
-    Scalar("transaction_p50_ns", NS, _MEASURED,
-           "median over the completed transactions of the time from start to last byte",
-           overview="transaction time, median"),
-    Scalar("transaction_p99_ns", NS, _MEASURED, "99th percentile of the times of transactions, one that was met",
-           overview="transaction time, 99th percentile"),
-    Scalar("transaction_max_ns", NS, _MEASURED, "longest time of a transaction"),
-    Scalar("first_byte_p50_ns", NS, _MEASURED,
-           "median over the transactions of the time from start to first byte of the answer",
-           overview="time to first byte, median"),
-    Scalar("pages", COUNT, _MEASURED, "pages that were loaded whole", overview="page loads"),
-    Scalar("pages_failed", COUNT, _MEASURED, "pages that were not", overview="  never complete"),
-    Scalar("page_objects", COUNT, _MEASURED, "objects of all pages"),
-    Scalar("page_load_p50_ns", NS_AS_S, _MEASURED,
-           "median over pages of the time from start to the last byte of the last object",
-           overview="page load time, median"),
-    Scalar("page_load_max_ns", NS_AS_S, _MEASURED, "longest page load time"),
-    Scalar("page_first_byte_p50_ns", NS, _MEASURED,
-           "median over pages of the time from start to the first byte of the first object",
-           overview="time to first byte of a page, median"),
-    Scalar("startup_ns", NS_AS_S, _MEASURED, "startup delay: from a player's start to the first picture",
-           overview="startup delay"),
-    Scalar("segments", COUNT, _MEASURED, "segments that a player got", overview="segments"),
-    Scalar("bitrate_mean_bps", BPS, _MEASURED, "mean bit rate of the segments, weighted by how long each plays",
-           overview="mean bit rate"),
-    Scalar("bitrate_switches", COUNT, _MEASURED, "segments of another bit rate than the one before",
-           overview="bit rate switches"),
-    Scalar("stalls", COUNT, _MEASURED, "times that the player's buffer was empty after the first picture",
-           overview="stalls"),
-    Scalar("stalled_ns", NS_AS_S, _MEASURED,
-           "rebuffering: how long it was so, in sum; a stall that did not end counts to the run's end",
-           overview="rebuffering"),
-    Scalar("stalled_ratio", RATIO, _MEASURED, "rebuffering ratio: stalled_ns over itself and the media of all segments",
-           overview="rebuffering ratio"),
-    Scalar("live_latency_p50_ns", NS_AS_S, _MEASURED,
-           "how far behind the live edge the player was, median over segments; null: not live",
-           overview="live latency, median"),
-    Scalar("live_latency_max_ns", NS_AS_S, _MEASURED, "how far behind the live edge it was at most",
-           overview="live latency, most"),
-    Scalar("frames", COUNT, _MEASURED, "media frames that were sent", overview="frames"),
-    Scalar("frames_lost", COUNT, _MEASURED, "frames that were never complete", overview="  never complete"),
-    Scalar("frame_delay_p50_ns", NS, _MEASURED, "median of the frame delays: from sending to the frame's last packet",
-           overview="frame delay, median"),
-    Scalar("frame_delay_p95_ns", NS, _MEASURED, "95th percentile of the frame delays, one that was met",
-           overview="frame delay, 95th percentile"),
-    Scalar("frame_delay_p99_ns", NS, _MEASURED, "99th percentile of the frame delays, one that was met",
-           overview="frame delay, 99th percentile"),
-    Scalar("freezes", COUNT, _MEASURED,
-           "intervals between rendered frames of at least three times their mean, and 150 ms above it (W3C "
-           "webrtc-stats, freezeCount); a frame is rendered once it is complete, unless a later one was before",
-           overview="freezes"),
-    Scalar("frozen_ns", NS, _MEASURED, "length of the freezes together (totalFreezesDuration)", overview="frozen"),
-)
 
 # fmt: on
 
@@ -517,16 +427,16 @@ TCP: Section = (
     *IDENTITY, *PACKETS, *SOCKET, *LIFE, *ENDING, *HOST, *REORDERING, *CAUSES, *ROUND_TRIPS, *ONE_WAY, *NEAR_CHANGES,
     *CHANGES_WITH_LOSS, *RECOVERY, *ACKNOWLEDGEMENTS, *SHARE, *CAPACITY,
 )  # fmt: skip
-"""Of a TCP flow."""
+"""For a TCP flow."""
 
 PROGRAM: Section = (*IDENTITY, *PROGRAMS, *IPERF3, *MEASURES)
-"""Of a flow of programs."""
+"""For a flow of programs."""
 
 PROBE: Section = (
     *IDENTITY, *PACKETS, *ECHOES, *DATAGRAMS, *LIFE, *ENDING, *REORDERING, *CAUSES, *REPLIES, *NEAR_CHANGES,
     *CHANGES_WITH_LOST_PROBES, *SPIKES,
 )  # fmt: skip
-"""Of a flow of pings, or of UDP datagrams."""
+"""For a flow of pings, or of UDP datagrams."""
 
 COMMON: Section = (*IDENTITY, *PACKETS, *LIFE, *ENDING, *REORDERING, *CAUSES, *NEAR_CHANGES)
 """Of both."""

@@ -85,7 +85,7 @@ COSTS: Section = (
     Scalar("cpu_s", S, _COST, "processor seconds of guest and host together", "processor time", "CPU time"),
     Scalar("wall_s", S, _COST, "seconds that it took by the clock on the wall", "wall-clock time"),
 )
-"""What no trace knows, and no other machine has."""
+"""Facts that no trace knows, and no other machine has."""
 
 # Jain's index, (sum x)^2 / (n sum x^2) (R. Jain et al., DEC-TR-301, 1984), over the goodput of n competing flows.
 FAIRNESS: Section = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which numbers of a summary are shown, in which words and units."""
+"""The numbers of a summary that are shown, their words and units."""
 
 import pytest
 

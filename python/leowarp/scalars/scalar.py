@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is declared of a scalar: its name, its unit, what it is about, what exactly it is, and who shows it."""
+"""Declaration of a scalar: its name, unit, subject, definition, and the places that show it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,12 @@ from leowarp.base import units
 class Unit:
     """A unit of scalars.
 
-    Attributes
-    ----------
-    symbol : str
-        In `40-metrics.parquet`; empty for counts, ratios and text.
-    suffix : str
-        The end of the name of every scalar in this unit, and of no other.
-    shown : str
-        The unit in which pages show it.
-    size : float
-        How much of the unit itself the shown one is: 1e6 for ns shown in ms.
-    is_text : bool
-        Whether the value is no number at all.
+    symbol: In `40-metrics.parquet`; empty for counts, ratios and text.
+    suffix: The end of the name of every scalar in this unit, and of no other.
+    shown: The unit in which pages show it.
+    size: How much of the unit itself the shown one is: 1e6 for ns shown in ms.
+    is_text: Whether the value is no number at all.
 
-    Examples
-    --------
     >>> 42_100_000 / NS.size, NS.shown
     (42.1, 'ms')
     """
@@ -43,17 +34,9 @@ class Unit:
     def in_(self, shown: str, size: float) -> Unit:
         """The same unit, which pages show in another one.
 
-        Parameters
-        ----------
-        shown : str
-            The other unit's symbol.
-        size : float
-            How much of this unit it is.
-
-        Returns
-        -------
-        Unit
-            Names and tables still have this one.
+        shown: The other unit's symbol.
+        size: How much of this unit it is.
+        Returns: Names and tables still have this one.
         """
         return replace(self, shown=shown, size=size)
 
@@ -81,7 +64,7 @@ UNITS = (PKTS, BYTES, BPS, NS, US, S, NATS, RATIO)
 
 # The members' texts are headings that users see.
 class Group(StrEnum):
-    """What a scalar is about, in the order in which `leowarp show --metrics` prints the groups."""
+    """Subjects of scalars, in the order in which `leowarp show --metrics` prints the groups."""
 
     WHAT = "what it was"
     COST = "cost"
@@ -99,20 +82,12 @@ class Group(StrEnum):
 class Scalar:
     """A number (or a word) that every run, or every flow of a kind, has in `summary.json`; null where it is not known.
 
-    Attributes
-    ----------
-    name : str
-        Its key there; a dot stands before the key of an object within (`fairness.jain_index`).
-    unit : Unit
-        Its suffix ends the name.
-    group : Group
-        Under which `leowarp show --metrics` prints it.
-    definition : str
-        What exactly is counted, in `40-metrics.parquet` and in the reference.
-    page : str, optional
-        What a run's page calls it, read below the row before it; None: no page shows it.
-    overview : str, optional
-        What the table at the end of `leowarp run` and `leowarp compare` calls it; None: it is none of those few.
+    name: Its key there; a dot stands before the key of an object within (`fairness.jain_index`).
+    unit: Its suffix ends the name.
+    group: Under which `leowarp show --metrics` prints it.
+    definition: What exactly is counted, in `40-metrics.parquet` and in the reference.
+    page: What a run's page calls it, read below the row before it; None: no page shows it.
+    overview: What the table at the end of `leowarp run` and `leowarp compare` calls it; None: it is none of those few.
     """
 
     name: str
@@ -130,14 +105,7 @@ Section = tuple[Scalar, ...]
 def names(section: Iterable[Scalar]) -> tuple[str, ...]:
     """The names of scalars, in their order.
 
-    Parameters
-    ----------
-    section : iterable of Scalar
-
-    Returns
-    -------
-    tuple of str
-        With the dots of objects.
+    Returns: With the dots of objects.
     """
     return tuple(scalar.name for scalar in section)
 
@@ -145,17 +113,10 @@ def names(section: Iterable[Scalar]) -> tuple[str, ...]:
 def by_name(*sections: Section) -> dict[str, Scalar]:
     """Scalars by name; of those that probes and TCP define differently the first.
 
-    Who has a name alone (a column of results, an axis) finds its unit here, which the two share.
+    A caller with a name alone (a column of results, an axis) finds its unit here, which the two share.
 
-    Parameters
-    ----------
-    *sections : tuple of Scalar
-        Of names that two have, the earlier section's definition stays.
-
-    Returns
-    -------
-    dict of str to Scalar
-        In the order of the sections.
+    *sections: Of names that two have, the earlier section's definition stays.
+    Returns: In the order of the sections.
     """
     scalars_by_name: dict[str, Scalar] = {}
     for scalar in (scalar for section in sections for scalar in section):
@@ -166,18 +127,9 @@ def by_name(*sections: Section) -> dict[str, Scalar]:
 def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     """The scalars of a run or a flow under their declared names; lists are left out.
 
-    Parameters
-    ----------
-    summary : mapping
-        `summary.json`, or one of its `flows`; objects are one level deep.
+    summary: `summary.json`, or one of its `flows`; objects are one level deep.
+    Returns: Name with dots to value.
 
-    Returns
-    -------
-    dict
-        Name with dots to value.
-
-    Examples
-    --------
     >>> flat({"name": "x", "fairness": {"jain_index": 1.0}, "flows": [1]})
     {'name': 'x', 'fairness.jain_index': 1.0}
     """
@@ -192,24 +144,13 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ordered(values: Mapping[str, Any], declared: Section) -> dict[str, Any]:
-    """What was computed of a run or a flow, in the order in which it is declared.
+    """Computed values of a run or a flow, in the order in which they are declared.
 
-    Parameters
-    ----------
-    values : mapping
-        As `summary.json` will have it, in any order: objects as mappings, or None of which nothing is known.
-    declared : tuple of Scalar
-        All that must be there, and nothing else may.
-
-    Returns
-    -------
-    dict
-        The values of `values` by their keys there (not by dotted names).
-
-    Raises
-    ------
-    AssertionError
-        If something was computed that is not declared, or the reverse: a metric's line and its function go together.
+    values: As `summary.json` will have it, in any order: objects as mappings, or None of which nothing is known.
+    declared: All that must be there, and nothing else may.
+    Returns: The values of `values` by their keys there (not by dotted names).
+    Raises AssertionError if something was computed that is not declared, or the reverse: a metric's line and its
+        function go together.
     """
     declared_names = names(declared)
     # One entry for an object, at the place of its first scalar.

@@ -32,14 +32,9 @@ from leowarp.scenario.workload.traffic import complete_traffic
 def complete(draft: Draft, document: Node, problems: Problems) -> None:
     """Fill in what follows from other keys; every broken rule goes to `problems`.
 
-    Parameters
-    ----------
-    draft : Draft
-        All sections, decoded one by one; changed in place.
-    document : Node
-        The whole text, for the place of what is missing.
-    problems : Problems
-        Gathers the mistakes; nothing is raised here.
+    draft: All sections, decoded one by one; changed in place.
+    document: The whole text, for the place of what is missing.
+    problems: Gathers the mistakes; nothing is raised here.
     """
     medium = _check_medium(draft, document, problems)
     given = [each for name, each in MEDIA.items() if name in draft.sections]
@@ -110,10 +105,8 @@ def _check_medium(draft: Draft, document: Node, problems: Problems) -> type[Medi
 def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: Problems) -> bool:
     """A constellation is there if, and only if, the medium follows one; whether it should.
 
-    Returns
-    -------
-    bool
-        Whether the medium's own key says that it follows one, whatever is there: later checks go by what was meant.
+    Returns: Whether the medium's own key says that it follows one, whatever is there: later checks go by what was
+        meant.
     """
     key, preset = medium.FOLLOWS
     section, sky = draft.sections[medium.NAME], draft.sections.get("constellation")
@@ -131,10 +124,7 @@ def _check_geometry(draft: Draft, medium: type[FollowsConstellation], problems: 
 def _fill_in(draft: Draft, defaults: Mapping[str, Mapping[str, object]]) -> None:
     """Write a medium's defaults into other sections, under what their texts give themselves.
 
-    Parameters
-    ----------
-    defaults : dict of str to dict
-        Section -> key -> value as a user would write it (`MediumSection.defaults`).
+    defaults: Section -> key -> value as a user would write it (`MediumSection.defaults`).
     """
     for name, texts in defaults.items():
         section, known = draft.sections[name], keys(_DEFAULTED[name])

@@ -37,22 +37,10 @@ Overrides = Mapping[str, Any] | Sequence[str]
 def read_document(path: Path, overrides: Overrides = ()) -> Node:
     """A scenario file with what it extends below it and the overrides on top.
 
-    Parameters
-    ----------
-    path : Path
-        A TOML file, or a run directory: then its plan.
-    overrides : list of "KEY=VALUE" or dict
-        One layer each, in their order.
-
-    Returns
-    -------
-    Node
-        The root table; `extends` is gone from it.
-
-    Raises
-    ------
-    ScenarioError
-        If a file cannot be read, is not TOML, or extends itself; if an override is malformed.
+    path: A TOML file, or a run directory: then its plan.
+    overrides: list of "KEY=VALUE" or dict. One layer each, in their order.
+    Returns: The root table; `extends` is gone from it.
+    Raises ScenarioError if a file cannot be read, is not TOML, or extends itself; if an override is malformed.
     """
     if path.is_dir():
         path = path / PLAN
@@ -67,10 +55,7 @@ def merge(lower: Node, upper: Node) -> Node:
 
     What `upper` sets also takes away the keys of `lower` that it governs (`_GOVERNS`), before the two are merged.
 
-    Returns
-    -------
-    Node
-        A new tree; neither of the two is changed.
+    Returns: A new tree; neither of the two is changed.
     """
     # From the lower layer alone: what the upper one writes beside its preset is meant to win over the preset.
     return _merge(_without_governed(lower, upper), upper)
@@ -79,24 +64,13 @@ def merge(lower: Node, upper: Node) -> Node:
 def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[Node]:
     """One layer for each override. Lists are copied from the document below, with one element changed.
 
-    Parameters
-    ----------
-    overrides : list of "KEY=VALUE" or dict
-        Of a list the values are TOML, or else plain text; of a dict they are taken as they are, nodes included.
-    file : Path
-        The scenario, as the place that messages and relative file names fall back to.
-    base : Node
-        What lies below the first of them; each one sees those before it.
-
-    Yields
-    ------
-    Node
-        A table with one path in it.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no ``=``, the key is not a dotted one, or it leads through a scalar or past the end of a list.
+    overrides: list of "KEY=VALUE" or dict. Of a list the values are TOML, or else plain text; of a dict they are taken
+        as they are, nodes included.
+    file: The scenario, as the place that messages and relative file names fall back to.
+    base: What lies below the first of them; each one sees those before it.
+    Yields: A table with one path in it.
+    Raises ScenarioError if there is no ``=``, the key is not a dotted one, or it leads through a scalar or past the end
+        of a list.
     """
     pairs: list[tuple[str, str, Any]] = []
     if isinstance(overrides, Mapping):
@@ -120,16 +94,10 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
 def plant(value: Any, origin: Origin, path: KeyPath, lines: Mapping[KeyPath, int]) -> Node:
     """Plain TOML values as nodes; `lines` gives each path's line, else `origin` stands.
 
-    Parameters
-    ----------
-    value : object
-        Dicts, lists and scalars.
-    origin : Origin
-        Of the whole; a node without a line of its own has that of the table around it.
-    path : tuple of str and int
-        Where `value` stands in the document.
-    lines : dict of tuple to int
-        As `positions.key_lines` gives it; empty for what was typed.
+    value: Dicts, lists and scalars.
+    origin: Of the whole; a node without a line of its own has that of the table around it.
+    path: tuple of str and int. Where `value` stands in the document.
+    lines: As `positions.key_lines` gives it; empty for what was typed.
     """
     here = Origin(origin.file, lines[path], origin.override) if path in lines else origin
     if isinstance(value, Mapping):
@@ -148,10 +116,7 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
 
     `below` holds the files that led here, resolved, so that a link that leads back to one of them is found too.
 
-    Raises
-    ------
-    ScenarioError
-        If it extends itself, or a file that is not there; a run's plan may extend nothing.
+    Raises ScenarioError if it extends itself, or a file that is not there; a run's plan may extend nothing.
     """
     if path.resolve() in below:
         chain = " -> ".join(file.name for file in (*below, path))
@@ -250,12 +215,8 @@ def _read_file(path: Path) -> Node:
 def _read_text(text: str) -> tuple[Mapping[str, Any], Mapping[KeyPath, int]]:
     """Values, and the line of each key. Cached, since a study reads one file for each of its combinations.
 
-    Returns
-    -------
-    values : dict
-        Shared by all callers with this text: read only.
-    lines : dict of tuple to int
-        From 1.
+    Returns values: Shared by all callers with this text: read only.
+    Returns lines: From 1.
     """
     return tomltext.loads(text), key_lines(text)
 
@@ -285,13 +246,8 @@ def _override_value(text: str) -> Any:
 def override_key(text: str, origin: Origin) -> list[str]:
     """The parts of a dotted key.
 
-    Raises
-    ------
-    ScenarioError
-        If the text is no dotted key of TOML; it begins with `origin`.
+    Raises ScenarioError if the text is no dotted key of TOML; it begins with `origin`.
 
-    Examples
-    --------
     >>> override_key("flows.0.start", Origin(Path("a.toml")))
     ['flows', '0', 'start']
     """

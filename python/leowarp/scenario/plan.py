@@ -93,20 +93,12 @@ def resolve(scenario: Scenario) -> Plan:
 def plan_of(scenario: Path | str | Plan, overrides: Overrides = (), kernel: Path | str | None = None) -> Plan:
     """The plan of a scenario file with overrides, or the plan given; `kernel` replaces its guest kernel.
 
-    Parameters
-    ----------
-    scenario : Path, str or Plan
-        A file, a run directory, or a plan that stays as it is.
-    overrides : list of "KEY=VALUE" or dict
-        As `load` takes them.
-    kernel : Path or str, optional
-        A name of the shelf, or the path of a tree or binary; it counts as named by the caller, who thereby says that
-        it may run.
-
-    Raises
-    ------
-    ScenarioError
-        As `load` and `resolve`; and if a plan, in which everything is written out, is given overrides.
+    scenario: Path, str or Plan. A file, a run directory, or a plan that stays as it is.
+    overrides: list of "KEY=VALUE" or dict. As `load` takes them.
+    kernel: A name of the shelf, or the path of a tree or binary; it counts as named by the caller, who thereby says
+        that it may run.
+    Raises ScenarioError: As `load` and `resolve`; and if a plan, in which everything is written out, is given
+        overrides.
     """
     if isinstance(scenario, Plan):
         if overrides:
@@ -129,10 +121,7 @@ def is_kernel_name(kernel: str) -> bool:
 def plan_inputs(plan: Plan) -> list[Path]:
     """Files that a plan names, to be copied into ``00-inputs/`` of the run directory.
 
-    Returns
-    -------
-    list of Path
-        Where they were found on this machine.
+    Returns: Where they were found on this machine.
     """
     return plan.inputs()
 
@@ -182,10 +171,8 @@ def _found_files(
 ) -> dict[str, InputFile | tuple[InputFile, ...]]:
     """The files that a section names, found and hashed; what is missing or differs is noted.
 
-    Returns
-    -------
-    dict of str to (InputFile or tuple of InputFile)
-        By attribute; files that were not found are left out, since `resolve` raises before the plan is built.
+    Returns: dict of str to (InputFile or tuple of InputFile). By attribute; files that were not found are left out,
+        since `resolve` raises before the plan is built.
     """
     # By attribute; the hashes beside them are keys of the text and no attributes of a section.
     files: dict[str, InputFile | tuple[InputFile, ...]] = {}
@@ -219,15 +206,8 @@ def _check_names(section: Section, files: Mapping[str, InputFile | tuple[InputFi
 def _found_file(section: Section, key: str, name: str, wanted: str | None, problems: Problems) -> InputFile | None:
     """One file: found beside the text that names it, or among the copies of a run, and held against the plan's hash.
 
-    Parameters
-    ----------
-    wanted : str or None
-        The sha256 that a plan states; None: any content will do, as of a scenario that a user has written.
-
-    Returns
-    -------
-    InputFile or None
-        None: it is not there, cannot be read or is another, which is noted.
+    wanted: The sha256 that a plan states; None: any content will do, as of a scenario that a user has written.
+    Returns: None: it is not there, cannot be read or is another, which is noted.
     """
     origin = section.where(key)
     if origin.is_of_a_run and not plainfiles.is_plain_name(name):

@@ -39,16 +39,10 @@ SCHEMA_VERSION = 1
 class Run:
     """How long, from when, and the seed of all random numbers.
 
-    Attributes
-    ----------
-    duration_ns : int
-        Virtual time, from the run's 0.
-    ends, linger_ns : str, int
-        ``flows``: it may end earlier, `linger_ns` after the last flow that ends by itself.
-    start_ns : int
-        What the constellation's clock shows at the run's 0; of a measured path the measurement's time.
-    seed : int
-        0 to 2^63 - 1. Host and guest derive a stream a component from it (`leowarp.base.streams`).
+    duration_ns: Virtual time, from the run's 0.
+    ends, linger_ns: ``flows``: it may end earlier, `linger_ns` after the last flow that ends by itself.
+    start_ns: What the constellation's clock shows at the run's 0; of a measured path the measurement's time.
+    seed: 0 to 2^63 - 1. Host and guest derive a stream a component from it (`leowarp.base.streams`).
     """
 
     duration_ns: int = quantity(units.TIME, "How long the run lasts.", low="1 ms", high="30 d", default="1000 s")
@@ -72,22 +66,16 @@ class Run:
 class Observe:
     """What is recorded, and how often.
 
-    Attributes
-    ----------
-    sockets_ns, counters_ns, queues_ns : int or None
-        Intervals of samples on the run's clock; None: none are taken (of counters: one at the end).
-    truth : bool
-        Whether both ends of each flow are captured and matched (docs/concepts/truth.md).
-    capture : str
-        By what: the guest kernel's own taps, which move no packet, or packet sockets.
-    packets, packets_before_ns, packets_after_ns : str, int, int
-        Which packets are stored one by one, and the windows around route changes.
-    reordering_threshold_pkts, reordering_window_ns : int, int or None
-        RFC 5236's DT and BT; width of the windows, None: the run as a whole alone.
-    pcap : str
-        Ends of which a pcapng file is kept; ``none`` keeps none.
-    pcap_snap_bytes : int
-        How much of each frame it has.
+    sockets_ns, counters_ns, queues_ns: Intervals of samples on the run's clock; None: none are taken (of counters: one
+        at the end).
+    truth: Whether both ends of each flow are captured and matched (docs/concepts/truth.md).
+    capture: By what: the guest kernel's own taps, which move no packet, or packet sockets.
+    packets, packets_before_ns, packets_after_ns: Which packets are stored one by one, and the windows
+        around route changes.
+    reordering_threshold_pkts, reordering_window_ns: RFC 5236's DT and BT; width of the windows, None:
+        the run as a whole alone.
+    pcap: Ends of which a pcapng file is kept; ``none`` keeps none.
+    pcap_snap_bytes: How much of each frame it has.
     """
 
     # 50 ms: the 20 Hz of Frederiksen et al.; maxima between two samples are not seen.
@@ -146,18 +134,11 @@ class Observe:
 class Guest:
     """The guest kernel.
 
-    Attributes
-    ----------
-    memory_bytes : int
-        A file of the host, sparse: only what the guest touches takes space.
-    kernel : str
-        A name of the shelf (`leowarp kernel list`), or a path as it was written; "~" is not expanded here.
-    cc_modules : tuple of InputFile
-        One C file each; the module's name is the file's without ``.c``.
-    sysctl : dict of str to str
-        Of the guest as a whole.
-    kernel_named_in : Path or None
-        The file that names `kernel`; no part of the plan's identity.
+    memory_bytes: A file of the host, sparse: only what the guest touches takes space.
+    kernel: A name of the shelf (`leowarp kernel list`), or a path as it was written; "~" is not expanded here.
+    cc_modules: One C file each; the module's name is the file's without ``.c``.
+    sysctl: Of the guest as a whole.
+    kernel_named_in: The file that names `kernel`; no part of the plan's identity.
     """
 
     memory_bytes: int = quantity(units.BYTES, "The guest's memory.", "1 GiB", low="128 MiB", high="256 GiB")
@@ -187,20 +168,13 @@ class PlanSections:
     kernel modules, by module and name, times in ns: every module of one's own and every congestion control that knows
     of handovers and that a flow uses is there, if only with no parameters.
 
-    Attributes
-    ----------
-    name : str
-        Of the run, and of its directory.
-    run, isl, ground, routing, cures, network, tcp, observe, guest
-        The sections of those names.
-    medium : Constellation, Measured, Chain, Jittered, Access or Mobile
-        With its own `constellation` where it follows one.
-    stations, flows, hosts : tuple
-        In the order of the text; hosts in that of the stations, one for each.
-    modules : dict of str to dict of str to str
-        Module, parameter, value as the kernel reads it.
-    sysctl : dict of str to str
-        Of the guest as a whole, sorted by name.
+    name: Of the run, and of its directory.
+    run, isl, ground, routing, cures, network, tcp, observe, guest: The sections of those names.
+    medium: Constellation, Measured, Chain, Jittered, Access or Mobile. With its own `constellation` where it follows
+        one.
+    stations, flows, hosts: In the order of the text; hosts in that of the stations, one for each.
+    modules: Module, parameter, value as the kernel reads it.
+    sysctl: Of the guest as a whole, sorted by name.
     """
 
     # What has no default comes without one: a plan without medium, stations or flows is none.

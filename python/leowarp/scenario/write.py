@@ -24,14 +24,7 @@ from leowarp.scenario.workload.modules import parameter_as_written
 def plan_text(plan: sections.PlanSections) -> str:
     """The plan as a scenario text.
 
-    Parameters
-    ----------
-    plan : PlanSections
-
-    Returns
-    -------
-    str
-        TOML. Keys without effect beside this medium are left out: they would be errors when it is loaded.
+    Returns: TOML. Keys without effect beside this medium are left out: they would be errors when it is loaded.
     """
     return "\n".join(_lines(plan)) + "\n"
 
@@ -39,10 +32,7 @@ def plan_text(plan: sections.PlanSections) -> str:
 def quoted(text: str) -> str:
     """A TOML basic string.
 
-    Parameters
-    ----------
-    text : str
-        Any; control characters and quotes are escaped, other characters stay.
+    text: Any; control characters and quotes are escaped, other characters stay.
     """
     # JSON's escapes are TOML's, but TOML also wants U+007F escaped.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -140,17 +130,10 @@ def _table(
 ) -> Iterator[str]:
     """A section's keys and values, in the order of its declaration.
 
-    Parameters
-    ----------
-    name : str
-        As it stands between the brackets.
-    section : dataclass
-    without : iterable of str
-        Keys to leave out.
-    double : bool
-        ``[[name]]``: an element of a list.
-    replace : dict, optional
-        Attribute -> value to write in place of the section's own.
+    name: As it stands between the brackets.
+    without: Keys to leave out.
+    double: ``[[name]]``: an element of a list.
+    replace: Attribute -> value to write in place of the section's own.
     """
     yield ""
     yield f"[[{name}]]" if double else f"[{name}]"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs: studies of one's own from one file, and published studies made again, each claim judged.
+"""Many runs: your own studies from one file, and published studies reproduced, each claim checked.
 
 >>> run_study("queue-sweep.toml").table().to_pandas()     # doctest: +SKIP
 >>> reproduce("frederiksen2024").claims[0]["verdict"]      # doctest: +SKIP
@@ -59,10 +59,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """A public name, imported when it is first asked for (PEP 562).
 
-    Raises
-    ------
-    AttributeError
-        If this package has no such name.
+    Raises AttributeError if this package has no such name.
     """
     if name in _PUBLIC:
         return getattr(importlib.import_module(f"leowarp.study.{_PUBLIC[name]}"), name)

@@ -2,7 +2,7 @@
 """A claim of a study, how it is tested, and what came out.
 
 A test is written down before its result is known, and printed with it: which series, which window, which threshold.
-A result that hangs on a threshold is given for two.
+A result that depends on a threshold is given for two.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Sample = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a test found.
+    """Result of a test.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Claim:
 
 
 ROW_KEYS = ("number", "says", "figure", "test", "by_construction")
-"""What a row of `claims.json` has of its claim as it is."""
+"""Fields that a row of `claims.json` copies from its claim."""
 
 
 def in_words(figure: str) -> str:
@@ -93,27 +93,15 @@ def in_words(figure: str) -> str:
 def judged(claim: Claim, samples: Sequence[tuple[str, Sample]]) -> dict[str, Any]:
     """A claim with its outcome in the first sample and, as spread, in those others that have its runs.
 
-    Raises
-    ------
-    TraceError
-        If no sample has all runs that the test looks at.
-
-    Parameters
-    ----------
-    claim : Claim
-    samples : sequence of (name, sample)
-        The study's own first.
-
-    Returns
-    -------
-    dict
-        A row of `claims.json`: `ROW_KEYS`, `runs`; `verdict`, `measured`, `numbers`, `cause` of
-        the first sample that has the claim's runs; `samples`, the same four of every one, with its name as `sample`.
+    Raises TraceError if no sample has all runs that the test looks at.
+    samples: sequence of (name, sample). The study's own first.
+    Returns: A row of `claims.json`: `ROW_KEYS`, `runs`; `verdict`, `measured`, `numbers`, `cause` of the first sample
+        that has the claim's runs; `samples`, the same four of every one, with its name as `sample`.
     """
     outcomes: list[tuple[str, Outcome]] = []
     for name, sample in samples:
-        # Further samples have the study's own runs alone, so claims on other runs are judged in the first. A claim that
-        # needs no run is the same in each.
+        # Further samples have the study's own runs alone, so claims on other runs are checked in the first. A claim
+        # that needs no run is the same in each.
         if outcomes and not claim.runs:
             break
         if all(slug in sample for slug in claim.runs):

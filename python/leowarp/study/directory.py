@@ -24,16 +24,10 @@ from leowarp.version import VERSION
 class ExampleRun:
     """One run of a study: an example scenario with some of its keys replaced.
 
-    Attributes
-    ----------
-    slug : str
-        Its name within the study, and of its directory.
-    example : str
-        File name of the example scenario.
-    set : mapping
-        What replaces the scenario's keys.
-    why : str
-        What it is for.
+    slug: Its name within the study, and of its directory.
+    example: File name of the example scenario.
+    set: What replaces the scenario's keys.
+    why: What it is for.
     """
 
     slug: str
@@ -54,26 +48,14 @@ def make_runs(
 ) -> tuple[dict[str, Path], dict[str, LeowarpError]]:
     """Makes the runs that are not there yet; returns directories of complete runs, and failures by slug.
 
-    A complete run of the very same plan is kept, unless `force`; one of another plan is made anew.
+    A complete run of the very same plan is kept, unless `force`; one of another plan is re-run.
 
-    Parameters
-    ----------
-    folder : Path
-        The study's directory; runs lie in `runs/<slug>`.
-    runs : sequence of ExampleRun
-    settings : mapping
-        Dotted keys of every run's scenario; a run's own `set` overrides them.
-    at_once, kernel, progress
-        As for `leowarp.run_many`.
-    force : bool
-        Whether complete runs are made anew, too.
-
-    Returns
-    -------
-    done : dict of str to Path
-        By slug, in the order of `runs`.
-    failed : dict of str to LeowarpError
-        By slug.
+    folder: The study's directory; runs lie in `runs/<slug>`.
+    settings: Dotted keys of every run's scenario; a run's own `set` overrides them.
+    at_once, kernel, progress: As for `leowarp.run_many`.
+    force: Whether complete runs are re-run, too.
+    Returns done: By slug, in the order of `runs`.
+    Returns failed: By slug.
     """
     jobs, done, failed = [], {}, {}
     for run in runs:
@@ -87,8 +69,7 @@ def make_runs(
             jobs.append(job)
     if jobs:
         # force=True: what lies there is incomplete or of another plan, or the caller wants it anew. A failure is
-        # returned, as the other runs can still be judged.
-        # With their reports, to which the study's page leads.
+        # returned, as the other runs can still be checked. With their reports, to which the study's page leads.
         made = run_many(
             jobs, at_once=at_once, kernel=kernel, force=True, report=True, progress=progress, failures="return"
         )
@@ -103,14 +84,8 @@ def make_runs(
 def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Mapping[str, Any]) -> None:
     """`study.toml`: which runs, from which scenario, with what replaced, and the hash of each plan.
 
-    Parameters
-    ----------
-    folder : Path
-    key : str
-        Of the study, such as "frederiksen2024".
-    runs : sequence of ExampleRun
-    settings : mapping
-        As for `make_runs`. The hash is left out for a run that is not there.
+    key: Of the study, such as "frederiksen2024".
+    settings: As for `make_runs`. The hash is left out for a run that is not there.
     """
     lines = [f"study = {json.dumps(key)}", "schema = 1", f"leowarp = {json.dumps(VERSION)}", ""]
     for run in runs:
@@ -124,7 +99,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
             + ", ".join(f"{json.dumps(key)} = {_toml(value)}" for key, value in {**settings, **run.set}.items())
             + " }",
         ]
-        # A run that failed before its plan was written has no hash, and stands in the list all the same.
+        # A run that failed before its plan was written has no hash, and is in the list all the same.
         if plan.exists():
             lines.append(f'plan_sha256 = "{hashlib.sha256(plan.read_bytes()).hexdigest()}"')
         lines.append("")
@@ -134,12 +109,7 @@ def write_study(folder: Path, key: str, runs: Sequence[ExampleRun], settings: Ma
 def collect_results(folder: Path, made: Mapping[str, Path]) -> None:
     """`results/run=<slug>/metrics.parquet`: the metrics of all runs as one data set, partitioned as Hive does.
 
-    Parameters
-    ----------
-    folder : Path
-        The study's directory.
-    made : mapping of str to Path
-        Slug -> run directory.
+    made: Slug -> run directory.
     """
     results = folder / "results"
     # A run that is no longer made must not stay in the data set.

@@ -21,20 +21,15 @@ GROUP = "leowarp.studies"
 """Entry point group in which packages name their studies."""
 
 NAMES = ("TITLE", "LEAD", "CLAIMS", "OPTIONS", "make")
-"""What the module of a study must have; `Room` says what each is."""
+"""Names that the module of a study must have; `Room` describes each."""
 
 
 class Room(Protocol):
-    """What the module of a study has, as its entry point names it.
+    """The module of a study, as its entry point names it.
 
-    Attributes
-    ----------
-    TITLE, LEAD : str
-        Heading and first paragraph of the page, plain text.
-    CLAIMS : sequence of Claim
-        In the order of the page.
-    OPTIONS : tuple of str
-        Keyword arguments of `reproduce` that are this study's own.
+    TITLE, LEAD: Heading and first paragraph of the page, plain text.
+    CLAIMS: In the order of the page.
+    OPTIONS: Keyword arguments of `reproduce` that are this study's own.
     """
 
     TITLE: str
@@ -74,17 +69,9 @@ def studies() -> dict[str, EntryPoint]:
 def room_of(key: str) -> Room:
     """The module of a study, imported now, and matplotlib with it.
 
-    Parameters
-    ----------
-    key : str
-        One of `studies`.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such study.
-    HostError
-        If its module cannot be imported, or lacks one of `NAMES`.
+    key: One of `studies`.
+    Raises ScenarioError if there is no such study.
+    Raises HostError if its module cannot be imported, or lacks one of `NAMES`.
     """
     known = studies()
     if key not in known:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a study made again: each says which data sets it needs, and is left out with a reason without them."""
+"""The figures of a reproduced study: each names its data sets, and is left out with a reason without them."""
 
 from __future__ import annotations
 
@@ -16,23 +16,17 @@ from leowarp.report.style import styled
 from leowarp.study.page import DrawnFigure
 
 Rules = TypeVar("Rules")
-"""What a study's figures need besides data: which kernel, how many seeds."""
+"""Facts for a study's figures besides data: the kernel, the number of seeds."""
 
 
 @dataclass(frozen=True)
 class Kind(Generic[Rules]):
     """One figure of a study.
 
-    Attributes
-    ----------
-    stem : str
-        Name of its files in `figures/`, without the ending.
-    title, caption : str
-        On the page; the caption says what is drawn, units and intervals included.
-    needs : tuple of str
-        Names of the data sets without which it cannot be drawn.
-    draw : callable
-        `draw(frames, rules) -> Figure`.
+    stem: Name of its files in `figures/`, without the ending.
+    title, caption: On the page; the caption says what is drawn, units and intervals included.
+    needs: Names of the data sets without which it cannot be drawn.
+    draw: `draw(frames, rules) -> Figure`.
     """
 
     stem: str
@@ -45,20 +39,10 @@ class Kind(Generic[Rules]):
 def draw(kinds: Sequence[Kind[Rules]], frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
     """Draws all figures into `folder`; one whose data are missing says so.
 
-    Parameters
-    ----------
-    kinds : sequence of Kind
-    frames : mapping
-        Data sets by name; one of which every run failed is not there.
-    folder : Path
-        Made if it is not there.
-    rules : object
-        Handed on to each figure.
-
-    Returns
-    -------
-    list of DrawnFigure
-        One a kind, in order; `missing` says why one was not drawn.
+    frames: Data sets by name; one of which every run failed is not there.
+    folder: Made if it is not there.
+    rules: Handed on to each figure.
+    Returns: One a kind, in order; `missing` says why one was not drawn.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study is asked for, and what it gives: the two values that pass between `reproduce` and a study."""
+"""Request to a study and its result: the two values that pass between `reproduce` and a study."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Making:
     kernel : path, optional
         Another guest kernel than the scenarios'.
     force : bool
-        Whether runs that are complete are made anew.
+        Whether complete runs are re-run.
     progress : bool or callable
         As for `reproduce`.
     """
@@ -39,7 +39,7 @@ class Making:
 
 @dataclass(frozen=True)
 class Material:
-    """What a study's runs have given.
+    """Results of a study's runs.
 
     Attributes
     ----------

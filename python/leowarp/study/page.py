@@ -61,21 +61,12 @@ def write_study_page(
 ) -> Path:  # fmt: skip
     """Writes `index.html` of a study; returns it.
 
-    Parameters
-    ----------
-    folder : Path
-        The study's directory; links and figures are relative to it.
-    title, lead : str
-        Plain text.
-    claims : sequence of mapping
-        Rows of `claims.json`.
-    figures : sequence of DrawnFigure
-    sections : sequence of Section
-        What comes between the figures and the command.
-    warnings : sequence of str
-        For the box at the top; without any there is no box.
-    command : str
-        What to type to make the same again.
+    folder: The study's directory; links and figures are relative to it.
+    title, lead: Plain text.
+    claims: Rows of `claims.json`.
+    sections: What comes between the figures and the command.
+    warnings: For the box at the top; without any there is no box.
+    command: What to type to make the same again.
     """
     parts = [
         Section("claims", "Claims", _verdicts(claims) + _claims_list(claims)),
@@ -94,7 +85,7 @@ def write_study_page(
 
 
 def _verdicts(claims: Sequence[Mapping[str, Any]]) -> str:
-    """How many claims have which verdict; those by construction apart."""
+    """Number of claims with each verdict; those by construction apart."""
     measured = [row for row in claims if not row["by_construction"]]
     constructed = [row for row in claims if row["by_construction"]]
     apart = f" Apart from these, {len(constructed)} by construction: {_counted(constructed)}." if constructed else ""
@@ -113,7 +104,7 @@ def _counted(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 SHORT = 190
-"""Characters of what was measured that stand beside a verdict; the whole of a longer text is folded below."""
+"""Characters of the measured text beside a verdict; the whole of a longer text is folded below."""
 
 
 def _claims_list(claims: Sequence[Mapping[str, Any]]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The groups of runs of which a study made again consists: made by the study engine, with what they cost."""
+"""The groups of runs of a reproduced study: made by the study engine, with their costs."""
 
 from __future__ import annotations
 
@@ -30,18 +30,11 @@ MOST_WARNINGS = 8
 class Part:
     """A group of runs, as the study engine takes it.
 
-    Attributes
-    ----------
-    name : str
-        Of the group, and of its directory.
-    why : str
-    content : dict
-        A study file's content.
-    runs : int
-        How many it has.
-    in_quick : callable
-        `in_quick(values, seed)`: whether a quick reproduction makes the run with these values (keys of the scenario,
-        as written). Those runs are the same ones: a full one later keeps them.
+    name: Of the group, and of its directory.
+    content: A study file's content.
+    runs: How many it has.
+    in_quick: `in_quick(values, seed)`: whether a quick reproduction makes the run with these values (keys of the
+        scenario, as written). Those runs are the same ones: a full one later keeps them.
     """
 
     name: str
@@ -84,17 +77,9 @@ def made(
 def first_failure(failures: Mapping[str, LeowarpError], groups: Collection[str]) -> LeowarpError:
     """Why a data set that is made of these groups of runs is missing: the first failure of one of their runs.
 
-    Parameters
-    ----------
-    failures : mapping
-        As `made` gives them, by `<group>/<run id>`.
-    groups : collection of str
-        Names of groups.
-
-    Returns
-    -------
-    LeowarpError
-        Not raised. If no run of them failed, it says that what they gave is not enough.
+    failures: As `made` gives them, by `<group>/<run id>`.
+    groups: Names of groups.
+    Returns: Not raised. If no run of them failed, it says that what they gave is not enough.
     """
     for key, error in failures.items():
         if key.partition("/")[0] in groups:
@@ -107,19 +92,10 @@ def missing(
 ) -> dict[str, LeowarpError]:
     """Why data sets that claims name are not there, so that such a claim reads "cannot be told" and says why.
 
-    Parameters
-    ----------
-    claim_frames : mapping of str to collection of str
-        Data sets that claims name, and the groups of runs that each is made of.
-    frames : collection of str
-        Those that are there.
-    failures : mapping
-        As `made` gives them.
-
-    Returns
-    -------
-    dict of str to LeowarpError
-        By name of the data set.
+    claim_frames: Data sets that claims name, and the groups of runs that each is made of.
+    frames: Those that are there.
+    failures: As `made` gives them.
+    Returns: By name of the data set.
     """
     return {name: first_failure(failures, groups) for name, groups in claim_frames.items() if name not in frames}
 
@@ -150,7 +126,7 @@ def _made(
 
 
 def warnings_said(rows: Mapping[str, pd.DataFrame]) -> list[str]:
-    """What the runs themselves warned of, each text once, the most frequent first."""
+    """Warnings of the runs themselves, each text once, the most frequent first."""
     said = Counter(text for part in rows.values() for texts in part["warnings"] for text in texts)
     sentences = [f"{text} ({count} runs)" for text, count in said.most_common(MOST_WARNINGS)]
     if len(said) > MOST_WARNINGS:
@@ -168,15 +144,10 @@ def _note_cost(folder: Path, part: str, wall_s: float) -> None:
 
 
 def cost_table(parts: Sequence[Part], rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """What each group took, as an HTML table with a line for all.
+    """Cost of each group, as an HTML table with a line for all.
 
-    Parameters
-    ----------
-    parts : sequence of Part
-    rows : mapping of str to DataFrame
-        As `made` gives them.
-    folder : Path
-        The study's directory, with `cost.json`.
+    rows: As `made` gives them.
+    folder: The study's directory, with `cost.json`.
     """
     wall = recorded.read_json(folder / COST)
     lines = [_cost_row(part.name, part.why, rows[part.name], part.runs, float(wall[part.name])) for part in parts]
@@ -205,7 +176,7 @@ def _cost_row(name: str, why: str, rows: pd.DataFrame, whole: int, wall_s: float
 
 
 def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
-    """What the runs took, for the terminal: processor time of guest and host, and the wall clock of all starts.
+    """Cost of the runs, for the terminal: processor time of guest and host, and the wall-clock time of all starts.
 
     The two need not agree: several runs are made at once, and a start that was interrupted counts with the time it
     took.
@@ -221,13 +192,7 @@ def cost_line(rows: Mapping[str, pd.DataFrame], folder: Path) -> str:
 def data_section(parts: Sequence[Part], example: str, note: str = "") -> str:
     """Where each group's results are, and how to begin with them, as HTML.
 
-    Parameters
-    ----------
-    parts : sequence of Part
-    example : str
-        Python that reads them.
-    note : str
-        HTML.
+    example: Python that reads them.
     """
     rows = [[part.name, f'<a href="{part.name}/results/">{part.name}/results/</a>', part.why] for part in parts]
     table = html.table(

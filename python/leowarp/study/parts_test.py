@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What groups of runs have in common."""
+"""The common part of groups of runs."""
 
 from leowarp.base.errors import GuestError, TraceError
 from leowarp.study.parts import first_failure

@@ -23,7 +23,7 @@ from leowarp.study.sweep.manifest import REPRODUCTION, remove_manifest, write_ma
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A study made again.
+    """A reproduced study.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ def reproduce(
     folder.mkdir(parents=True, exist_ok=True)
     remove_manifest(folder)
     material = room.make(Making(folder, at_once, kernel, force, progress), **options)
-    # Judged anew at each start, from the runs that are there: a test that was changed needs no new runs.
+    # Claims are checked anew at each start, from the runs that are there: a changed test needs no new runs.
     rows = _judge_all(room.CLAIMS, material)
     recorded.write_json(folder / "claims.json", {"study": key, "runs": material.runs, "claims": rows})
     # Failed runs first: whoever reads the page must see what the verdicts rest on.
@@ -138,8 +138,8 @@ def reproduce(
 
 
 def _judge_all(claims: Sequence[Claim], material: Material) -> list[dict[str, Any]]:
-    """A row a claim; one whose runs failed or were left out "cannot be told", with the reason of the first of them as
-    what was measured.
+    """A row per claim. One whose runs failed or were left out "cannot be told", with the reason of the first of them in
+    place of the measured value.
     """
     rows = []
     absent = material.skipped | {slug: error.message for slug, error in material.failures.items()}
@@ -176,7 +176,7 @@ def _json_safe(value: Any) -> Any:
 
 
 def _command(key: str, out: str | Path | None, options: Mapping[str, Any]) -> str:
-    """What to type to get the same again, for the page.
+    """The command that gives the same again, for the page.
 
     >>> _command("torres2020", None, {"quick": True})
     'leowarp reproduce torres2020 --quick'

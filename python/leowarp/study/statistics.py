@@ -30,14 +30,9 @@ HOW = (
 class Middle:
     """A median with its interval.
 
-    Attributes
-    ----------
-    median, low, high : float
-        nan of no values.
-    count : int
-        How many values there were.
-    confidence_ratio : float
-        Probability that such an interval holds the true median.
+    median, low, high: nan of no values.
+    count: How many values there were.
+    confidence_ratio: Probability that such an interval holds the true median.
     """
 
     median: float
@@ -66,12 +61,8 @@ class Middle:
     def text(self, scale: float = 1.0, digits: int = 1) -> str:
         """`12.3 (11.0 to 14.1)`.
 
-        Parameters
-        ----------
-        scale : float
-            What values are multiplied with: 1e-6 from bit/s to Mbit/s.
-        digits : int
-            After the decimal point. An infinite value, a thing that did not happen, reads "never".
+        scale: What values are multiplied with: 1e-6 from bit/s to Mbit/s.
+        digits: After the decimal point. An infinite value, a thing that did not happen, reads "never".
 
         >>> middle([11e6, 12e6, 15e6]).text(1e-6)
         '12.0 (11.0 to 15.0)'
@@ -94,15 +85,8 @@ def middle(values: Any) -> Middle:
 
     The interval is that of `leowarp.scalars.medians.median_interval`.
 
-    Parameters
-    ----------
-    values : array-like
-        Numbers; null and nan are missing.
-
-    Raises
-    ------
-    ValueError
-        If one of them is no number.
+    values: array-like. Numbers; null and nan are missing.
+    Raises ValueError if one of them is no number.
 
     >>> wide = middle(range(1, 21))
     >>> wide.median, wide.low, wide.high, round(wide.confidence_ratio, 3)
@@ -123,19 +107,10 @@ def middle(values: Any) -> Middle:
 def paired(rows: pd.DataFrame, column: str, one: str, other: str, key: str = "variant") -> pd.DataFrame:
     """Values of two variants at equal seeds: the same path for both.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        With the columns `seed`, `column` and `key`.
-    column : str
-        What is compared.
-    one, other : str
-        Values of `key`.
-
-    Returns
-    -------
-    DataFrame
-        Columns `seed, one, other`, by seed, without seeds that only one of them has.
+    rows: With the columns `seed`, `column` and `key`.
+    column: What is compared.
+    one, other: Values of `key`.
+    Returns: Columns `seed, one, other`, by seed, without seeds that only one of them has.
     """
     # Joined by seed: of two independent samples the spread between paths would be added to that of the difference.
     mine = rows[rows[key] == one][["seed", column]].rename(columns={column: "one"})
@@ -151,7 +126,7 @@ def paired_ratio(rows: pd.DataFrame, column: str, one: str, other: str) -> Middl
     2.5
     """
     both = paired(rows, column, one, other)
-    # Of nothing there is no multiple: a seed at which the other one got 0 says nothing of how many times as much.
+    # Nothing has no multiple: a seed at which the other one got 0 does not tell how many times as much.
     both = both[both["other"] > 0]
     return middle(both["one"] / both["other"])
 

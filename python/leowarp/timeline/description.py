@@ -13,10 +13,7 @@ from leowarp.timeline.unsettled import unsettled
 def warnings_of(table: pa.Table) -> list[str]:
     """The warnings that a timeline or routes table carries.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Of a timeline or of routes; without such metadata there are none.
+    table: Of a timeline or of routes; without such metadata there are none.
     """
     return decode_metadata(table.schema, "warnings") or []
 
@@ -24,10 +21,7 @@ def warnings_of(table: pa.Table) -> list[str]:
 def describe(table: pa.Table) -> dict[str, object]:
     """What a timeline holds: events, nodes and links by kind, changes of path, range of the delays.
 
-    Returns
-    -------
-    summary : dict
-        `events`, `nodes`, `links` (dicts of counts by kind), `route_changes` (as `Routes.summary` counts them),
+    Returns: `events`, `nodes`, `links` (dicts of counts by kind), `route_changes` (as `Routes.summary` counts them),
         `routing_entries_changed` (entries of the routing tables of all nodes, after 0), `links_taken_down`,
         `circle_ns`, `no_entry_ns` (see `unsettled`), `delay_min_ns`, `delay_max_ns` (null without delays),
         `last_event_ns`.

@@ -55,28 +55,16 @@ class SteadyLinkKeys(LinkKeys, Protocol):
 class LinkKind:
     """What links of one kind have in common.
 
-    Attributes
-    ----------
-    kind : str
-        isl, gsl or wire.
-    rate_bps : int or None
-        None: unshaped.
-    limit_pkts, limit_bytes : int or None
-        Waiting packets or bytes of a direction.
-    has_own_rate : bool
-        False: the rate comes from elsewhere, event by event (a wire has none, a measured link its table's).
-    limit_counts_flying : bool
-        netem counts the delay line too, and the plan does not want that.
-    full_packet_bytes : int
-        IP length of a full packet, to turn a delay line into packets.
-    in_order : bool
-        False: a packet that meets a smaller delay overtakes.
-    probe_bytes : int
-        Size of the packets that measured the delay of a channel: its own time on the link is part of that.
-    queue : str
-        What waits before the serialiser of each direction; a fifo has the link's limits and needs no event.
-    ecn, queue_parameters
-        Of that queue, see `Events.queue`.
+    kind: isl, gsl or wire.
+    rate_bps: None: unshaped.
+    limit_pkts, limit_bytes: Waiting packets or bytes of a direction.
+    has_own_rate: False: the rate comes from elsewhere, event by event (a wire has none, a measured link its table's).
+    limit_counts_flying: netem counts the delay line too, and the plan does not want that.
+    full_packet_bytes: IP length of a full packet, to turn a delay line into packets.
+    in_order: False: a packet that meets a smaller delay overtakes.
+    probe_bytes: Size of the packets that measured the delay of a channel: its own time on the link is part of that.
+    queue: What waits before the serialiser of each direction; a fifo has the link's limits and needs no event.
+    ecn, queue_parameters: Of that queue, see `Events.queue`.
     """
 
     kind: str
@@ -176,10 +164,7 @@ class Events:
 
     What there may be millions of (`delays`, `capacity`, `channel`) is taken, kept and sorted in columns.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of all nodes; everywhere else a node is its place here.
+    names: Of all nodes; everywhere else a node is its place here.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -247,12 +232,8 @@ class Events:
     ) -> None:
         """Delays of many links at once, the same in both directions (or of directions a>b).
 
-        Parameters
-        ----------
-        t_ns : int
-        a, b : int arrays of shape (n,)
-            Ends of each link.
-        delay_ns : int64 array of shape (n,)
+        a, b: int arrays of shape (n,). Ends of each link.
+        delay_ns: int64 array of shape (n,)
         """
         if both_ways:
             # Direction beside direction, link by link: the order of equal instants is part of the bytes.
@@ -267,12 +248,9 @@ class Events:
     def capacity(self, a: int, b: int, t_ns: NDArray[np.int64], rate_bps: NDArray[np.int64]) -> None:
         """What direction a>b can send, as a table that is known from the start: `rate_bps[i]` from `t_ns[i]` on.
 
-        Parameters
-        ----------
-        t_ns : (n,) array of int
-            Increasing; the first is 0.
-        rate_bps : (n,) array of int
-            0: nothing is sent. A masked array's masked values and an Arrow array's nulls: unshaped.
+        t_ns: (n,) array of int. Increasing; the first is 0.
+        rate_bps: (n,) array of int. 0: nothing is sent. A masked array's masked values and an Arrow array's nulls:
+            unshaped.
         """
         self._table("capacity", a, b, t_ns, rate_bps=pa.array(rate_bps, pa.int64()))
 
@@ -281,13 +259,9 @@ class Events:
     ) -> None:
         """What direction a>b does to packets whose transmission begins from `t_ns[i]` on, as a table.
 
-        Parameters
-        ----------
-        t_ns : (n,) array of int
-            Increasing; the first is 0.
-        delay_ns : (n,) array of int
-        loss_ratio : (n,) array of float
-            0 to 1; 1 loses every packet.
+        t_ns: (n,) array of int. Increasing; the first is 0.
+        delay_ns: (n,) array of int
+        loss_ratio: (n,) array of float. 0 to 1; 1 loses every packet.
         """
         values = {"delay_ns": pa.array(delay_ns, pa.int64()), "loss_ratio": pa.array(loss_ratio, pa.float64())}
         self._table("channel", a, b, t_ns, **values)
@@ -305,15 +279,10 @@ class Events:
     ) -> None:
         """What waits before the serialiser of direction a>b, in place of a fifo with the link's limits.
 
-        Parameters
-        ----------
-        kind : str
-            fifo, codel, fq_codel, pie, fq_pie, cake or red.
-        ecn : bool
-            It marks packets that can be marked, instead of dropping them.
-        parameters : mapping
-            By name (design/interfaces.md, section 13), times in ns and sizes in bytes; what is left out the guest
-            derives from the limit.
+        kind: fifo, codel, fq_codel, pie, fq_pie, cake or red.
+        ecn: It marks packets that can be marked, instead of dropping them.
+        parameters: By name (design/interfaces.md, section 13), times in ns and sizes in bytes; what is left out the
+            guest derives from the limit.
         """
         self._add(
             0,
@@ -330,12 +299,8 @@ class Events:
     def route(self, t_ns: int, node: int, destination: int, next_hop: int | None, path_id: int | None) -> None:
         """A node sends packets for a host to a neighbour from now on.
 
-        Parameters
-        ----------
-        next_hop : int or None
-            None: the node has no route to it any more.
-        path_id : int or None
-            The path that the entry is for, if packets keep the path that they left with.
+        next_hop: None: the node has no route to it any more.
+        path_id: The path that the entry is for, if packets keep the path that they left with.
         """
         self._add(
             t_ns,
@@ -362,11 +327,8 @@ class Events:
     def table(self, metadata: TimelineMetadata) -> pa.Table:
         """All events so far, in order.
 
-        Returns
-        -------
-        timeline : pyarrow.Table
-            Columns as in `timeline.schema`; by time, within an instant by rank, then in the order in which they were
-            added.
+        Returns: Columns as in `timeline.schema`; by time, within an instant by rank, then in the order in which they
+            were added.
         """
         schema = table_schema("timeline", TIMELINE_DOC, TIMELINE, metadata.values())
         # Rows first, then columns, in the order given: what has the same time and rank stays in it (lexsort is stable).
@@ -390,10 +352,7 @@ class Events:
     def _table(self, event: str, a: int, b: int, t_ns: NDArray[np.int64], **values: pa.Array) -> None:
         """Rows of a table of one direction, kept in columns.
 
-        Raises
-        ------
-        ValueError
-            If a column has another length than the instants.
+        Raises ValueError if a column has another length than the instants.
         """
         for name, column in values.items():
             if len(column) != len(t_ns):

@@ -14,10 +14,7 @@ from leowarp.base import parquetfiles, plainfiles
 def write_table(table: pa.Table, path: Path) -> None:
     """Write a table as Parquet (version 2.6, zstd); the bytes depend on the table and on pyarrow's version only.
 
-    Raises
-    ------
-    ScenarioError
-        If the path is there and no plain file.
+    Raises ScenarioError if the path is there and no plain file.
     """
     plainfiles.refuse_link(path)
     # One chunk and a fixed row group: how the table came about does not show.
@@ -29,9 +26,6 @@ def write_table(table: pa.Table, path: Path) -> None:
 def read_table(path: Path) -> pa.Table:
     """Read a table that `write_table` wrote, with its metadata.
 
-    Raises
-    ------
-    TraceError
-        If the file is missing or not Parquet.
+    Raises TraceError if the file is missing or not Parquet.
     """
     return parquetfiles.read_table(path, hint="is the run complete? see its manifest.json")

@@ -16,14 +16,9 @@ _Entry = tuple[int, int, int | None]
 class Forwarding:
     """Next hops of all nodes.
 
-    Parameters
-    ----------
-    events : Events
-        Receives the changes.
-    host_of : dict
-        Host of each node at an end of a path.
-    by_path : bool
-        Whether packets keep the path they left with (``in_flight = "source"``): each path then has entries of its
+    events: Receives the changes.
+    host_of: Host of each node at an end of a path.
+    by_path: Whether packets keep the path they left with (``in_flight = "source"``): each path then has entries of its
         own. Otherwise a node has one next hop for each destination.
     """
 
@@ -52,17 +47,10 @@ class Forwarding:
     ) -> None:
         """From now on packets of a pair go on a path; None: on none.
 
-        Parameters
-        ----------
-        t_ns : int
-        pair : (int, int)
-            Nodes at which source and destination hang.
-        path : Path or None
-        path_id : int or None
-            Its number among the paths to this destination.
-        after_ns : sequence of int, optional
-            How long after `t_ns` each node but the last has its entry; at once if not given. Nothing else may happen to
-            these entries meanwhile.
+        pair: (int, int). Nodes at which source and destination hang.
+        path_id: Its number among the paths to this destination.
+        after_ns: How long after `t_ns` each node but the last has its entry; at once if not given. Nothing else may
+            happen to these entries meanwhile.
         """
         source, destination = pair
         host = self._host_of[destination]

@@ -17,17 +17,10 @@ from leowarp.base.metadata import decode_metadata
 class CodewordSummary:
     """What became of all codewords of a mobile channel (HARQ), whether they carried a packet or not.
 
-    Attributes
-    ----------
-    codewords : int
-    loss_ratio : float
-        Share that was never decoded.
-    decoded_shares : list of float
-        Share decoded after 0, 1, ... retransmissions.
-    first_bits : int
-        Bits of a first transmission.
-    symbols_ratio : float
-        Symbols sent over those of the first transmissions alone.
+    loss_ratio: Share that was never decoded.
+    decoded_shares: Share decoded after 0, 1, ... retransmissions.
+    first_bits: Bits of a first transmission.
+    symbols_ratio: Symbols sent over those of the first transmissions alone.
     """
 
     codewords: int
@@ -41,16 +34,11 @@ class CodewordSummary:
 class TimelineMetadata:
     """Metadata of `20-timeline.parquet`; None is not written.
 
-    Attributes
-    ----------
-    warnings : list of str
-        What to know before trusting a run of it.
-    slots, outages : list of dict, optional
-        What was drawn for an access link: rows with the columns `SLOT_COLUMNS`, `OUTAGE_COLUMNS` of `media.access`.
-    jitter_table : list of float, optional
-        Equally likely values of mean 0 and standard deviation 1: the distribution `table` of jitter.
-    harq : CodewordSummary, optional
-        Of a mobile channel.
+    warnings: What to know before trusting a run of it.
+    slots, outages: What was drawn for an access link: rows with the columns `SLOT_COLUMNS`, `OUTAGE_COLUMNS` of
+        `media.access`.
+    jitter_table: Equally likely values of mean 0 and standard deviation 1: the distribution `table` of jitter.
+    harq: Of a mobile channel.
     """
 
     warnings: list[str]
@@ -71,12 +59,9 @@ class TimelineMetadata:
     def of(cls, schema: pa.Schema) -> TimelineMetadata:
         """What a timeline with this schema carries; one without metadata, of a user's own, has no warnings.
 
-        Raises
-        ------
-        TraceError
-            If `harq` is not what this version writes.
-
         Keys that are not there are None; keys of other tables are not looked at.
+
+        Raises TraceError if `harq` is not what this version writes.
         """
         given = {field.name: decode_metadata(schema, field.name) for field in fields(cls)}
         return cls(**given | {"warnings": given["warnings"] or [], "harq": _codewords(given["harq"])})

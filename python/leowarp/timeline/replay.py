@@ -20,21 +20,14 @@ _Ends = tuple[str, str]
 class Replay:
     """State of a network after some events.
 
-    Attributes
-    ----------
-    nodes : dict
-        Kind of each node.
-    links : dict
-        For each link as it was first named, whether it is up.
-    delay_ns, rate_bps, sigma_ns, loss_ratio : dict
-        Of each direction (sender, receiver) that has one, from events or from its tables.
-    queue : dict
-        Of each direction that has one: the event's columns `queue, ecn, parameters` (a dict), `limit_pkts`,
+    nodes: Kind of each node.
+    links: For each link as it was first named, whether it is up.
+    delay_ns, rate_bps, sigma_ns, loss_ratio: Of each direction (sender, receiver) that has one, from events or from its
+        tables.
+    queue: Of each direction that has one: the event's columns `queue, ecn, parameters` (a dict), `limit_pkts`,
         `limit_bytes`.
-    next_hop : dict
-        Of (node, destination host, path id); the path id is None unless packets keep the path they left with.
-    path_id : dict
-        Of (source host, destination host); None: no path.
+    next_hop: Of (node, destination host, path id); the path id is None unless packets keep the path they left with.
+    path_id: Of (source host, destination host); None: no path.
     """
 
     by_path: bool = False
@@ -51,10 +44,7 @@ class Replay:
     def apply(self, event: dict[str, Any]) -> None:
         """Take one event (a row of the timeline) into account.
 
-        Raises
-        ------
-        TraceError
-            If it names a node or link that does not exist.
+        Raises TraceError if it names a node or link that does not exist.
         """
         kind = event["event"]
         if kind == "node":
@@ -88,10 +78,7 @@ class Replay:
     def walk(self, source: str, destination: str) -> list[str] | None:
         """Nodes that a packet passes from a host to a host, both included; None if it gets stuck on its way.
 
-        Raises
-        ------
-        TraceError
-            If it would go round in a loop.
+        Raises TraceError if it would go round in a loop.
         """
         path_id = self.path_id.get((source, destination)) if self.by_path else None
         nodes = [source]
@@ -122,10 +109,7 @@ class Replay:
 def replayed(table: pa.Table, until_ns: int, *, by_path: bool = False) -> Replay:
     """The network after all events up to an instant, that instant's included.
 
-    Parameters
-    ----------
-    by_path : bool
-        Whether nodes forward by path (``in_flight = "source"``), or by destination alone.
+    by_path: Whether nodes forward by path (``in_flight = "source"``), or by destination alone.
     """
     state = Replay(by_path=by_path)
     # Sorted by time and rank already, so that events are applied in the order in which the guest plays them.

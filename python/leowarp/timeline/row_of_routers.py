@@ -29,12 +29,7 @@ def row_events(plan: Plan, routes: Routes, link: LinkKind) -> Events:
 
     Nodes are the routers, then the hosts of A and B, which hang on the first and the last router by wires.
 
-    Parameters
-    ----------
-    plan : Plan
-    routes : Routes
-    link : LinkKind
-        Of every link between routers.
+    link: Of every link between routers.
     """
     events = Events([*routes.nodes, *(host_node(station) for station in ENDS)])
     hops = len(routes.nodes) - 1

@@ -15,16 +15,9 @@ from leowarp.timeline.replay import Replay
 def unsettled(table: pa.Table) -> dict[str, int]:
     """For how long packets of some pair would go in a circle, or come to a node without an entry, by the entries alone.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        Of a timeline.
-
-    Returns
-    -------
-    dict of str to int
-        `circle_ns`, `no_entry_ns`: summed over ordered pairs that have a path. Both are 0 where the entries of a path
-        come at its own instant.
+    table: Of a timeline.
+    Returns: `circle_ns`, `no_entry_ns`: summed over ordered pairs that have a path. Both are 0 where the entries of a
+        path come at its own instant.
     """
     times = {"circle_ns": 0, "no_entry_ns": 0}
     kind = pc.field("event")

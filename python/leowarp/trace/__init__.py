@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run left behind: typed tables in `30-trace/`, one Parquet file each.
+"""The records of a run: typed tables in `30-trace/`, one Parquet file each.
 
-`schema` has the columns, `records` reads what the guest wrote, `convert` turns a whole output directory into tables,
-`words` puts words in place of their numbers, `captures` makes the table `packets` of captures from elsewhere,
-`manifest` lists what made a run. Nothing here imports the guest: what judges a run does not know how it was made.
+`schema` has the columns, `records` reads the guest's files, `convert` turns a whole output directory into tables, and
+`words` puts words in place of their numbers. `captures` makes the table `packets` of captures from elsewhere,
+`manifest` lists what made a run. Nothing here imports the guest: the code that checks a run does not know how it was
+    made.
 
     table = read("run/30-trace", "packets", columns=["sent_ns", "received_ns"])
 """

@@ -35,16 +35,10 @@ _MODES_BY_GAINS = {
 def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
     """The mode by the gains of each sample, a key of `hosts.BBR_MODES`.
 
-    Parameters
-    ----------
-    pacing_gain, cwnd_gain : float array of shape (n,)
-        As the columns `bbr_pacing_gain` and `bbr_cwnd_gain`; nan where null.
-
-    Returns
-    -------
-    float array of shape (n,)
-        nan where a gain is unknown, or the two are those of no mode or of two: after a timeout STARTUP and DRAIN may
-        both pace with 1 until the next ACK.
+    pacing_gain, cwnd_gain: float array of shape (n,). As the columns `bbr_pacing_gain` and `bbr_cwnd_gain`; nan where
+        null.
+    Returns: float array of shape (n,). nan where a gain is unknown, or the two are those of no mode or of two: after a
+        timeout STARTUP and DRAIN may both pace with 1 until the next ACK.
     """
     modes = np.full(len(pacing_gain), np.nan)
     for (pacing, cwnd), mode in _MODES_BY_GAINS.items():
@@ -55,10 +49,7 @@ def bbr_modes(pacing_gain: np.ndarray, cwnd_gain: np.ndarray) -> np.ndarray:
 def with_bbr_mode(sockets: pa.Table) -> pa.Table:
     """The table `sockets` with the column `hosts.BBR_MODE` at its end, as numbers.
 
-    Parameters
-    ----------
-    sockets : Table
-        Any rows of it, with its metadata, which names each flow's congestion control.
+    sockets: Any rows of it, with its metadata, which names each flow's congestion control.
     """
     flows = decode_metadata(sockets.schema, "flows") or []
     bbr = [number for number, flow in enumerate(flows) if flow["congestion_control"] in BBR_CONTROLS]

@@ -27,35 +27,21 @@ def packets_from_captures(
 ) -> pa.Table:
     """Packet truth of the TCP connections that two captures have in common.
 
-    Parameters
-    ----------
-    source, destination : path
-        Captures at the hosts that open and that accept the connections. Offloads must have been off on both
-        (`ethtool -K DEV tso off gso off gro off`), or segments are not the same at both ends.
-    clock_offset_ns : int
-        What to add to the destination's times to have them on the source's clock. It cannot be found from the
-        captures: only the sum of both one-way delays can.
-    start_ns : int, optional
-        Time of the source's clock that becomes 0; the first segment of a connection if not given.
-
-    Returns
-    -------
-    packets : Table
-        Columns of `packets`; `path_id`, `drop_direction` and `drop_cause` are null, as captures do not tell. A
+    source, destination: Captures at the hosts that open and that accept the connections. Offloads must have been off on
+        both (`ethtool -K DEV tso off gso off gro off`), or segments are not the same at both ends.
+    clock_offset_ns: What to add to the destination's times to have them on the source's clock. It cannot be found from
+        the captures: only the sum of both one-way delays can.
+    start_ns: Time of the source's clock that becomes 0; the first segment of a connection if not given.
+    Returns: Columns of `packets`; `path_id`, `drop_direction` and `drop_cause` are null, as captures do not tell. A
         packet that arrived before it was sent (a wrong offset) is an error, not a negative delay.
-
-    Raises
-    ------
-    TraceError
-        If a file cannot be read, no connection is in both, or most segments have no counterpart.
+    Raises TraceError if a file cannot be read, no connection is in both, or most segments have no counterpart.
 
     Notes
     -----
     A connection is a pair of addresses and ports: one that opens twice in a capture counts as one. Flows are numbered
     by their first segment at the source, and the metadata `flows` names their ends.
     """
-    # Whole in memory: a retransmission is told from its original only by what was sent before, over the whole
-    # connection.
+    # Whole in memory: only earlier packets distinguish a retransmission from its original, over the whole connection.
     here, there = list(segments(source)), list(segments(destination))
     arrivals = [(segment, segment.t_ns + clock_offset_ns) for segment in there]
     connections = _connections(here, {_ends(segment) for segment in there})
@@ -64,7 +50,7 @@ def packets_from_captures(
             f"no TCP connection is in both {source} ({len(here)} segments) and {destination} ({len(there)})",
             hint="address translation between the captures, or captures of different times?",
         )
-    # Of connections alone: captures hold other traffic, which may begin much earlier.
+    # Connections alone: captures hold other traffic, which may begin much earlier.
     zero_ns = min(segment.t_ns for segment in here if _ends(segment) in connections) if start_ns is None else start_ns
     rows: list[_Packet] = []
     for ends, (flow, opener) in connections.items():
@@ -134,10 +120,7 @@ def _first_byte(sent: Timed) -> int | None:
 def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int, int | None]]:
     """Each segment sent, with its arrival: the first unclaimed one of an equal segment at or after its sending.
 
-    Raises
-    ------
-    TraceError
-        If some arrived before they were sent, or more than half of over 20 are missing at the other end.
+    Raises TraceError if some arrived before they were sent, or more than half of over 20 are missing at the other end.
     """
     waiting: dict[tuple[int, ...], deque[int]] = defaultdict(deque)
     for segment, t_ns in arrived:
@@ -169,7 +152,7 @@ def _matched(sent: Timed, arrived: Timed, name: str) -> list[tuple[Segment, int,
 
 
 def _same(segment: Segment) -> tuple[int, ...]:
-    """What makes two captured segments one: header fields that no router changes, and the IP identification."""
+    """Fields that make two captured segments one: header fields that no router changes, and the IP identification."""
     # With the IP identification, which Linux counts up for each packet of a connection: a segment and its
     # retransmission are otherwise the same.
     return segment.seq, segment.len_bytes, segment.ack, segment.flags, segment.ip_id
@@ -180,14 +163,10 @@ def _direction(
 ) -> list[_Packet]:
     """Packets of one direction in order of sending, with what became of each.
 
-    Parameters
-    ----------
-    flow, direction : int
-        As the rows have them: 0 from who opened, 1 back.
-    pairs
-        Of `_matched`.
-    base : (int or None, int or None)
-        Sequence number of the first payload byte, of this direction and of the other, whose bytes are acknowledged.
+    flow, direction: As the rows have them: 0 from who opened, 1 back.
+    pairs: Of `_matched`.
+    base: (int or None, int or None). Sequence number of the first payload byte, of this direction and of the other,
+        whose bytes are acknowledged.
     """
     own, other = _Unwrapped(base[0]), _Unwrapped(base[1])
     sent_to, rows, arrived = 0, [], _Ranges()
@@ -219,15 +198,12 @@ def _judge_order(rows: list[_Packet]) -> None:
 
     These are RFC 4737's reordered packets and extents where no retransmission and no packet without payload overtakes.
 
-    Parameters
-    ----------
-    rows : list of _Packet
-        In order of sending; `is_late` and `extent_pkts` of those that arrived are filled in.
+    rows: list of _Packet. In order of sending; `is_late` and `extent_pkts` of those that arrived are filled in.
     """
     # By the place in sending, not by the byte: a packet without payload has no bytes of its own and can be late all the
     # same.
     came = [(row.received_ns, number, row) for number, row in enumerate(rows) if row.received_ns is not None]
-    # Of equal times by number: packets that arrive at once are not reordered.
+    # Equal times are ordered by number: packets that arrive at once are not reordered.
     came.sort(key=lambda one: (one[0], one[1]))
     highest: list[int] = []
     for place, (_, number, row) in enumerate(came):

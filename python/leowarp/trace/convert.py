@@ -26,27 +26,19 @@ CAPTURES = ("source.pcapng", "destination.pcapng")
 
 
 TRUTH_TABLES = ("packets", "bins", "delays", "acks", "echoes", "reordering", "densities")
-"""What a guest without the capture of its hosts (`observe.truth = false`) cannot know."""
+"""Tables that a guest without the capture of its hosts (`observe.truth = false`) cannot have."""
 
 
 def convert(output: Path | str, target: Path | str, setup: Path | str | None = None) -> dict[str, int]:
     """Rows of each table, after writing the guest's output as Parquet into `target`.
 
-    Parameters
-    ----------
-    output : path
-        The guest's `out/`: record files, `end.json`, packet captures, what programs left.
-    target : path
-        `30-trace/` of a run directory; made if it is not there.
-    setup : path, optional
-        The guest's `in/setup.json`: it names hosts, flows and link directions in the tables' metadata, and says what
-        was not to be observed: such a table is not written at all, because an empty one would say that nothing was.
-
-    Raises
-    ------
-    TraceError
-        If `end.json` is missing or says that the run failed, or a table is missing, cut short or malformed; if a line
-        of a program's `measures.jsonl` is.
+    output: The guest's `out/`: record files, `end.json`, packet captures, what programs left.
+    target: `30-trace/` of a run directory; made if it is not there.
+    setup: The guest's `in/setup.json`. It names hosts, flows and link directions in the tables' metadata, and lists
+        what was not to be observed. Such a table is not written at all, because an empty one would say that nothing
+        was.
+    Raises TraceError if `end.json` is missing or says that the run failed, or a table is missing, cut short or
+        malformed; if a line of a program's `measures.jsonl` is.
     """
     target = Path(target)
     recorded = _recorded(Path(output), setup)
@@ -103,10 +95,7 @@ class _Recorded:
 def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
     """Headers of all record files of an output directory, and the metadata of their tables; no record is read yet.
 
-    Raises
-    ------
-    TraceError
-        As `convert`.
+    Raises TraceError: As `convert`.
     """
     end = _end(output)
     given = _setup(Path(setup)) if setup is not None else {}
@@ -118,7 +107,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
         metadata |= _of_programs(end, metadata.get("flows"))
     promised = end.get("records") or {}
     unknown = not_observed(given.get("observe") or {})
-    # What the network does not do has no table, and not one without rows.
+    # A feature that the network does not have has no table, and not one without rows.
     cures = given.get("cures") or {}
     unknown |= set() if {"move_queue", "hold", "duplicate_ns"} & cures.keys() else {"switches"}
     unknown |= set() if "end_marker" in cures else {"merges"}
@@ -149,10 +138,7 @@ def _recorded(output: Path, setup: Path | str | None) -> _Recorded:
 def not_observed(observe: Mapping[str, Any]) -> frozenset[str]:
     """Tables that a run does not have, by what its `setup.json` says under `observe`.
 
-    Parameters
-    ----------
-    observe : mapping
-        `truth` (bool) and `queues_ns` (int or None) of the guest's input.
+    observe: `truth` (bool) and `queues_ns` (int or None) of the guest's input.
 
     >>> sorted(not_observed({"truth": True, "queues_ns": None}))
     ['links']
@@ -176,19 +162,10 @@ def _keep_promise(source: RecordFile, rows: int, promised: int | None) -> None:
 def read(trace: Path | str, table: str, *, columns: list[str] | None = None, filters: Any = None) -> pa.Table:
     """One table of a run's `30-trace/` directory.
 
-    Parameters
-    ----------
-    trace : path
-        The directory `30-trace`.
-    table : str
-        One of `TABLES`.
-    columns, filters
-        As for `pyarrow.parquet.read_table`: only these columns, only these rows.
-
-    Raises
-    ------
-    TraceError
-        If there is no such table, the run did not observe it, or its file is damaged or of another type.
+    trace: The directory `30-trace`.
+    table: One of `TABLES`.
+    columns, filters: As for `pyarrow.parquet.read_table`: only these columns, only these rows.
+    Raises TraceError if there is no such table, the run did not observe it, or its file is damaged or of another type.
     """
     if table not in TABLES:
         raise TraceError(f"there is no trace table {table!r}", hint=one_of(table, TABLES))
@@ -200,7 +177,7 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
         )
     content = parquetfiles.read_table(path, columns=columns, filters=filters, hint="run the scenario again")
     check_types(content, TABLES[table].arrow(), path)
-    # Last: damage that shows is told in its own words.
+    # Last: visible damage is reported in its own words.
     recorded.refuse_changed(path.parent.parent, f"{path.parent.name}/{path.name}")
     return content
 
@@ -228,7 +205,7 @@ def check_types(table: pa.Table, schema: pa.Schema, where: Path | str) -> None:
 
 
 def _kind(arrow_type: pa.DataType) -> str:
-    """What a column's values are, whatever their width: number, text, list of these, or Arrow's own name."""
+    """Type of a column's values, whatever their width: number, text, list of these, or Arrow's own name."""
     if pa.types.is_dictionary(arrow_type):
         arrow_type = arrow_type.value_type
     # One kind: an older version may have written another width.
@@ -273,11 +250,8 @@ def _setup(path: Path) -> dict[str, Any]:
 def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
     """Names of directions, hosts and flows, out of the guest's input.
 
-    Returns
-    -------
-    names : dict
-        `directions`: [sender, receiver, kind of link], two a link in the order of the kernel's numbers; `hosts`: names
-        by number; `flows`: kind, source, destination, congestion control.
+    Returns: `directions`: [sender, receiver, kind of link], two a link in the order of the kernel's numbers; `hosts`:
+        names by number; `flows`: kind, source, destination, congestion control.
     """
     try:
         nodes = [node["name"] for node in given["nodes"]]
@@ -302,7 +276,8 @@ def _names(path: Path, given: dict[str, Any]) -> dict[str, object]:
 
 
 def _of_programs(end: dict[str, Any], planned: Any) -> dict[str, object]:
-    """What the agent says of programs: how each ended, and the connections, which are flows behind the planned ones."""
+    """The agent's facts about programs: how each ended, and the connections, which are flows behind the planned
+    ones."""
     connections, flows = end.get("connections") or [], list(planned or [])
     for connection in connections if planned is not None else []:
         of = flows[connection["program"]]

@@ -8,7 +8,7 @@ import pytest
 from leowarp.base.errors import TraceError
 from leowarp.base.metadata import decode_metadata
 from leowarp.trace import RECORDED, convert, read, read_output
-from leowarp.trace.encode import encode_records
+from support.encode import encode_records
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def output(tmp_path):
     return directory
 
 
-# What only a run with cures has.
+# Tables that only a run with cures has.
 ALWAYS = [name for name in RECORDED if name not in ("switches", "merges", "notices", "orders", "nodetotals")]
 
 

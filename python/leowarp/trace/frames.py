@@ -17,16 +17,8 @@ def data_frame(table: pa.Table, *, units: bool = True) -> pd.DataFrame:
     missing become pandas' `boolean`. `frame.attrs["units"]` maps columns to units, if `units` is set: pandas copies
     that dictionary with every selection, which is a fifth of the time of the metrics of a small run.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-    units : bool
-        Whether to attach the units.
-
-    Returns
-    -------
-    frame : pandas.DataFrame
-        Same columns and order; an index from 0.
+    units: Whether to attach the units.
+    Returns: Same columns and order; an index from 0.
     """
     columns = {}
     for field in table.schema:

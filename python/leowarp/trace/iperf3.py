@@ -29,15 +29,8 @@ _SECONDS = re.compile(r'"timesecs":\s*(\d+)')
 def tests_of(output: Path) -> Iterator[tuple[int, Path, str]]:
     """Flow, file and text of each client's standard output that is iperf3's JSON, whole or cut.
 
-    Parameters
-    ----------
-    output : path
-        The guest's `out/`: `programs/<flow>/client/stdout` is looked at.
-
-    Raises
-    ------
-    TraceError
-        If such a file cannot be read.
+    output: The guest's `out/`: `programs/<flow>/client/stdout` is looked at.
+    Raises TraceError if such a file cannot be read.
     """
     for path in sorted(output.glob("programs/*/client/stdout")):
         with path.open("rb") as opened:
@@ -52,17 +45,10 @@ def tests_of(output: Path) -> Iterator[tuple[int, Path, str]]:
 def line_of(path: Path, text: str) -> dict[str, Any]:
     """A test as a line of `measures.jsonl` would have it.
 
-    Returns
-    -------
-    dict
-        `kind`, `start_ns` (iperf3's own, in whole seconds of the real-time clock) and what else it says:
+    Returns: `kind`, `start_ns` (iperf3's own, in whole seconds of the real-time clock) and what else it says:
         `protocol`, `sent_bytes`, `received_bytes`, `sent_bps`, `received_bps`, `retransmits`, `jitter_ms`,
         `lost_packets`, `packets`, `error`. Of a text that is no JSON to its end, or has no results, `unreadable`: why.
-
-    Raises
-    ------
-    TraceError
-        If it is cut before it says when the test began.
+    Raises TraceError if it is cut before it says when the test began.
     """
     began = _SECONDS.search(text)
     if began is None:

@@ -35,16 +35,10 @@ def write_manifest(
 ) -> None:
     """Writes `manifest.json` of a run directory.
 
-    Parameters
-    ----------
-    directory : Path
-        The run directory; each of its files but the manifest itself and the mark INCOMPLETE gets its sha256.
-    kernel, agent : dict
-        What the guest was: source, version, config and hashes, as the guest room gives them.
-    warnings : iterable of str
-        Everything to check before trusting the result; repeated ones are written once.
-    costs : dict
-        From `Stopwatch.costs`.
+    directory: The run directory; each of its files but the manifest itself and the mark INCOMPLETE gets its sha256.
+    kernel, agent: What the guest was: source, version, config and hashes, as the guest room gives them.
+    warnings: Everything to check before trusting the result; repeated ones are written once.
+    costs: From `Stopwatch.costs`.
 
     Notes
     -----
@@ -75,17 +69,9 @@ def relisted(directory: Path, pages: Mapping[str, Mapping[str, Any]] | None = No
 
     Only files that are written meanwhile are listed anew: one that was changed by somebody else stays a difference.
 
-    Parameters
-    ----------
-    directory : Path
-        A run directory; one without a manifest stays without.
-    pages : mapping of str to mapping, optional
-        Name of a page -> how it is drawn (`drawn` in the manifest), for those of them that are written.
-
-    Raises
-    ------
-    TraceError
-        If the manifest is not as leowarp writes it.
+    directory: A run directory; one without a manifest stays without.
+    pages: Name of a page -> how it is drawn (`drawn` in the manifest), for those of them that are written.
+    Raises TraceError if the manifest is not as leowarp writes it.
     """
     before = _states(directory)
     try:
@@ -134,10 +120,7 @@ def maker() -> dict[str, Any]:
 def maker_of(content: Mapping[str, Any], name: str | None = None) -> dict[str, Any]:
     """What made a run, or the file of this name in it, as `maker`; None for what its manifest does not say.
 
-    Parameters
-    ----------
-    content : mapping
-        A manifest, or an entry of its `later`.
+    content: A manifest, or an entry of its `later`.
     """
     entry = next((entry for entry in content.get("later", ()) if name in entry["files"]), content)
     return {key: entry.get(key) for key in ("leowarp_version", "package_sha256", "python")}
@@ -176,10 +159,7 @@ def library_versions() -> dict[str, str]:
 def host_facts() -> dict[str, Any]:
     """The machine, for whoever compares costs. A fact that it does not tell is null.
 
-    Returns
-    -------
-    facts : dict
-        `cpu_model`, `cores`, `cores_usable`, `memory_kib`, `load_1min` (of the whole machine when the run ended),
+    Returns: `cpu_model`, `cores`, `cores_usable`, `memory_kib`, `load_1min` (of the whole machine when the run ended),
         `host_kernel`, `machine`. Neither names of hosts nor of users.
     """
     # A cost is worth little without it: on a busy machine the wall clock says nothing of the run.
@@ -209,19 +189,10 @@ class Stopwatch:
         The guest's is measured where it runs: processes that a kernel program never reaps are missing in the
         rusage of its parent.
 
-        Parameters
-        ----------
-        virtual_s : float
-            Virtual time that the run took.
-        guest_cpu_s : float
-            Of the kernel program and the guest's processes.
-        peak_memory_bytes : int
-            Largest resident size of the kernel program.
-
-        Returns
-        -------
-        costs : dict
-            Seconds of the wall and of processors, rounded to the millisecond; bytes.
+        virtual_s: Virtual time that the run took.
+        guest_cpu_s: Of the kernel program and the guest's processes.
+        peak_memory_bytes: Largest resident size of the kernel program.
+        Returns: Seconds of the wall and of processors, rounded to the millisecond; bytes.
         """
         host = _own_cpu_s() - self._own
         return {

@@ -50,23 +50,11 @@ _HINT = 'a line is {"kind": "transaction", "start_ns": 946684810000000000, "end_
 def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
     """The table `measures` of a guest's output directory; None if no program left a `measures.jsonl` or iperf3's JSON.
 
-    Parameters
-    ----------
-    output : path
-        The guest's `out/`: `programs/<flow>/<role>/files/measures.jsonl` is read.
-    end : mapping
-        Its `end.json`: `start_realtime_ns`, the run's start on the programs' clock, and `virtual_ns`, its length.
-
-    Returns
-    -------
-    table : pyarrow.Table
-        Columns of `MEASURES`, by flow, role and line; names and types only, no metadata of the run.
-
-    Raises
-    ------
-    TraceError
-        If a file cannot be read, or a line is no JSON object, lacks what its kind needs, or has a value that cannot
-        be; the message has file and line.
+    output: The guest's `out/`: `programs/<flow>/<role>/files/measures.jsonl` is read.
+    end: Its `end.json`: `start_realtime_ns`, the run's start on the programs' clock, and `virtual_ns`, its length.
+    Returns: Columns of `MEASURES`, by flow, role and line; names and types only, no metadata of the run.
+    Raises TraceError if a file cannot be read, or a line is no JSON object, lacks what its kind needs, or has a value
+        that cannot be; the message has file and line.
     """
     files, tests = sorted(_files(output)), list(iperf3.tests_of(output))
     if not files and not tests:
@@ -93,10 +81,7 @@ def read_measures(output: Path, end: Mapping[str, Any]) -> pa.Table | None:
 def write_measures(table: pa.Table, target: Path) -> None:
     """Writes the table as Parquet; equal tables and metadata give equal bytes, and the file appears whole.
 
-    Raises
-    ------
-    OSError
-        If it cannot be written.
+    Raises OSError if it cannot be written.
     """
     partial = target.with_name(target.name + plainfiles.PARTIAL)
     pq.write_table(table, partial, row_group_size=ROW_GROUP_ROWS, **writer_options(MEASURES.columns))

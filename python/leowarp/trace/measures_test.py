@@ -7,8 +7,8 @@ import pytest
 
 from leowarp.base.errors import TraceError
 from leowarp.trace import RECORDED, convert, read
-from leowarp.trace.encode import encode_records
 from leowarp.trace.measures import read_measures
+from support.encode import encode_records
 
 START_NS = 946_684_810_000_000_000
 END = {"ok": True, "virtual_ns": 5_000_000_000, "start_realtime_ns": START_NS}

@@ -18,18 +18,11 @@ from leowarp.base.errors import TraceError
 class Segment:
     """A TCP segment as captured.
 
-    Attributes
-    ----------
-    t_ns : int
-        On the capture's own clock, as finely as the file has it.
-    source, destination : (bytes, int)
-        Address in network order (4 or 16 bytes) and port.
-    seq, ack, flags : int
-        As in the header (RFC 9293, 3.1).
-    len_bytes : int
-        Payload, from the lengths in the headers: what a snap length cut off is counted.
-    ip_id : int
-        Identification of IPv4; 0 with IPv6, which has none.
+    t_ns: On the capture's own clock, as finely as the file has it.
+    source, destination: (bytes, int). Address in network order (4 or 16 bytes) and port.
+    seq, ack, flags: As in the header (RFC 9293, 3.1).
+    len_bytes: Payload, from the lengths in the headers: what a snap length cut off is counted.
+    ip_id: Identification of IPv4; 0 with IPv6, which has none.
     """
 
     t_ns: int
@@ -45,10 +38,8 @@ class Segment:
 def segments(path: Path | str) -> Iterator[Segment]:
     """The TCP segments of a capture in its order; what is not TCP is passed over.
 
-    Raises
-    ------
-    TraceError
-        If the file is no capture, is cut short, or its link layer is not known. The message names the file.
+    Raises TraceError if the file is no capture, is cut short, or its link layer is not known. The message names the
+        file.
     """
     path = Path(path)
     try:
@@ -138,10 +129,7 @@ def _pcapng(content: bytes) -> Iterator[tuple[int, int, bytes]]:
 def _interface(order: str, body: bytes) -> tuple[int, int, int]:
     """Link type, clock ticks a second, seconds to add.
 
-    Raises
-    ------
-    _MalformedError
-        If an option reaches beyond the block.
+    Raises _MalformedError if an option reaches beyond the block.
     """
     link_type = struct.unpack_from(order + "H", body)[0]
     # Without an option if_tsresol times are in microseconds (pcapng, 4.2).

@@ -20,10 +20,7 @@ def program_logs(directory: Path) -> dict[str, list[str]]:
 
     A TLS key log is known by its first line, whatever it is called, a qlog by its name's end.
 
-    Returns
-    -------
-    logs : dict of str to list of str
-        Names relative to the directory, sorted; both keys are always there.
+    Returns: Names relative to the directory, sorted; both keys are always there.
     """
     files = sorted(path for path in (directory / PROGRAMS).rglob("*") if path.is_file() and not path.is_symlink())
     kinds = {

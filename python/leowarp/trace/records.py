@@ -28,20 +28,11 @@ from leowarp.trace.schema.columns import Column, Kind, TableSchema
 class RecordFile:
     """Header of a record file, checked.
 
-    Attributes
-    ----------
-    path : Path
-    table : TableSchema
-    dtype : structured dtype
-        Of one record, fields in the file's order.
-    offset : int
-        Byte at which the records begin.
-    rows : int
-        How many whole records follow.
-    extra : dict
-        Further keys of the header, such as `names`.
-    unknown : tuple of Column
-        Columns that the schema does not know, of a newer agent; they are kept.
+    dtype: structured dtype. Of one record, fields in the file's order.
+    offset: Byte at which the records begin.
+    rows: How many whole records follow.
+    extra: Further keys of the header, such as `names`.
+    unknown: Columns that the schema does not know, of a newer agent; they are kept.
     """
 
     path: Path
@@ -61,15 +52,9 @@ class RecordFile:
 def open_records(path: Path | str) -> RecordFile:
     """Header of a `.rec` file.
 
-    Raises
-    ------
-    TraceError
-        If the file is not a record file, is cut short, or disagrees with the schema. The message names the file.
-
-    Returns
-    -------
-    records : RecordFile
-        Nothing of the records themselves is read yet.
+    Raises TraceError if the file is not a record file, is cut short, or disagrees with the schema. The message names
+        the file.
+    Returns: Nothing of the records themselves is read yet.
     """
     path = Path(path)
     try:
@@ -111,21 +96,10 @@ def open_records(path: Path | str) -> RecordFile:
 def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBatch]:
     """The file's records as Arrow batches of at most `rows` rows, sentinels turned into nulls.
 
-    Raises
-    ------
-    TraceError
-        If the file became shorter, or a value is missing where none may be, is no truth value, or does not fit.
-
-    Parameters
-    ----------
-    records : RecordFile
-    rows : int
-        The default, 2^18, is a row group of what is written.
-
-    Yields
-    ------
-    batch : pyarrow.RecordBatch
-        Columns in the order of the schema, not of the file; columns that the schema does not know come last.
+    Raises TraceError if the file became shorter, or a value is missing where none may be, is no truth value, or does
+        not fit.
+    rows: The default, 2^18, is a row group of what is written.
+    Yields: Columns in the order of the schema, not of the file; columns that the schema does not know come last.
     """
     schema = _arrow_schema(records, None)
     names = records.extra.get("names")
@@ -151,16 +125,8 @@ def batches(records: RecordFile, *, rows: int = 1 << 18) -> Iterator[pa.RecordBa
 def read_records(source: Path | str | RecordFile, metadata: dict[str, object] | None = None) -> pa.Table:
     """A whole record file as an Arrow table.
 
-    Raises
-    ------
-    TraceError
-        As `open_records` and `batches`.
-
-    Parameters
-    ----------
-    source : path or RecordFile
-    metadata : dict, optional
-        Of the schema besides name, version and text, values as JSON.
+    Raises TraceError: As `open_records` and `batches`.
+    metadata: Of the schema besides name, version and text, values as JSON.
     """
     records = source if isinstance(source, RecordFile) else open_records(source)
     # Without metadata first: batches of one schema can be joined, and the names of a run are the same for all of them.
@@ -176,18 +142,9 @@ def write_parquet(
     The same records and metadata give the same bytes: the writer's options are fixed, nothing about the time or the
     machine is written. Needs memory for one row group only, however long the file is.
 
-    Parameters
-    ----------
-    source : path or RecordFile
-    target : path
-        Appears whole: it is written beside (`.partial`) and renamed.
-    metadata : dict, optional
-        As in `read_records`.
-
-    Raises
-    ------
-    TraceError
-        As `open_records` and `batches`.
+    target: Appears whole: it is written beside (`.partial`) and renamed.
+    metadata: As in `read_records`.
+    Raises TraceError: As `open_records` and `batches`.
     """
     records = source if isinstance(source, RecordFile) else open_records(source)
     target = Path(target)
@@ -207,11 +164,8 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
     Columns may come in any order and integer width; a unit that differs is an error, for numbers would be taken for
     others (design/interfaces.md, section 5).
 
-    Raises
-    ------
-    TraceError
-        If a field has no name, a type or unit that is not the schema's, comes twice, or is missing; or if the fields do
-        not add up to the length of a record.
+    Raises TraceError if a field has no name, a type or unit that is not the schema's, comes twice, or is missing; or if
+        the fields do not add up to the length of a record.
     """
     if not isinstance(header, dict) or not isinstance(header.get("fields"), list):
         raise _malformed(path, "its header has no list `fields`")
@@ -259,10 +213,8 @@ def _checked(path: Path, header: Any) -> tuple[TableSchema, np.dtype, tuple[Colu
 def _arrow_array(path: Path, chunk: np.ndarray, column: Column, names: Any, first_row: int) -> pa.Array:
     """A column of a chunk of records as the schema types it; `first_row` is the chunk's first record, for messages.
 
-    Raises
-    ------
-    TraceError
-        If a value is missing that may not be, is no truth value, does not fit, or is an index beyond `names`.
+    Raises TraceError if a value is missing that may not be, is no truth value, does not fit, or is an index beyond
+        `names`.
     """
     # A field of packed records has strides and may be unaligned; Arrow takes neither.
     values = np.ascontiguousarray(chunk[column.name])

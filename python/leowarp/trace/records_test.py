@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from leowarp.base.errors import TraceError
 from leowarp.trace import RECORDED, TABLES, open_records, read_records, write_parquet
-from leowarp.trace.encode import encode_records, frame
+from support.encode import encode_records, frame
 
 # What both the record and the Parquet column can hold, the record's sentinel left out.
 _RANGES = {

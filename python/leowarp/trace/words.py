@@ -29,24 +29,13 @@ def read_in_words(
 ) -> pa.Table:
     """One table of a run's `30-trace/` directory, in words.
 
-    Parameters
-    ----------
-    trace : path
-        The directory `30-trace`.
-    table : str
-        One of `TABLES`.
-    columns, filters
-        As for `pyarrow.parquet.read_table`. A filter has words, too: ``[("direction", "==", "data")]``.
-    categories : bool
-        Enumerations as dictionaries of all of their words, in order, as data frames have them; else as strings, which
-        Arrow can sort by.
-
-    Raises
-    ------
-    TraceError
-        As `trace.read`.
-    ScenarioError
-        If a filter has a value that is no word of its column, or does not fit the table.
+    trace: The directory `30-trace`.
+    table: One of `TABLES`.
+    columns, filters: As for `pyarrow.parquet.read_table`. A filter has words, too: ``[("direction", "==", "data")]``.
+    categories: Enumerations as dictionaries of all of their words, in order, as data frames have them; else as strings,
+        which Arrow can sort by.
+    Raises TraceError: As `trace.read`.
+    Raises ScenarioError if a filter has a value that is no word of its column, or does not fit the table.
     """
     conditions = [] if isinstance(filters, pc.Expression) else list(_conditions(filters))
     coded = {column.name for column in _columns(table) if column.words or column.names}
@@ -88,18 +77,9 @@ def _columns(table: str) -> tuple[Column, ...]:
 def in_words(table: pa.Table, name: str, *, categories: bool = False) -> pa.Table:
     """A trace table with words in place of numbers.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        As `trace.read` gives it, with all of its columns or some.
-    name : str
-    categories : bool
-        As for `read_in_words`; hosts and nodes are strings either way.
-
-    Returns
-    -------
-    table : pyarrow.Table
-        A number without a word, which a newer version wrote, becomes its digits.
+    table: As `trace.read` gives it, with all of its columns or some.
+    categories: As for `read_in_words`; hosts and nodes are strings either way.
+    Returns: A number without a word, which a newer version wrote, becomes its digits.
     """
     enumerations = {column.name for column in _columns(name) if column.words}
     for column, words in _words(table.schema, name).items():

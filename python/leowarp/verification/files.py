@@ -31,12 +31,8 @@ class FileVerdict(StrEnum):
 class Files:
     """The files of a directory.
 
-    Attributes
-    ----------
-    manifest : mapping
-        Of the directory itself.
-    verdicts : dict of str to FileVerdict
-        By name, relative to the directory, sorted.
+    manifest: Of the directory itself.
+    verdicts: By name, relative to the directory, sorted.
     """
 
     manifest: Mapping[str, Any]
@@ -61,15 +57,8 @@ class Files:
 def files_of(path: Path) -> Files:
     """The files of a run, a study or a reproduction, compared with its manifest.
 
-    Parameters
-    ----------
-    path : path
-        A directory with a manifest, in which there are files and directories and nothing else (`refuse_strange`).
-
-    Raises
-    ------
-    TraceError
-        If a manifest in it is not as leowarp writes it.
+    path: A directory with a manifest, in which there are files and directories and nothing else (`refuse_strange`).
+    Raises TraceError if a manifest in it is not as leowarp writes it.
     """
     manifest = recorded.read_manifest(path)
     return Files(manifest, dict(sorted(_verdicts(path, manifest).items())))

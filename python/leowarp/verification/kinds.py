@@ -18,10 +18,7 @@ PLANS, CLAIMS = "plans.parquet", "claims.json"
 def kind_of(path: Path) -> str:
     """`RUN`, or the `kind` in the manifest of a study or a reproduction.
 
-    Raises
-    ------
-    TraceError
-        If it has no manifest, is a run that is marked incomplete, or holds a link, a pipe or a device.
+    Raises TraceError if it has no manifest, is a run that is marked incomplete, or holds a link, a pipe or a device.
     """
     recorded.refuse_strange(path)
     has_manifest = (path / MANIFEST).is_file()

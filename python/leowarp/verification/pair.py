@@ -29,11 +29,7 @@ class CannotDrawError(Exception):
 class Pair:
     """The two runs.
 
-    Attributes
-    ----------
-    first, again : Run
-    scratch : Path
-        A directory that is removed after the comparison.
+    scratch: A directory that is removed after the comparison.
     """
 
     first: Run
@@ -70,10 +66,7 @@ class Pair:
     def drawn(self, page: str) -> Path:
         """Directory of the second run in which a page is redrawn.
 
-        Raises
-        ------
-        CannotDrawError
-            If the manifest does not say how it was drawn, or drawing fails.
+        Raises CannotDrawError if the manifest does not say how it was drawn, or drawing fails.
         """
         # Asked for each picture of a report, which is drawn once.
         if page not in self._drawn:

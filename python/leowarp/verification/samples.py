@@ -34,12 +34,8 @@ ROW = "results"
 class Candidate:
     """A run of a study that can be re-run.
 
-    Attributes
-    ----------
-    folder : Path
-        Its directory; for a row the directory of its study.
-    run_id : str, optional
-        The id of a row; None: a whole run directory that belongs to no study file.
+    folder: Its directory; for a row the directory of its study.
+    run_id: The id of a row; None: a whole run directory that belongs to no study file.
     """
 
     folder: Path
@@ -60,13 +56,8 @@ def chosen(path: Path, count: int, seed: int) -> list[Candidate]:
 def rerun(candidate: Candidate, scratch: Path, *, progress: bool | OnProgress, trust: bool) -> SecondRun:
     """Re-run a run of a study and compare it with its row, and with its directory if that was kept.
 
-    Parameters
-    ----------
-    candidate : Candidate
-    scratch : path
-        Empty; the second run is written there.
-    progress, trust
-        As for `leowarp.run`.
+    scratch: Empty; the second run is written there.
+    progress, trust: As for `leowarp.run`.
     """
     if candidate.run_id is None:
         found = second_run_of(candidate.folder, scratch, progress=progress, trust=trust)

@@ -25,14 +25,9 @@ from leowarp.verification.verdicts import Found, StageFound, Verdict, first_diff
 class SecondRun:
     """The findings of a second run.
 
-    Attributes
-    ----------
-    stages : list of StageFound
-        Along the street, those that either run has.
-    origin : dict of str to (then, now)
-        Entries of the manifest on what made the run that differ.
-    cures : dict of str to Findings
-        The tables of cures, recomputed without the guest; empty without any, and if the trace differs.
+    stages: Along the street, those that either run has.
+    origin: dict of str to (then, now). Entries of the manifest on what made the run that differ.
+    cures: The tables of cures, recomputed without the guest; empty without any, and if the trace differs.
     """
 
     stages: list[StageFound]
@@ -51,16 +46,9 @@ def second_run_of(
 ) -> SecondRun:  # fmt: skip
     """Run a plan once more and compare.
 
-    Parameters
-    ----------
-    path : path
-        The run directory.
-    scratch : path
-        An empty directory.
-    out : path, optional
-        Where the second run is written, to stay; below `scratch` if not given.
-    kernel, trust, progress
-        As for `leowarp.run`.
+    scratch: An empty directory.
+    out: Where the second run is written, to stay; below `scratch` if not given.
+    kernel, trust, progress: As for `leowarp.run`.
     """
     # A run without a summary, say, can be compared as far as it goes.
     first = Run(path, complete=False)
@@ -79,12 +67,8 @@ def second_run_of(
 def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
     """The findings of each stage that is compared and that either run has.
 
-    Parameters
-    ----------
-    first, again : Run
-        A run, and a second run of its plan without a report.
-    scratch : path
-        A directory for pages that are redrawn; empty.
+    first, again: A run, and a second run of its plan without a report.
+    scratch: A directory for pages that are redrawn; empty.
     """
     pair = Pair(first, again, scratch)
     names = sorted({*names_below(first.path), *names_below(again.path)})
@@ -105,10 +89,7 @@ def stages_of(first: Run, again: Run, scratch: Path) -> list[StageFound]:
 def origin_of(first: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Differences between two manifests in what made the runs: kernel, agent, leowarp, libraries, processor.
 
-    Returns
-    -------
-    origin : dict of str to (then, now)
-        Dotted names of the manifest's entries.
+    Returns: dict of str to (then, now). Dotted names of the manifest's entries.
     """
     pairs = {
         ".".join(filter(None, (part, name))): tuple(

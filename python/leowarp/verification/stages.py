@@ -35,25 +35,15 @@ Compare = Callable[[Pair, Iterable[str]], Iterator[Found]]
 class Stage:
     """A row of the table.
 
-    Attributes
-    ----------
-    name : str
-        A noun of the street.
-    files : tuple of str
-        Patterns of names in a run directory; a file belongs to the first stage that matches.
-    how : str
-        The comparison in words.
-    compare : callable, optional
-        `compare(pair, names)` gives the verdict on each; None: its files are compared with the manifest only.
-    why : str
-        The reason why something is left out or only reported.
-    is_of_version : bool
-        Whether a difference is reported and no failure if the manifest says that another version of leowarp made the
-        file.
-    is_repeatable : bool
-        Whether every run of the plan must give the same.
-    is_drawn : bool
-        Whether it is drawn from the trace; it is skipped if the trace differs.
+    name: A noun of the street.
+    files: Patterns of names in a run directory; a file belongs to the first stage that matches.
+    how: The comparison in words.
+    compare: `compare(pair, names)` gives the verdict on each; None: its files are compared with the manifest only.
+    why: The reason why something is left out or only reported.
+    is_of_version: Whether a difference is reported and no failure if the manifest says that another version of leowarp
+        made the file.
+    is_repeatable: Whether every run of the plan must give the same.
+    is_drawn: Whether it is drawn from the trace; it is skipped if the trace differs.
     """
 
     name: str

@@ -33,13 +33,8 @@ MEANINGS = {
 class Found:
     """The verdict on a file.
 
-    Attributes
-    ----------
-    file : str
-        Its name in the run directory.
-    verdict : Verdict
-    why : tuple of str
-        The differences, or the reason why it was not compared.
+    file: Its name in the run directory.
+    why: The differences, or the reason why it was not compared.
     """
 
     file: str
@@ -49,13 +44,7 @@ class Found:
 
 @dataclass(frozen=True)
 class StageFound:
-    """The verdicts on the files of a stage.
-
-    Attributes
-    ----------
-    stage : str
-    files : tuple of Found
-    """
+    """The verdicts on the files of a stage."""
 
     stage: str
     files: tuple[Found, ...]

@@ -44,10 +44,7 @@ class Arrays:
 
         Differences, for neighbours are alike: windows, delays and queues move in small steps.
 
-        Raises
-        ------
-        ValueError
-            If a value is beyond int32; the smallest one stands for a missing value.
+        Raises ValueError if a value is beyond int32; the smallest one stands for a missing value.
         """
         given = np.asarray(values)
         if given.dtype.kind == "f":
@@ -63,10 +60,7 @@ class Arrays:
     def instants(self, ticks: Any) -> dict[str, int]:
         """Instants in ticks, ascending; differences within int32.
 
-        Raises
-        ------
-        ValueError
-            If two neighbours are further apart than 32 bits of ticks.
+        Raises ValueError if two neighbours are further apart than 32 bits of ticks.
         """
         steps = np.diff(np.asarray(ticks, dtype="int64"), prepend=0)
         if len(steps) and not (steps.min() >= MISSING and steps.max() < -MISSING):
@@ -90,10 +84,7 @@ class Arrays:
     def packed(self, header: dict[str, Any]) -> str:
         """The container as base64 text.
 
-        Parameters
-        ----------
-        header : dict
-            JSON values and what the other methods returned. Not a number is an error: JSON has none.
+        header: JSON values and what the other methods returned. Not a number is an error: JSON has none.
         """
         full = header | {"arrays": self._kinds}
         text = json.dumps(full, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
@@ -102,7 +93,7 @@ class Arrays:
 
     def _add(self, kind: str, values: np.ndarray) -> dict[str, int]:
         """Keeps an array's bytes by weight (all first bytes, then all second ones, ...), once."""
-        # Of small differences the upper three bytes are 0 or 255 nearly throughout: long runs once they lie together.
+        # In small differences the upper three bytes are 0 or 255 nearly throughout: long runs once they lie together.
         planes = values.view("u1").reshape(len(values), values.itemsize).T
         content = np.ascontiguousarray(planes).tobytes()
         # Runs of one constellation share its positions.
@@ -119,10 +110,7 @@ def compressed_bytes(values: np.ndarray) -> int:
     Asked for each span that packets could have (`packets.packets_of`), so it leaves out the header and what arrays
     share.
 
-    Parameters
-    ----------
-    values : array of shape (n,)
-        Whole numbers.
+    values: array of shape (n,). Whole numbers.
     """
     planes = np.ascontiguousarray(values.astype("<i4").view("u1").reshape(len(values), 4).T)
     return len(zlib.compress(planes.tobytes(), _LEVEL)) * 4 // 3

@@ -27,20 +27,9 @@ VERSION = 1
 def document(sources: Sequence[Source]) -> str:
     """The container of a page about runs, one or more; all have the same clock.
 
-    Raises
-    ------
-    TraceError
-        If a table is damaged or lacks a column that the page needs.
-
-    Parameters
-    ----------
-    sources : sequence of Source
-        At least one. Each gets an equal part of the bytes for packets.
-
-    Returns
-    -------
-    text : str
-        Base64, see `container`.
+    Raises TraceError if a table is damaged or lacks a column that the page needs.
+    sources: At least one. Each gets an equal part of the bytes for packets.
+    Returns: Base64, see `container`.
     """
     arrays = Arrays()
     # Packets are most of a page; the whole page keeps its size however many runs share it.
@@ -52,7 +41,7 @@ def document(sources: Sequence[Source]) -> str:
 
 
 def title(sources: Sequence[Source]) -> str:
-    """What a page about runs is called.
+    """Title of a page about runs.
 
     Each scenario's name once.
     """

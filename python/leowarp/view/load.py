@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which links are busy, hold queues or drop packets, second by second and in the whole run, on a page."""
+"""Busy links, queues and drops, second by second and in the whole run, on a page."""
 
 from __future__ import annotations
 
@@ -23,19 +23,11 @@ can be foreseen."""
 def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
     """Load, longest queue and drops of each direction in each step; None: no link carried anything, or it is unknown.
 
-    Parameters
-    ----------
-    source : Source
-    arrays : Arrays
-        Takes the columns in.
-
-    Returns
-    -------
-    load : dict or None
-        `step_s`; one direction after another, `rows` of each of `directions`: `steps` (differences of the numbers of
-        steps, of each direction anew from 0), `busy_permille` (missing: unshaped, or not recorded), `queue_pkts`
-        (missing: not sampled), `dropped_pkts`. What is not told is 0. `run`: the whole run by `Run.links`, one value a
-        direction in `run.directions`: `busy_permille` (of the time on a path), `queue_pkts`, `dropped_pkts`.
+    arrays: Takes the columns in.
+    Returns: `step_s`; one direction after another, `rows` of each of `directions`: `steps` (differences of the numbers
+        of steps, of each direction anew from 0), `busy_permille` (missing: unshaped, or not recorded), `queue_pkts`
+        (missing: not sampled), `dropped_pkts`. A value that is left out is 0. `run`: the whole run by `Run.links`, one
+        value a direction in `run.directions`: `busy_permille` (of the time on a path), `queue_pkts`, `dropped_pkts`.
     """
     step_ns = STEP_NS
     while True:

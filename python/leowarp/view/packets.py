@@ -21,7 +21,7 @@ BUDGET_BYTES = 2_000_000
 SPANS_S = ((1.0, 3.0), (0.5, 2.0), (0.3, 1.2), (0.2, 0.8), (0.15, 0.5), (0.1, 0.3), (0.05, 0.2), (0.02, 0.1))
 """Before and after a change: from this much on, the first that fits."""
 IN_WINDOW = 1
-"""Of `stored_because`: it was sent while every packet was stored."""
+"""Flag of `stored_because`: it was sent while every packet was stored."""
 LATE, AGAIN, VAIN, LOST, BACK = 1, 2, 4, 8, 16
 
 
@@ -30,18 +30,9 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
 
     `windows` are the spans (seconds) in which every packet that was under way is among them.
 
-    Parameters
-    ----------
-    source : Source
-    arrays : Arrays
-        Takes the columns in.
-    budget_bytes : int
-        Of the compressed columns, base64 included.
-
-    Returns
-    -------
-    packets : dict or None
-        `windows`: list of [from, until] in s. Columns, a value a packet, by when they were sent: `sent` and `took`
+    arrays: Takes the columns in.
+    budget_bytes: Of the compressed columns, base64 included.
+    Returns: `windows`: list of [from, until] in s. Columns, a value a packet, by when they were sent: `sent` and `took`
         (ticks; missing: never arrived), `flags` (sum of 1 late, 2 retransmission, 4 spurious, 8 lost, 16 back), `flow`,
         `path_id` and `dropped` (direction of the link; -1: none).
     """
@@ -89,15 +80,8 @@ def _narrow(values: np.ndarray, arrays: Arrays) -> dict[str, int]:
 def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: int) -> tuple[np.ndarray, np.ndarray]:
     """Spans around instants, joined where they overlap.
 
-    Parameters
-    ----------
-    centres_ns : int array of shape (n,)
-        Ascending.
-
-    Returns
-    -------
-    begins, ends : int arrays of shape (k,)
-        Ascending and apart, within the run.
+    centres_ns: int array of shape (n,). Ascending.
+    Returns: int arrays of shape (k,). Ascending and apart, within the run.
     """
     begins = np.maximum(centres_ns - round(before_s * 1e9), 0)
     ends = np.minimum(centres_ns + round(after_s * 1e9), end_ns)
@@ -110,8 +94,8 @@ def _windows(centres_ns: np.ndarray, before_s: float, after_s: float, end_ns: in
 def _within(packets: pd.DataFrame, begins: np.ndarray, ends: np.ndarray) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """Packets sent in the spans, and the spans in which all under way are among them.
 
-    Who looks at the first instants of a span misses the packets that were sent before it: it begins when the last of
-    those, by the largest delay, must have arrived.
+    The first instants of a span lack the packets that were sent before it: it begins when the last of those, by the
+    largest delay, must have arrived.
     """
     sent_ns = packets["sent_ns"].to_numpy(dtype="int64")
     place = np.searchsorted(begins, sent_ns, side="right") - 1

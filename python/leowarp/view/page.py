@@ -15,26 +15,18 @@ from leowarp.view.document import document, title
 from leowarp.view.source import Source
 
 FILE = "view.html"
-"""What the page is called, beside a run's report."""
+"""Name of the page, beside a run's report."""
 
 MOST_BYTES = 5_000_000
-"""Of the page of a run of 1000 s over 648 satellites; held by a test."""
+"""Size of the page of a run of 1000 s over 648 satellites; held by a test."""
 
 
 def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
     """Writes the page about runs into a file; returns it.
 
-    Parameters
-    ----------
-    runs : sequence of Run or path
-        A run, or several to be seen side by side with one clock.
-    out : path
-        The file; one that is there is replaced, never through a link.
-
-    Raises
-    ------
-    TraceError
-        If a table is damaged or lacks a column that the page needs.
+    runs: A run, or several to be seen side by side with one clock.
+    out: The file; one that is there is replaced, never through a link.
+    Raises TraceError if a table is damaged or lacks a column that the page needs.
     """
     text = page(runs)
     plainfiles.refuse_link(out)
@@ -48,14 +40,7 @@ def page(runs: Sequence[Run | Path | str]) -> str:
 
     Its policy lets no request out, and runs no script but the one that belongs to leowarp: what a plan names cannot.
 
-    Parameters
-    ----------
-    runs : sequence of Run or path
-
-    Returns
-    -------
-    text : str
-        HTML, with script, style and data in it.
+    Returns: HTML, with script, style and data in it.
     """
     script, style = built("page.js"), built("page.css")
     sources = [Source(run) for run in runs]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page shows over time: a row of values of each flow on one grid, queues and drops of links."""
+"""Series of a page: a row of values of each flow on one grid, queues and drops of links."""
 
 from __future__ import annotations
 
@@ -35,13 +35,10 @@ def step_ns_of(source: Source) -> int:
 def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict[str, Any]:
     """Rows of one flow: of TCP goodput, RTT, window, queue of its path; of all what was late, lost and sent again.
 
-    Returns
-    -------
-    rows : dict of str to array in the container
-        A value a step: `goodput_kbps` (in order at the receiver), `srtt_us`, `cwnd_pkts` (missing where there is no
-        sample), `bbr_mode` (a key of `BBR_MODES`; of BBR alone), `queue_pkts` (waiting on all links of the path
-        together), `late_pkts`, `lost_pkts`, `again_pkts` (data, by when they were sent). What the run did not observe
-        is left out.
+    Returns: dict of str to array in the container. A value a step: `goodput_kbps` (in order at the receiver),
+        `srtt_us`, `cwnd_pkts` (missing where there is no sample), `bbr_mode` (a key of `BBR_MODES`; of BBR alone),
+        `queue_pkts` (waiting on all links of the path together), `late_pkts`, `lost_pkts`, `again_pkts` (data, by when
+        they were sent). Values that the run did not observe are left out.
     """
     grid_ns = np.arange(0, source.end_ns, step_ns, dtype="int64")
     flow, tables = source.plan.flows[number], source.tables
@@ -74,11 +71,8 @@ def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict
 def probe_rows(source: Source, number: int, arrays: Arrays) -> dict[str, Any]:
     """Each probe of a ping or udp flow: when it was sent, how long it took there (and back); missing: lost.
 
-    Returns
-    -------
-    probes : dict
-        `sent` (ticks), `took_us`, `is_round_trip`: of udp, and of pings of which no reply came, it is one way. Of very
-        many each n-th is shown.
+    Returns: `sent` (ticks), `took_us`, `is_round_trip`: of udp, and of pings of which no reply came, it is one way.
+        From very many, each n-th is shown.
     """
     echoes = source.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
     # Every n-th and no mean: a mean of round trips would hide the spikes that pings are sent to find.
@@ -110,7 +104,7 @@ def _last(t_ns: np.ndarray, given: np.ndarray, step_ns: int, steps: int) -> np.n
     values = np.full(steps, np.nan)
     place = t_ns // step_ns
     kept = place < steps
-    # Of several samples in a step the last one stands: numpy assigns in order.
+    # The last of several samples in a step counts: numpy assigns in order.
     values[place[kept]] = given[kept]
     return values
 
@@ -146,11 +140,8 @@ def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
 def links_of(source: Source, names: Names) -> list[dict[str, Any]]:
     """Each direction of a link: its ends, its limit, and what it did in the whole run.
 
-    Returns
-    -------
-    links : list of dict
-        In the order of the directions' numbers: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`, and totals of the
-        run in packets; null: not known, as with netem.
+    Returns: In the order of the directions' numbers: `a`, `b` (numbers of nodes), `kind`, `limit_pkts`, and totals of
+        the run in packets; null: not known, as with netem.
     """
     tables = source.tables
     totals = {int(row.direction): row for row in tables.linktotals.itertuples(index=False)}
@@ -200,7 +191,7 @@ def drops_of(source: Source, arrays: Arrays) -> dict[str, Any]:
 
 
 def fading_of_run(source: Source, step_ns: int, arrays: Arrays) -> dict[str, Any] | None:
-    """Received Es/N0 of a mobile channel, made again from the plan: smallest and mean of each step, in 0.01 dB."""
+    """Received Es/N0 of a mobile channel, recomputed from the plan: smallest and mean of each step, in 0.01 dB."""
     mobile = source.plan.medium
     if not isinstance(mobile, Mobile):
         return None

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Satellites and stations of a page: positions at keyframes, and which satellites are linked.
 
-Between keyframes the page interpolates with the polynomial of degree 5 through the six nearest (`web/src/sky.ts`). Of a
-circular orbit of radius r and angular velocity w, keyframes h apart, the error is at most 225/64 r (w h)^6 / 720: for
-h = 300 s 21 m at 1200 km of height and 43 m at 550 km. Coordinates are int16, so each is rounded by at most 1/65534 of
-the largest: 116 m at 1200 km. A pixel of a globe of 800 is 16 km.
+Between keyframes the page interpolates with the polynomial of degree 5 through the six nearest (`web/src/sky.ts`). For
+a circular orbit of radius r and angular velocity w, keyframes h apart, the error is at most 225/64 r (w h)^6 / 720.
+With h = 300 s it is 21 m at 1200 km of height and 43 m at 550 km. Coordinates are int16, so each is rounded by at most
+1/65534 of the largest: 116 m at 1200 km. A pixel of a globe of 800 is 16 km.
 """
 
 from __future__ import annotations
@@ -30,18 +30,9 @@ MOST_LINK_ROWS = 150_000
 def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
     """Positions of all satellites and stations over a run; None: the plan has no constellation.
 
-    Parameters
-    ----------
-    plan : Plan
-    end_ns : int
-        When the run was over; keyframes go beyond, as the last polynomial needs them.
-    arrays : Arrays
-
-    Returns
-    -------
-    sky : dict or None
-        `positions`: int16 in units of `unit_m`, ECEF, (keyframe, satellite, coordinate) in this order; `unix_s`: the
-        run's 0, for the Sun; `stations` with position (m) and upward unit vector; `links` of `_links`.
+    end_ns: When the run was over; keyframes go beyond, as the last polynomial needs them.
+    Returns: `positions`: int16 in units of `unit_m`, ECEF, (keyframe, satellite, coordinate) in this order; `unix_s`:
+        the run's 0, for the Sun; `stations` with position (m) and upward unit vector; `links` of `_links`.
     """
     orbits = ephemeris_of(plan)
     if orbits is None or plan.constellation is None:
@@ -76,10 +67,7 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
 
     None: there are none, or more than a page should hold.
 
-    Returns
-    -------
-    links : dict or None
-        Rows `a`, `b` (numbers of satellites), `from`, `until` (numbers of route updates, the latter not included),
+    Returns: Rows `a`, `b` (numbers of satellites), `from`, `until` (numbers of route updates, the latter not included),
         sorted by `from`; `interval_s` between updates.
     """
     updates_ns = np.arange(0, end_ns, plan.routing.interval_ns, dtype="int64")

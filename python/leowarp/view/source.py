@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page reads of a run: plan, tables, end; and the clock of its instants."""
+"""Inputs of a page from a run: plan, tables, end; and the clock of its instants."""
 
 from __future__ import annotations
 
@@ -21,10 +21,7 @@ MOST_TICKS = 2_000_000_000
 class Source:
     """A run as a page reads it, each part when it is needed.
 
-    Parameters
-    ----------
-    run : Run or path
-        The run, or its directory. It needs a plan and a trace; a manifest is used if it is there.
+    run: The run, or its directory. It needs a plan and a trace; a manifest is used if it is there.
     """
 
     def __init__(self, run: Run | Path | str) -> None:

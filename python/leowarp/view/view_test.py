@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page gets is what the run's tables and its ephemeris say, and it is small enough."""
+"""A page has the content of the run's tables and its ephemeris, and it is small enough."""
 
 import base64
 import dataclasses
@@ -191,7 +191,7 @@ def test_the_page_is_small(run_dir):
 
 
 def loads_bytes(rows):
-    """What so many rows of `load_of` take if nothing about them can be foreseen."""
+    """Size of this number of rows of `load_of` if nothing about them can be foreseen."""
     draw = np.random.default_rng(1).integers
     columns = (np.ones(rows), draw(0, 1001, rows), draw(0, 501, rows), draw(0, 50, rows))
     return sum(compressed_bytes(np.diff(column, prepend=0)) for column in columns)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which way packets go, on a page: the path of each pair over time with the delays of its links, and its changes."""
+"""Paths of packets on a page: the path of each pair over time with the delays of its links, and its changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from leowarp.view.container import Arrays
 from leowarp.view.source import Names, Source
 
 MOST_REFRESHES = 5_000
-"""Instants at which a path's delays are told; a channel has one a millisecond, and then only route updates tell."""
+"""Instants at which a path's delays are listed; a channel has one per millisecond, and then only route updates
+count."""
 
 # Columns of the table of route changes (docs/concepts/truth.md) that the page shows at a change.
 CHANGE_COUNTS = (
@@ -27,10 +28,7 @@ def pairs_of(source: Source, names: Names, arrays: Arrays) -> list[dict[str, Any
 
     A path has `nodes` (numbers), `links` (directions, -1: none) and `drawn` (nodes where it lies on the globe).
 
-    Returns
-    -------
-    pairs : list of dict
-        `source`, `destination` (numbers), `paths`; from each instant `t` (ticks) on, `path` (place in `paths`; -1:
+    Returns: `source`, `destination` (numbers), `paths`; from each instant `t` (ticks) on, `path` (place in `paths`; -1:
         none) with `delays_us` (one after another, as many as that path has links); `left_us`: of each change from one
         path to another, delays of the links left, at that instant.
     """
@@ -88,12 +86,8 @@ def _delays(
 ) -> tuple[np.ndarray, np.ndarray]:
     """From when on the links of a path in force have which delays: instants, and of each the delays link by link.
 
-    Returns
-    -------
-    at_ns : int array of shape (k,)
-        The first is `from_ns`; this one alone if there are more than `most`.
-    delays_ns : float array of shape (k * links,)
-        All links of the first instant, then of the second.
+    Returns at_ns: int array of shape (k,). The first is `from_ns`; this one alone if there are more than `most`.
+    Returns delays_ns: float array of shape (k * links,). All links of the first instant, then of the second.
     """
     taken = source.tables.links_of(path)
     instants = [np.array([from_ns])]
@@ -102,7 +96,7 @@ def _delays(
         if not source.links.has_channel(a, b):
             instants.append(when[(when > from_ns) & (when < until_ns)].astype("int64"))
     at_ns = np.unique(np.concatenate(instants))
-    # All or one: a part of the instants would show delays that stand still in between.
+    # All or one: a part of the instants would show delays that are constant in between.
     at_ns = at_ns if len(at_ns) <= most else at_ns[:1]
     of_links = [
         np.full(len(at_ns), _delay_ns(source, link, from_ns, from_ns, until_ns))
@@ -150,10 +144,7 @@ def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
 def changes_of(source: Source, arrays: Arrays) -> dict[str, Any]:
     """Route changes of each pair that sends data, by time; counts as in the table of route changes.
 
-    Returns
-    -------
-    changes : dict
-        A value a change: `t` (ticks), `pair` (place in `pairs_of`), `delay_before_us`, `delay_after_us`, and
+    Returns: A value a change: `t` (ticks), `pair` (place in `pairs_of`), `delay_before_us`, `delay_after_us`, and
         `CHANGE_COUNTS`; missing: not known.
     """
     pairs = flow_pairs(source.plan.flows)

@@ -24,8 +24,8 @@ from leowarp.scenario.names.examples import example_file
 SCENARIO = "one-change.toml"
 """Example scenario: a transfer, a ping and a call around one change."""
 BEFORE_S = 30
-"""How long a run lasts before its change: the interval between route updates, so that the path in force is the one that
-the former update gave. For `QUIET_S` of it nothing is sent."""
+"""Length of a run before its change: the interval between route updates, so that the path in force is the one of the
+former update. For `QUIET_S` of it nothing is sent."""
 QUIET_S = 22
 AFTER_S = 5
 HOUR_S = 3600
@@ -56,7 +56,7 @@ class Pair:
     destination: str
 
     def keys(self) -> dict[str, Any]:
-        """What makes the scenario this pair's: dotted keys."""
+        """Keys that make the scenario this pair's, dotted."""
         stations = {"stations.0.name": self.source, "stations.1.name": self.destination}
         ends = {f"flows.{flow}.{end}": city for flow in range(3)
                 for end, city in (("source", self.source), ("destination", self.destination))}  # fmt: skip
@@ -105,12 +105,12 @@ class Change:
         return f"{self.pair.name}-{self.direction}-{self.number}"
 
     def keys(self) -> dict[str, Any]:
-        """What makes the scenario this change's."""
+        """Keys that make the scenario this change's."""
         return self.pair.keys() | {"run.start": f"{self.at_s - BEFORE_S} s"}
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """By which a run's values or row tell whose it is: the keys of `IDENTITY`."""
+        """Keys of `IDENTITY` by which a run's values or row belong to a change."""
         keys = self.keys()
         return tuple(keys[key] for key in IDENTITY)
 

@@ -22,7 +22,7 @@ from leowarp_studies.cures.variants import (
 )
 
 AS_MANY = 0.1
-"""How far two shares may be apart that count as the same."""
+"""Largest difference of two shares that count as the same."""
 HOLDS_WINDOW = ("cubic", "classic")
 """TCPs whose sender with the schedule is `cubic_handover`."""
 BY_LOSS = ("reno", "cubic")
@@ -60,7 +60,7 @@ def ahead_is_no_better(frames: Frames) -> Outcome:
 def schedule_keeps_the_window(frames: Frames) -> Outcome:
     """Payload that a CUBIC with the schedule brings less than the oracle, and its spurious retransmissions.
 
-    BBR with the schedule stands beside it.
+    BBR with the schedule is given beside it.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def short_queues_cost(frames: Frames) -> Outcome:
 
 # Implements claim 5.24 of cures (each flow has a queue of its own).
 def flow_queues_spare_the_call(frames: Frames) -> Outcome:
-    """What fq_codel and cake add to the 99th percentile of the call's one-way delay beside TCPs that fill queues.
+    """Additions of fq_codel and cake to the 99th percentile of the call's one-way delay, beside TCPs that fill queues.
 
     Returns
     -------

@@ -15,7 +15,7 @@ from leowarp_studies.cures.variants import BOTH, NONE, SHOWN, TCP_LABELS, TCPS
 
 # Implements claim 5.9 of cures (the formulas of hold).
 def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
-    """Longest time that a packet is held back at changes to a longer path, at saturation: hold, and both.
+    """Longest time that a packet is held at changes to a longer path, at saturation: hold, and both.
 
     "As long as the queue": the median is 10 ms or more (the senders but BBR keep a standing queue), and none is longer
     than a full queue takes.
@@ -44,7 +44,7 @@ def hold_lasts_as_the_queue(frames: Frames) -> Outcome:
 
 # Implements claim 5.10 of cures (buffers are rate times delay).
 def hold_needs_memory(frames: Frames) -> Outcome:
-    """Most bytes held back at one node, at saturation, over all changes and TCPs: hold, and both.
+    """Most bytes held at one node, at saturation, over all changes and TCPs: hold, and both.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def hold_needs_memory(frames: Frames) -> Outcome:
 
 # Implements claim 5.11 of cures (a call shares the queue).
 def calls_are_not_delayed(frames: Frames) -> Outcome:
-    """What moving, and both, add to the 99th percentile of the call's one-way delay, at saturation, by TCP.
+    """Additions of moving, and of both, to the 99th percentile of the call's one-way delay, at saturation, by TCP.
 
     Returns
     -------

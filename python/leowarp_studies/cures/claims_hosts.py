@@ -65,7 +65,7 @@ def order_restores_classic(frames: Frames) -> Outcome:
 def notices_in_time(frames: Frames) -> Outcome:
     """Share of the spurious retransmissions that a notice removes, in time and 200 ms late, at saturation.
 
-    Of the TCPs together: those that have none without a cure could not lose any.
+    Over the TCPs together: those that have none without a cure could not lose any.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def notices_in_time(frames: Frames) -> Outcome:
 def hosts_can_wait(frames: Frames) -> Outcome:
     """Share of classic TCP's spurious retransmissions that other loss detection removes, at saturation.
 
-    NCR's careful form and TCP-PR decide; the others stand beside them.
+    NCR's careful form and TCP-PR decide; the others are given beside them.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def a_scalar_predicts(frames: Frames) -> Outcome:
 
 
 def _sender_text(frames: Frames, variant: str) -> str:
-    """What senders did where their satellite changed, beyond what they did on the frozen path; for causes."""
+    """Actions of senders where their satellite changed, beyond those on the frozen path; for causes."""
     texts = []
     for tcp in TCPS:
         more = {

@@ -226,7 +226,7 @@ def test_what_is_not_so_does_not_hold_and_says_why(number, where, columns, verdi
 
 def test_a_number_that_says_nothing_does_not_predict():
     frame = synthetic.jittered()
-    # What TCP suffers is drawn at random: nothing can predict it
+    # TCP's loss is drawn at random: nothing can predict it
     rng = np.random.default_rng(1)
     frame["spurious_ratio"], frame["lost_ratio"] = rng.random(len(frame)), rng.random(len(frame))
     row = outcome("5.17", synthetic.frames(predictors=scalar.scores(frame)))

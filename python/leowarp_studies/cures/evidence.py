@@ -21,9 +21,10 @@ Frames = Mapping[str, Any]
 LINK_BPS = 100_000_000
 FRAME_BITS = 1514 * 8
 QUEUE_LIMIT_NS = 500 * FRAME_BITS / LINK_BPS * 1e9
-"""Of the scenario: rate of the links, a full packet on them with its overhead, and what a full queue takes, 60.6 ms."""
+"""From the scenario: rate of the links, a full packet on them with its overhead, and the time of a full queue, 60.6
+ms."""
 KEY = ["tcp", "load", "change"]
-"""What two runs have in common that are compared: they are the same up to the change, but for what a cure does before
+"""Keys that two compared runs have in common: they are the same up to the change, except for a cure's actions before
 it."""
 
 
@@ -31,7 +32,7 @@ def rows(
     frames: Frames, variant: str, *, tcp: str | None = None, load: str | None = SATURATED,
     direction: str | None = None, at_sender: bool | None = None,
 ) -> pd.DataFrame:  # fmt: skip
-    """Runs of a variant, a row a TCP, load and change; of these alone, or of all where None is given."""
+    """Runs of a variant, a row per TCP, load and change; of these alone, or of all where None is given."""
     frame: pd.DataFrame = frames["around"]
     mine = frame["variant"] == variant
     given = {"tcp": tcp, "load": load, "direction": direction, "at_sender": at_sender}
@@ -79,7 +80,7 @@ def lost_ratio(frames: Frames, variant: str, reference: str, **which: Any) -> Mi
 
 
 def reference_of(variant: str) -> str:
-    """What a variant's payload is set against: the oracle, or the same sender on the frozen path.
+    """Reference of a variant's payload: the oracle, or the same sender on the frozen path.
 
     The latter of cures at the end host, so that what they cost elsewhere (losses found later) is not put down to the
     change.
@@ -93,8 +94,8 @@ def reference_of(variant: str) -> str:
 def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str = SATURATED) -> float:
     """A count an hour, mean over the pairs of cities.
 
-    Mean over the changes of each pair, times how many of them the pair has in an hour with this variant's routes:
-    those at which the sender's own station takes another satellite, where its queue stands, and the others apart.
+    Mean over the changes of each pair, times their number per hour with this variant's routes. Changes at which the
+    sender's own station takes another satellite, where its queue is, and the others count apart.
     """
     margin = BY_NAME[variant].routing.get("margin")
     often = (route_changes.per_hour() if margin is None else route_changes.per_hour(margin)).set_index("pair")

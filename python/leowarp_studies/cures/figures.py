@@ -34,7 +34,7 @@ STYLES: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 """Shapes besides colours: a grey printer tells them apart."""
 PLACES = {True: "the sender's satellite changes", False: "other changes"}
-"""Where the path changes: a full path's queue stands at the sender's own station."""
+"""Where the path changes: a full path's queue is at the sender's own station."""
 BESIDE = (NONE, *SHOWN)
 """Rows of the figures: no cure, then each cure."""
 
@@ -94,7 +94,7 @@ def senders(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def costs(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """What is added to a call and to a ping, what is kept back, what is sent besides."""
+    """Additions to a call and to a ping, packets held, packets sent besides."""
     names = [name for name in ev.present(frames, SHOWN)]
     which = {"at_sender": True}
     quantities = (
@@ -137,7 +137,7 @@ def predictors(frames: Mapping[str, Any], rules: Rules) -> Figure:
         tcps = sorted(here["tcp"].unique())
         for place, tcp in enumerate(tcps):
             mine = here[here["tcp"] == tcp].set_index("number")["explained_ratio"]
-            # What is worse than the mean explains nothing; how much worse is in the table.
+            # A number worse than the mean explains nothing; the table has how much worse.
             values = {name: middle([max(float(mine[name]), 0.0)]) for name in names if name in mine}
             _dots(axes, names, values, place, len(tcps), tcp, 100.0)
         axes.set_xlim(-3, 103)

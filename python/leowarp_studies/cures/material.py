@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study made: groups of runs by the study engine, judged and drawn from their data sets and kept runs."""
+"""The study made: groups of runs by the study engine, checked and drawn from their data sets and kept runs."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> dict[str, Any]:
-    """What claims and figures take; what would lack a run that a claim needs is left out."""
+    """Inputs of claims and figures; an input that lacks a run that a claim needs is left out."""
     frames: dict[str, Any] = {}
     around = pd.concat([results.around_changes(rows[name]) for name in runs.AROUND], ignore_index=True)
     # Claims add up over all changes: with one missing they would compare others than they name.

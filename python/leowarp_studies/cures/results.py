@@ -44,7 +44,7 @@ COLUMNS = {
     "signals_bytes": "signals_bytes",
     "copied_bytes": "copied_bytes",
 }
-"""What each run's row has, by the name in the data set of the study engine."""
+"""Fields of each run's row, by the name in the data set of the study engine."""
 
 COUNTED = ("held_max_bytes", "held_longest_ns", "hold_full_pkts", "waiting_max_bytes", "waiting_longest_ns",
            "merge_longest_ns", "signals_bytes", "copied_bytes")  # fmt: skip
@@ -58,9 +58,9 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         Columns `variant, tcp, load` (as in `runs.LOADS`), `change` (its name), `pair, direction, step_ns`,
-        `at_sender` (whether the sender's own station takes another satellite), and those of `COLUMNS`; `held_bytes` and
-        `held_ns`, most bytes at a node and longest time that the network kept packets back, by whatever cure, 0 without
-        any; `signalling_bytes`, of markers, notices and copies.
+        `at_sender` (whether the sender's own station takes another satellite), and those of `COLUMNS`. Also
+        `held_bytes` and `held_ns`, most bytes at a node and longest time that the network held packets, by whatever
+        cure, 0 without any; `signalling_bytes`, of markers, notices and copies.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def around_changes(rows: pd.DataFrame) -> pd.DataFrame:
             frame[name] = float("nan")
         else:
             raise TraceError(f"the runs' results have no column {column}", "make the runs anew: --force")
-    # What a cure keeps back is counted at the node that switches, where ways meet, or at the last one.
+    # Packets held by a cure are counted at the node that switches, where paths meet, or at the last one.
     frame["held_bytes"] = frame[["held_max_bytes", "waiting_max_bytes"]].max(axis=1).fillna(0.0)
     longest = ["held_longest_ns", "waiting_longest_ns", "merge_longest_ns"]
     frame["held_ns"] = frame[longest].max(axis=1).fillna(0.0)

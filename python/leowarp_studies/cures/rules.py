@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands at the foot of every figure: the rules that shape the results."""
+"""The foot of every figure: the rules that shape the results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATH_RULES = (
 
 @dataclass(frozen=True)
 class Rules:
-    """What the figures' feet need of the runs.
+    """Facts of the runs that the figures' feet need.
 
     Attributes
     ----------

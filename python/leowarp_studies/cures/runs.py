@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is run: every variant under every TCP around the same changes; at loads without a queue; one change with all of
-its packets; and jittered transfers of `torres2020`, from which a scalar is learned.
+"""The runs: every variant under every TCP around the same changes, at loads without a queue, one change with all of its
+packets, and jittered transfers of `torres2020`, from which a scalar is learned.
 
 Each group is a study of its own (a scenario, parameters), made and resumed by the study engine. Nothing is drawn at
 random on these links, so that samples are changes and not seeds.
@@ -37,7 +37,7 @@ RATES = {SATURATED: "unlimited", HIGH: "86 Mbit/s", HALF: "48 Mbit/s"}
 """The scenario's `rate` for each load."""
 
 CHANGES, LOADED_CHANGES = 5, 3
-"""Of each pair of cities and direction: 20 to a longer and 20 to a shorter path at saturation, 12 and 12 below it."""
+"""For each pair of cities and direction: 20 to a longer and 20 to a shorter path at saturation, 12 and 12 below it."""
 QUICK_TCPS, QUICK_LOADED_TCPS = ("cubic", "classic"), ("cubic",)
 QUICK_QUEUES = ("queue-100", "fq-codel")
 _NOT_QUICK = {f"{control}{name}" for name in QUEUES if name not in QUICK_QUEUES for control in ("", f"{FROZEN}-")}
@@ -81,7 +81,7 @@ def _around_changes(
 
 
 def _quick(identities: set[tuple[str, ...]], tcps: Sequence[str]) -> Callable[[Mapping[str, Any], int], bool]:
-    """Which runs a quick one makes."""
+    """The runs of a quick study."""
 
     def is_made(values: Mapping[str, Any], seed: int) -> bool:
         variant, tcp = parts_of(values["name"])

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which number of a path's reordering predicts what a TCP suffers: what `torres2020` asks for.
+"""The number of a path's reordering that predicts a TCP's loss: what `torres2020` asks for.
 
-Transfers of `torres2020` over jittered paths, under four TCPs that tell loss from reordering in different ways. Of each
-number a monotone curve (isotonic regression) is fitted to the runs of every second jitter, and judged on the others.
+Transfers of `torres2020` over jittered paths, under four TCPs that tell loss from reordering in different ways. A
+monotone curve (isotonic regression) of each number is fitted to the runs of every second jitter, and checked on the
+others.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ NUMBERS = {
 USUAL = ("mean displacement", "entropy")
 """Those that `torres2020` sets throughput against."""
 CLEAR, GOOD = 0.05, 0.80
-"""By how much the best must be better than `USUAL`, and how good, to be of use; written before the first run."""
+"""The advantage over `USUAL`, and the quality, that the best needs to be of use; written before the first run."""
 
 _COLUMNS = {
     "mean_displacement_pkts": "flow0_mean_displacement_pkts",
@@ -52,7 +53,7 @@ _COLUMNS = {
 
 
 def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """The candidates and what came of it, a row a run.
+    """The candidates and the outcome, a row per run.
 
     Parameters
     ----------
@@ -158,6 +159,6 @@ def scores(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def best(table: pd.DataFrame) -> pd.DataFrame:
-    """Of `scores` the best number for each TCP and outcome, by what it explains; index `tcp, outcome`."""
+    """The best number of `scores` for each TCP and outcome, by what it explains; index `tcp, outcome`."""
     places = table.groupby(["tcp", "outcome"])["explained_ratio"].idxmax()
     return table.loc[places].set_index(["tcp", "outcome"])

@@ -25,7 +25,7 @@ QUANTITIES = (
 
 
 def cures(frames: Mapping[str, Any]) -> str:
-    """The one table: a row a cure; per change, and per hour."""
+    """The one table: a row per cure; per change, and per hour."""
     tcps = [tcp for tcp in TCPS if len(ev.rows(frames, NONE, tcp=tcp))]
     rows = []
     for name in ev.present(frames, ROWS):
@@ -58,10 +58,10 @@ def cures(frames: Mapping[str, Any]) -> str:
 
 
 def guide(frames: Mapping[str, Any]) -> str:
-    """The table of docs/guides/route-changes.md as Markdown, a row a cure: its numbers come from here alone.
+    """The table of docs/guides/route-changes.md as Markdown, a row per cure: its numbers come from here alone.
 
     Counts an hour are means of the pairs of cities; `lost` as in `cures`; held and signalling are those of all changes
-    and TCPs. What a variant has no runs for is `-`.
+    and TCPs. A variant without runs for a number has `-`.
     """
     rows = []
     for name in ev.present(frames, (NONE, *SHOWN)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done about a change, and by which TCP: each variant is a few keys of the scenario."""
+"""The answer to a change, and the TCP: each variant is a few keys of the scenario."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Variant:
 
 
 LINKS = {"queue": "500 pkts", "queue_discipline": "fifo"}
-"""What links have unless a variant says otherwise: the scenario's own."""
+"""The scenario's own links, unless a variant says otherwise."""
 
 _FROZEN = {"interval": f"{NEVER_S} s"}
 _AT_HOSTS = {
@@ -69,7 +69,7 @@ _AT_HOSTS = {
 """Values of `tcp.loss_detection` that need nothing of the network."""
 
 LEAD_MS = 200
-"""How long before the change a notice ahead leaves: longer than any path of the study takes to the sender and back."""
+"""Lead of a notice ahead of the change: longer than any path of the study to the sender and back."""
 CHANGE_S, INTERVAL_S = 30, 30
 """When the change of each run is, and the interval of the schedule that it belongs to (`changes.BEFORE_S`)."""
 _SCHEDULE = {"period_ns": f"{INTERVAL_S} s", "phase_ns": f"{CHANGE_S} s"}
@@ -88,8 +88,8 @@ _QUEUE_TCPS = {"queue-50": ("reno", "cubic")}
 """The shortest queue stands for the trend alone, so that the study stays affordable."""
 
 NONE, FROZEN, BOTH = "none", "frozen", "move-hold"
-"""No cure; the path that does not change; and the two cures that together keep the order with the least wait, which
-stand for the oracle: packets that fly cannot be hurried, so that nothing keeps the order with less."""
+"""No cure; the path that does not change; and the two cures that together keep the order with the least wait. These two
+stand for the oracle: packets in flight cannot be hurried, so nothing keeps the order with less."""
 
 VARIANTS = (
     Variant(NONE, "no cure", CONTROL, "in_flight = drain, as frederiksen2024 has it"),

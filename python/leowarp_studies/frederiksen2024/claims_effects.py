@@ -43,14 +43,11 @@ def order_is_what_is_missed(sample: Sample) -> Outcome:
     """How much of the damage is left where the network keeps the order at the same route changes.
 
     The damage is goodput missing against the run without route changes, and falls of the sending rate after changes.
-    What is too small to be halved has no part: a shortfall under 1 % is within what two runs differ by (claim 1.2), and
-    a single fall may be chance.
+    A value too small to be halved has no part: a shortfall under 1 % is within the difference of two runs (claim 1.2),
+    and a single fall may be chance.
 
-    Returns
-    -------
-    Outcome
-        Numbers by slug: `shortfall_ratio`, `ordered_shortfall_ratio` (below 0: more than without changes); `falls`,
-        `ordered_falls`, `changes`.
+    Returns: Numbers by slug: `shortfall_ratio`, `ordered_shortfall_ratio` (below 0: more than without changes);
+        `falls`, `ordered_falls`, `changes`.
     """
     short, short_ordered, falls, falls_ordered, changes = {}, {}, {}, {}, {}
     parts = {}
@@ -94,11 +91,8 @@ def unnecessary_recovery(sample: Sample) -> Outcome:
 
     A drop within the window of attribution (5 s) would make a recovery necessary, so such changes are left out.
 
-    Returns
-    -------
-    Outcome
-        Numbers by slug: `changes`, `recovery_ratio`, `spurious_ratio` (shares of these; retransmissions were made, and
-        more than half of them were spurious).
+    Returns: Numbers by slug: `changes`, `recovery_ratio`, `spurious_ratio` (shares of these; retransmissions were made,
+        and more than half of them were spurious).
     """
     rows: dict[str, dict[str, Any]] = {}
     every = []
@@ -146,11 +140,8 @@ def stable_within_planes(sample: Sample) -> Outcome:
     Aalborg-Cape Town is compared with the other two. Nine planes against eighteen is given and is no part: by the
     paper's own numbers (claim 1.15) nine planes have fewer links between planes and more drops.
 
-    Returns
-    -------
-    Outcome
-        Numbers by slug: `within_planes`, `between_planes` (ISLs, means over time), `low_ratio` (bins below half of the
-        median), `late_per_change_pkts`.
+    Returns: Numbers by slug: `within_planes`, `between_planes` (ISLs, means over time), `low_ratio` (bins below half of
+        the median), `late_per_change_pkts`.
     """
     kinds = {slug: effects.isls_by_kind(sample[slug]) for slug in SCENARIOS}
     within, between = ({slug: kinds[slug][place] for slug in SCENARIOS} for place in (0, 1))
@@ -181,11 +172,8 @@ def capacity_makes_more_late(sample: Sample) -> Outcome:
 
     The same changes at each capacity: those up to the end of the shortest run. Queues hold 500 packets at each.
 
-    Returns
-    -------
-    Outcome
-        Numbers by sender, then by capacity in Mbit/s: `in_flight_pkts` (median), `late_per_change_pkts` (mean); and
-        `changes`, how many there were.
+    Returns: Numbers by sender, then by capacity in Mbit/s: `in_flight_pkts` (median), `late_per_change_pkts` (mean);
+        and `changes`, how many there were.
     """
     slugs = {sender: {mbps: capacity_slug(sender, mbps) for mbps in STEPS_MBPS} for sender in CAPACITY_SENDERS}
     end_ns = min(sample[slug].metrics.end_ns for by_mbps in slugs.values() for slug in by_mbps.values())
@@ -230,10 +218,7 @@ def events_are_frequent(sample: Sample) -> Outcome:
     "Frequent" is taken as one in two minutes, which is every fourth update of the routes, and as a quarter of the
     changes. One a minute and half of the changes are given too. The number of the baseline (README.md) was known.
 
-    Returns
-    -------
-    Outcome
-        Numbers by slug: `events`, `events_per_minute`, `of_changes_ratio`.
+    Returns: Numbers by slug: `events`, `events_per_minute`, `of_changes_ratio`.
     """
     events, rate, ratio = {}, {}, {}
     for slug in SCENARIOS:
@@ -257,10 +242,8 @@ def events_are_frequent(sample: Sample) -> Outcome:
 def cubic_performs_best(sample: Sample) -> Outcome:
     """Mean goodput of the three algorithms, and their shares of low bins.
 
-    Returns
-    -------
-    Outcome
-        Numbers by slug: `goodput_mean_mbps`, `below_50_ratio`, `below_90_ratio` (bins below that share of the median).
+    Returns: Numbers by slug: `goodput_mean_mbps`, `below_50_ratio`, `below_90_ratio` (bins below that share of the
+        median).
     """
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in ALGORITHMS}
     below: dict[float, dict[str, float]] = {0.5: {}, 0.9: {}}

@@ -19,15 +19,12 @@ from leowarp_studies.frederiksen2024.words import NONE_TO_TEST, changes_text, ea
 
 # Implements claim 1.18 of frederiksen2024 (section II).
 def reordering_by_shorter_routes(sample: Sample) -> Outcome:
-    """How many changes with late packets go to a shorter path, and how many packets are late.
+    """The number of changes with late packets to a shorter path, and the number of late packets.
 
     The paper has "a lower load, and thus shorter buffers" as a second cause, in networks with load-balancing routing:
     claim 1.24.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `changes`, `shorter_ratio`, `late_median_pkts`, `late_max_pkts`, `hundred_or_more_ratio`.
+    Returns: Numbers: `changes`, `shorter_ratio`, `late_median_pkts`, `late_max_pkts`, `hundred_or_more_ratio`.
     """
     changes = pd.concat([ev.reordered(sample[slug]) for slug in ALGORITHMS])
     if len(changes) == 0:
@@ -59,10 +56,7 @@ def reordering_by_shorter_queues(sample: Sample) -> Outcome:
 
     so with `delay_step_ns` the right side, a change to a longer path makes packets late where the queue outweighs it.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `changes`, `by_queue_alone_ratio` (the new path is not shorter), `queue_outweighs_ratio`.
+    Returns: Numbers: `changes`, `by_queue_alone_ratio` (the new path is not shorter), `queue_outweighs_ratio`.
     """
     changes = pd.concat([ev.reordered(sample[slug]) for slug in ALGORITHMS])
     if len(changes) == 0:
@@ -104,10 +98,8 @@ def _shorter_queues(changes: pd.DataFrame) -> tuple[str, float, float]:
 def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
     """Late packets that no route change explains, while the delays of the path in force step every 15 s.
 
-    Returns
-    -------
-    Outcome
-        Numbers by slug: `late_pkts`, `late_elsewhere_pkts` (of those, by no change), `delay_steps` (on paths in force).
+    Returns: Numbers by slug: `late_pkts`, `late_elsewhere_pkts` (of those, by no change), `delay_steps` (on paths in
+        force).
     """
     late, elsewhere, steps = {}, {}, {}
     for slug in SCENARIOS:
@@ -131,15 +123,13 @@ def delay_steps_reorder_nothing(sample: Sample) -> Outcome:
 def raised_threshold(sample: Sample) -> Outcome:
     """Pairs of runs with a duplicate-ACK threshold of 3 and of 300: what it absorbs, and what it breaks.
 
-    Linux 6.12's own TCP finds losses by time (RACK, RFC 8985) and heeds the threshold only until it has seen
-    reordering, so absorbing is judged on classic TCP, without RACK. Breaking needs losses: a full-rate flow has more
-    than 300 packets in flight, which find a loss by themselves; hence a thin flow too.
+    Linux 6.12's own TCP finds losses by time (RACK, RFC 8985) and uses the threshold only until it has seen reordering,
+    so absorbing is checked on classic TCP, without RACK. Breaking needs losses: a full-rate flow has more than 300
+    packets in flight, which find a loss by themselves; hence a thin flow too.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `runs` (by slug: spurious retransmissions and drops in packets, timeouts, median repair in ms, goodput
-        in Mbit/s), `left_ratio` (spurious retransmissions at 300 over those at 3), `repair_slower_ratio` (300 over 3).
+    Returns: Numbers: `runs` (by slug: spurious retransmissions and drops in packets, timeouts, median repair in ms,
+        goodput in Mbit/s), `left_ratio` (spurious retransmissions at 300 over those at 3), `repair_slower_ratio` (300
+        over 3).
     """
     rows: dict[str, dict[str, Any]] = {}
     for slug in THRESHOLD_SLUGS:

@@ -24,10 +24,7 @@ UNAFFECTED_RATIO = 0.98
 def baseline_lowest_rtt(sample: Sample) -> Outcome:
     """Median smoothed RTT of the three scenarios; propagation is taken off in the cause, which leaves the queues.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `srtt_p50_ms` by slug, `others_apart_ratio` (difference of the other two over the smaller).
+    Returns: Numbers: `srtt_p50_ms` by slug, `others_apart_ratio` (difference of the other two over the smaller).
     """
     middle = {slug: ev.srtt_ms(sample[slug], 0.5) for slug in SCENARIOS}
     base, nine, cape = (middle[slug] for slug in SCENARIOS)
@@ -53,12 +50,9 @@ def cape_most_stable(sample: Sample) -> Outcome:
     """Range of the smoothed RTT between the 5th and 95th percentile, and between the 1st and 99th, for
     each scenario.
 
-    Two ranges, as the 1st and 99th percentile hang on a few overflows, and the 5th and 95th do not see them.
+    Two ranges, as the 1st and 99th percentile depend on a few overflows, and the 5th and 95th do not see them.
 
-    Returns
-    -------
-    Outcome
-        Numbers by slug, in ms: `srtt_p5_p95_ms`, `srtt_p1_p99_ms`.
+    Returns: Numbers by slug, in ms: `srtt_p5_p95_ms`, `srtt_p1_p99_ms`.
     """
     spread = {slug: ev.srtt_ms(sample[slug], 0.95) - ev.srtt_ms(sample[slug], 0.05) for slug in SCENARIOS}
     wide = {slug: ev.srtt_ms(sample[slug], 0.99) - ev.srtt_ms(sample[slug], 0.01) for slug in SCENARIOS}
@@ -90,10 +84,7 @@ def cape_no_variation(sample: Sample) -> Outcome:
 
     At both ends, as a lost packet stops what is in order at the receiver and what is acknowledged for different times.
 
-    Returns
-    -------
-    Outcome
-        Numbers by reading: `below_90_ratio`, `below_50_ratio`, shares of the bins after 10 s.
+    Returns: Numbers by reading: `below_90_ratio`, `below_50_ratio`, shares of the bins after 10 s.
     """
     low, half = ({name: _dips(sample, share, name)["aalborg-cape-town"] for name in READINGS} for share in (0.9, 0.5))
     verdicts: list[Verdict] = [
@@ -119,10 +110,7 @@ def significant_drops(sample: Sample) -> Outcome:
     The paper says "about" 0.5 % and 1 %, hence a factor of 2. Half the median is our reading of "significantly"; below
     90 % is given as well, and what the same path has without route changes.
 
-    Returns
-    -------
-    Outcome
-        Numbers by reading and slug: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
+    Returns: Numbers by reading and slug: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
     """
     half, most = ({name: _dips(sample, share, name) for name in READINGS} for share in (0.5, 0.9))
     # The study's numbers, read as text and not off the figure.
@@ -155,11 +143,8 @@ def significant_drops(sample: Sample) -> Outcome:
 def comparable_means(sample: Sample) -> Outcome:
     """CUBIC's mean goodput in the three scenarios: against each other, the payload rate, and runs without changes.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `goodput_mean_mbps`, `capacity_ratio` and `unchanging_ratio` (over the mean without route changes) by
-        slug, `apart_ratio` (largest over smallest mean, less 1).
+    Returns: Numbers: `goodput_mean_mbps`, `capacity_ratio` and `unchanging_ratio` (over the mean without route changes)
+        by slug, `apart_ratio` (largest over smallest mean, less 1).
     """
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in SCENARIOS}
     ratio = {slug: ev.mean_bps(sample[slug]) / ev.capacity_bps(sample[slug]) for slug in SCENARIOS}
@@ -186,10 +171,7 @@ def bbr_unaffected(sample: Sample) -> Outcome:
 
     Not over the capacity: BBR drains its queue every 10 s to measure the delay, changes or not.
 
-    Returns
-    -------
-    Outcome
-        Numbers by slug: `goodput_mean_mbps`, `unchanging_ratio`.
+    Returns: Numbers by slug: `goodput_mean_mbps`, `unchanging_ratio`.
     """
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in BBR_SCENARIOS}
     still = _of_control(sample, BBR_SCENARIOS)
@@ -215,10 +197,7 @@ def _of_both(verdicts: list[Verdict]) -> Verdict:
 def _dips(sample: Sample, share: float, reading: str) -> dict[str, float]:
     """Share of 50 ms bins of goodput below a share of their median, by slug; of the CUBIC runs in the sample.
 
-    Returns
-    -------
-    dict of str to float
-        Of the median of the same run: a run that is slow throughout has no dips.
+    Returns: Of the median of the same run: a run that is slow throughout has no dips.
     """
     return {slug: ev.dips_ratio(sample[slug], share, reading) for slug in SCENARIOS if slug in sample}
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims on the baseline's distributions: path delay, goodput, RTT, queues (1.1 to 1.5), and changes a minute (1.21).
 
-Each function takes a sample (runs by slug) and returns an `Outcome`; its test stands in `CLAIMS`. Distributions are of
+Each function takes a sample (runs by slug) and returns an `Outcome`; its test is in `CLAIMS`. Distributions are of
 time: a sample of a socket counts for as long as it holds (`metrics.weighted_quantile`). The first 10 s are left out
 everywhere (`evidence.SKIP_NS`).
 """
@@ -25,10 +25,7 @@ def path_delay_span(sample: Sample) -> Outcome:
 
     The claim is about the route, so the forward path alone is taken, whatever it carries.
 
-    Returns
-    -------
-    Outcome
-        Numbers by slug, in ms: `span_ms`, `span_isl_only_ms`.
+    Returns: Numbers by slug, in ms: `span_ms`, `span_isl_only_ms`.
     """
     span, isl_span = {}, {}
     for slug in SCENARIOS:
@@ -61,11 +58,8 @@ def reno_suffers_most(sample: Sample) -> Outcome:
     The mean alone does not separate route changes from overflowing queues. The control without changes does, and so
     does what is missing near changes, against what the second before each would have given.
 
-    Returns
-    -------
-    Outcome
-        Numbers by slug: `goodput_mean_mbps`, `unchanging_mean_mbps`, `lost_ratio` (1 less the first over the second),
-        `shortfall_ratio` (see `evidence.shortfall_ratio`).
+    Returns: Numbers by slug: `goodput_mean_mbps`, `unchanging_mean_mbps`, `lost_ratio` (1 less the first over the
+        second), `shortfall_ratio` (see `evidence.shortfall_ratio`).
     """
     mean = {slug: ev.mean_bps(sample[slug]) / 1e6 for slug in ALGORITHMS}
     still = {slug: ev.mean_bps(sample[control_slug(slug)]) / 1e6 for slug in ALGORITHMS}
@@ -96,10 +90,7 @@ def close_to_capacity(sample: Sample) -> Outcome:
     "Close" is taken as 95 % of the mean; 90 % is the softer reading. Figure 4 is a distribution, so nine of ten bins of
     50 ms must be close, too.
 
-    Returns
-    -------
-    Outcome
-        Numbers by slug: `capacity_ratio`, `close_bins_ratio` (share of the bins at 90 % of the capacity or more).
+    Returns: Numbers by slug: `capacity_ratio`, `close_bins_ratio` (share of the bins at 90 % of the capacity or more).
     """
     slugs = ("cubic", "bbr")
     ratio = {slug: ev.mean_bps(sample[slug]) / ev.capacity_bps(sample[slug]) for slug in slugs}
@@ -125,10 +116,7 @@ def close_to_capacity(sample: Sample) -> Outcome:
 def reno_rtt_lower(sample: Sample) -> Outcome:
     """Nine deciles of the smoothed RTT, weighted by time: "generally lower" is taken as lower at eight of them.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `deciles_lower` (0 to 9), `srtt_deciles_ms` (nine values a slug).
+    Returns: Numbers: `deciles_lower` (0 to 9), `srtt_deciles_ms` (nine values a slug).
     """
     deciles = [q / 10 for q in range(1, 10)]
     value = {slug: [ev.srtt_ms(sample[slug], q) for q in deciles] for slug in ALGORITHMS}
@@ -157,10 +145,7 @@ def queues_full(sample: Sample) -> Outcome:
     Some queue, not a given one: which link is the bottleneck changes with the route. The cause compares the window with
     what the empty path holds, because a window that is smaller cannot fill any queue.
 
-    Returns
-    -------
-    Outcome
-        Numbers by slug: `full_90_ratio`, `full_50_ratio`, shares of the time after 10 s.
+    Returns: Numbers by slug: `full_90_ratio`, `full_50_ratio`, shares of the time after 10 s.
     """
     at = {limit: {slug: ev.full_queue_ratio(sample[slug], limit) for slug in ALGORITHMS} for limit in (0.9, 0.5)}
     parts = {slug: at[0.9][slug] > 0.5 for slug in ("cubic", "bbr")}
@@ -194,14 +179,11 @@ def queues_full(sample: Sample) -> Outcome:
 
 # Implements claim 1.21 of frederiksen2024 (section II).
 def changes_a_minute(sample: Sample) -> Outcome:
-    """How many route changes the busiest minute of each scenario has.
+    """The number of route changes in the busiest minute of each scenario.
 
     "Up to a few" is taken as 2 to 5. The study updates routes every 30 s, so that a minute has two updates at most.
 
-    Returns
-    -------
-    Outcome
-        Numbers by slug: `busiest_minute_changes`, `changes_per_minute`.
+    Returns: Numbers by slug: `busiest_minute_changes`, `changes_per_minute`.
     """
     most = {slug: ev.busiest_minute(sample[slug].changes["t_ns"]) for slug in SCENARIOS}
     mean = {slug: len(sample[slug].changes) * 60e9 / sample[slug].metrics.end_ns for slug in SCENARIOS}

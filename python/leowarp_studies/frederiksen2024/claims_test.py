@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each claim judged on made-up evidence, both ways: where all is as the study says, and where it is not.
+"""Each claim checked on made-up evidence, both ways: where all is as the study says, and where it is not.
 
-What evidence is read out of a run's tables is tested on the synthetic run (`study_test.py`).
+Evidence that is read from a run's tables is tested on the synthetic run (`study_test.py`).
 """
 
 from types import SimpleNamespace
@@ -30,7 +30,7 @@ CHANGE_NS = 20_000 * MS
 
 @pytest.fixture(autouse=True)
 def evidence(monkeypatch):
-    """What a run's tables would have told is told by the made-up run itself."""
+    """The made-up run itself gives what a run's tables would have given."""
     told = {
         "mean_bps": lambda run: run.mean_bps,
         "capacity_bps": lambda run: CAPACITY_BPS,
@@ -78,7 +78,7 @@ def rtt_frame(before_ms, lowest_ms, highest_ms, after_ms):
 
 
 def made_up_run(**different):
-    """A run of which each claim that looks at it holds, but for what differs between runs."""
+    """A run on which each claim that looks at it holds, except for the differences between runs."""
     depth_ratio, drops = different.pop("depth_ratio", 0.95), different.pop("drops", 2)
     delay_span_ms = different.pop("delay_span_ms", 2.0)
     flow = {"spurious_retransmissions_pkts": 0, "data_drops_pkts": 1, "goodput_mean_bps": 90e6, "late_pkts": 150,
@@ -130,7 +130,7 @@ AS_THE_STUDY_SAYS = {
 
 
 def row_of(number, changes=None):
-    """The claim judged where all runs are as the study says, but for some."""
+    """The claim checked where all runs are as the study says, except for some."""
     (claim,) = (claim for claim in CLAIMS if claim.number == number)
     changes = changes or {}
     sample = {slug: made_up_run(**AS_THE_STUDY_SAYS.get(slug, {}) | changes.get(slug, {})) for slug in claim.runs}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims on what happens after a route change (1.6 to 1.11, 1.17, 1.22).
 
-Each function takes a sample (runs by slug) and returns an `Outcome`. Its test stands in `CLAIMS`, with thresholds; the
+Each function takes a sample (runs by slug) and returns an `Outcome`. Its test is in `CLAIMS`, with thresholds; the
 function names what the thresholds leave open. Most look at the changes of `evidence.disturbed`: only there does the
 study's issue appear. Windows of 1 s before and 2 or 5 s after a change are the tests' own; the study has figures and no
 windows.
@@ -32,10 +32,7 @@ def drops_after_changes(sample: Sample) -> Outcome:
     delivery does not; changes without any drop are counted by themselves, to separate reordering from loss. A run
     without route changes says how often goodput falls anyway.
 
-    Returns
-    -------
-    Outcome
-        Numbers by slug: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (of these
+    Returns: Numbers by slug: `changes`; `over_50`, `over_90`, `over_50_sack_aware`, `over_50_without_drop` (of these
         changes); `unchanging_ratio` (share of instants, 5 s apart, after which the control falls as far).
     """
     count: dict[str, dict[str, int]] = {"50 %": {}, "90 %": {}}
@@ -92,13 +89,11 @@ def drops_after_changes(sample: Sample) -> Outcome:
 def window_growth(sample: Sample) -> Outcome:
     """Median growth of the window after changes with late packets, packets/s, by algorithm.
 
-    Reno grows by one packet a round trip (RFC 5681, 3.1), CUBIC by a function of time (RFC 9438, 4.2), BBR with its
-    estimate of the bandwidth: so what is compared is a slope over seconds.
+    Reno grows by one packet per round trip (RFC 5681, 3.1), CUBIC by a function of time (RFC 9438, 4.2), BBR with its
+    estimate of the bandwidth. So the comparison is of a slope over seconds.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `growth_pkts_per_s` by slug. The cause has the median lowest window after those changes, in packets.
+    Returns: Numbers: `growth_pkts_per_s` by slug. The cause has the median lowest window after those changes, in
+        packets.
     """
     growth = {slug: ev.median(ev.growth_pkts_per_s(sample[slug])) for slug in ALGORITHMS}
     # One algorithm without such a change is enough: a comparison of the three cannot be made of two.
@@ -119,10 +114,7 @@ def spike_after_a_second(sample: Sample) -> Outcome:
     Ten retransmissions are taken for a spike; one or two are what any loss costs. The verdict is "partly" if spike or
     fall are there without the second of delay (`_gap_text` says why a sender would not take that long).
 
-    Returns
-    -------
-    Outcome
-        Numbers by slug: `changes`, `spike_ratio`, `fall_ratio` (shares of these), `first_retransmission_s`,
+    Returns: Numbers by slug: `changes`, `spike_ratio`, `fall_ratio` (shares of these), `first_retransmission_s`,
         `window_fell_s` (medians, seconds after the change).
     """
     rows: dict[str, dict[str, Any]] = {}
@@ -171,10 +163,7 @@ def cubic_recovers_first(sample: Sample) -> Outcome:
     The time in the kernel's recovery state is given beside it (`recovery_state_ns`, from the socket's samples): a
     sender may be in recovery without sending anything again.
 
-    Returns
-    -------
-    Outcome
-        Numbers by slug, in seconds: `retransmitting_s`, `recovery_state_s`; medians over changes.
+    Returns: Numbers by slug, in seconds: `retransmitting_s`, `recovery_state_s`; medians over changes.
     """
     span, length = {}, {}
     for slug in ALGORITHMS:
@@ -204,10 +193,7 @@ def rtt_shapes(sample: Sample) -> Outcome:
     The margins (10 %, 5 %, 2 %) are ours; the claim has the course in words. "Very low" is taken as lower than both
     others' before their changes, "a massive number of retransmissions" as ten or more.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `share_ratio` and `before_ms` (median) by slug; the cause has the median course in ms.
+    Returns: Numbers: `share_ratio` and `before_ms` (median) by slug; the cause has the median course in ms.
     """
     courses = {slug: _rtt_around(sample[slug]) for slug in ALGORITHMS}
     if any(len(course) == 0 for course in courses.values()):
@@ -247,11 +233,8 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
 
     The study has 3 BDP. In tcp_bbr.c it is `bbr_cwnd_gain`, 2, and in STARTUP `bbr_high_gain`, 2.885.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `paced_above_ratio`, `window_limited_ratio` (shares of the time after 10 s), `window_over_bdp_ratio`
-        (median), `bw_over_capacity_ratio` (median of BBR's estimate over the payload rate).
+    Returns: Numbers: `paced_above_ratio`, `window_limited_ratio` (shares of the time after 10 s),
+        `window_over_bdp_ratio` (median), `bw_over_capacity_ratio` (median of BBR's estimate over the payload rate).
     """
     run = sample["bbr"]
     samples, weights = ev.window_weights(run)
@@ -280,8 +263,7 @@ def bbr_held_by_window(sample: Sample) -> Outcome:
         "estimate above the capacity": bw > 1.01,
         "paced above the capacity": over > 0.5,
         "window-limited": held > 0.5,
-        # 0.5 on either side: Linux's 2 (bbr_cwnd_gain) and 2.89 (bbr_high_gain, STARTUP) are told apart from each other
-        # by it.
+        # 0.5 on either side: it distinguishes Linux's 2 (bbr_cwnd_gain) from its 2.89 (bbr_high_gain, STARTUP).
         "window is 3 x BDP": abs(gain - 3) <= 0.5,
     }
     return Outcome(
@@ -311,10 +293,7 @@ def transient_length(sample: Sample) -> Outcome:
 
     Transients that are not over after 5 s have no length and are counted apart: without them the median is too small.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `duration_median_s`, `inside_ratio` (0.2 to 2.5 s), `inside_wider_ratio` (0.1 to 5 s),
+    Returns: Numbers: `duration_median_s`, `inside_ratio` (0.2 to 2.5 s), `inside_wider_ratio` (0.1 to 5 s),
         `not_over_within_5_s`.
     """
     lengths = []
@@ -348,10 +327,7 @@ def filter_overshoots(sample: Sample) -> Outcome:
 
     Its filter keeps the highest of ten round trips (`bbr_bw_rtts` in tcp_bbr.c), which are 1 to 2 s here.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `changes`, `highest_ratio` (median over changes, of the payload rate), `above_capacity_ratio` and
+    Returns: Numbers: `changes`, `highest_ratio` (median over changes, of the payload rate), `above_capacity_ratio` and
         `above_before_ratio` (shares of the changes).
     """
     run = sample["bbr"]
@@ -375,11 +351,8 @@ def filter_overshoots(sample: Sample) -> Outcome:
 def _rtt_around(run: RunView) -> pd.DataFrame:
     """Smoothed RTT around each change with late packets.
 
-    Returns
-    -------
-    DataFrame
-        A row a change that has samples on both sides: `before` (last sample), `min` and `max` (within 2 s), `after`
-        (last sample within 5 s), all in ms; `again_pkts` (retransmissions after the change).
+    Returns: A row per change that has samples on both sides: `before` (last sample), `min` and `max` (within 2 s),
+        `after` (last sample within 5 s), all in ms; `again_pkts` (retransmissions after the change).
     """
     frame = run.metrics.srtt[run.main_flow]
     t_ns, value = frame["t_ns"].to_numpy(), frame["srtt_us"].to_numpy() / 1e3

@@ -21,15 +21,7 @@ BEFORE_NS, AFTER_NS = 1_000_000_000, 2_000_000_000
 def sending_falls_after(run: RunView, instants_ns: Any) -> int:
     """Instants after which the sending rate has, within 2 s, a 50 ms bin under half of the second before.
 
-    Parameters
-    ----------
-    run : RunView
-    instants_ns : sequence of int
-        Route changes; one without a second before it or 2 s after it in the run does not count.
-
-    Returns
-    -------
-    int
+    instants_ns: Route changes; one without a second before it or 2 s after it in the run does not count.
     """
     bins = run.tables.bins
     mine = bins[(bins["flow"] == run.main_flow) & (bins["direction"] == DATA)]
@@ -53,10 +45,7 @@ def isls_by_kind(run: RunView) -> tuple[float, float]:
 
     A satellite of a Walker constellation is named by its plane and its slot: `s-03-12`.
 
-    Returns
-    -------
-    (float, float)
-        nan if the flow never had a path.
+    Returns: (float, float). nan if the flow never had a path.
     """
     flow = run.plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))

@@ -37,8 +37,7 @@ COUNTERS = (
     "TCPFastRetrans", "TCPTimeouts", "TCPLossProbes", "TCPDSACKRecv", "TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo",
     "TCPLossUndo", "TCPSpuriousRTOs", "TCPSACKReorder", "TCPTSReorder", "TCPSackRecovery", "TCPRenoRecovery",
 )  # fmt: skip
-"""What the sender's kernel counts of losses, repairs and their undoing (include/uapi/linux/snmp.h); all are
-demanded."""
+"""The sender's kernel counts of losses, repairs and their undoing (include/uapi/linux/snmp.h); all are demanded."""
 UNDOS = ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo")
 """Reductions of the window that the sender took back, by what told it (tcp_undo_cwnd_reduction and its callers)."""
 
@@ -50,17 +49,9 @@ QUEUE_OR_CHANCE = tuple(number for number, name in CAUSES.items() if name in ("q
 def rates_bps(run: RunView, series: str = "in_order") -> np.ndarray:
     """Goodput in 50 ms bins, without the first 10 s.
 
-    Parameters
-    ----------
-    run : RunView
-    series : str
-        One of `metrics.GOODPUT_SERIES`: "in_order" (what the application gets), "acked" (at the sender), or "sacked"
-        (what has arrived, in whatever order).
-
-    Returns
-    -------
-    float64 array of shape (bins,)
-        bit/s of payload.
+    series: One of `metrics.GOODPUT_SERIES`: "in_order" (what the application gets), "acked" (at the sender), or
+        "sacked" (what has arrived, in whatever order).
+    Returns: float64 array of shape (bins,). bit/s of payload.
     """
     frame = goodput(run.tables, run.main_flow, series, BIN_NS)
     return frame.loc[frame["t_ns"] >= SKIP_NS, "goodput_bps"].to_numpy()
@@ -87,16 +78,8 @@ def capacity_bps(run: RunView) -> float:
 def srtt_ms(run: RunView, q: float) -> float:
     """Quantile by time of the smoothed RTT, without the first 10 s.
 
-    Parameters
-    ----------
-    run : RunView
-    q : float
-        0 to 1.
-
-    Returns
-    -------
-    float
-        nan if the flow has no sample.
+    q: 0 to 1.
+    Returns: nan if the flow has no sample.
     """
     frame = run.metrics.srtt[run.main_flow]
     frame = frame[frame["t_ns"] >= SKIP_NS]
@@ -115,17 +98,14 @@ def disturbed(run: RunView) -> pd.DataFrame:
 
     The latter happens where nodes switch one by one, or where a new link first asks for its neighbour.
 
-    Returns
-    -------
-    DataFrame
-        A row for each change: columns of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`, ...), then those
-        of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
+    Returns: A row for each change: columns of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`, ...), then
+        those of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).
     """
     drops = run.tables.drops
     mine = drops[(drops["flow"] == run.main_flow) & (drops["flow_direction"] == DATA)]
     gone_ns = np.sort(mine.loc[~mine["cause"].isin(QUEUE_OR_CHANCE), "t_ns"].to_numpy(dtype="int64"))
     at_ns = run.changes["t_ns"].to_numpy(dtype="int64")
-    # What a link does not report has the instant of its sending, up to a round trip before the change.
+    # A loss that a link does not report has the instant of its sending, up to a round trip before the change.
     lost = np.searchsorted(gone_ns, at_ns + 2_000_000_000) > np.searchsorted(gone_ns, at_ns - 200_000_000)
     changes = run.changes[(run.changes["late_pkts"].fillna(0) > 0).to_numpy() | lost]
     mine = run.metrics.recoveries[run.metrics.recoveries["flow"] == run.main_flow]
@@ -137,15 +117,8 @@ def disturbed(run: RunView) -> pd.DataFrame:
 def counters(run: RunView) -> dict[str, int]:
     """The sender's TCP counters at the end of the run; names as in /proc/net/netstat.
 
-    Returns
-    -------
-    dict of str to int
-        Those of `COUNTERS`, over the whole run, of the sending host.
-
-    Raises
-    ------
-    TraceError
-        If the run has not all of them.
+    Returns: Those of `COUNTERS`, over the whole run, of the sending host.
+    Raises TraceError if the run has not all of them.
     """
     table = run.tables.counters
     sender = run.plan.flows[run.main_flow].source
@@ -161,7 +134,7 @@ def counters(run: RunView) -> dict[str, int]:
 
 
 def counters_text(run: RunView) -> str:
-    """What the sender's TCP did, in a line."""
+    """The actions of the sender's TCP, in a line."""
     counted = counters(run)
     undone = sum(counted[name] for name in UNDOS)
     return (
@@ -173,21 +146,9 @@ def counters_text(run: RunView) -> str:
 def full_queue_ratio(run: RunView, share_of_limit: float) -> float:
     """Share of time, after 10 s, in which some link of the path in force holds this share of its limit waiting.
 
-    Parameters
-    ----------
-    run : RunView
-    share_of_limit : float
-        0 to 1, of the smallest limit on the path. A limit in bytes is taken in full packets.
-
-    Returns
-    -------
-    float
-        0 to 1.
-
-    Raises
-    ------
-    TraceError
-        If the run recorded no queues.
+    share_of_limit: 0 to 1, of the smallest limit on the path. A limit in bytes is taken in full packets.
+    Returns: 0 to 1.
+    Raises TraceError if the run recorded no queues.
     """
     # The smaller of the two limits: a path's queues are of either kind, and a share of the larger would never be
     # reached.
@@ -234,17 +195,9 @@ def isl_delay_span_ns(run: RunView) -> int:
 def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
     """Goodput missing in the 5 s after route changes, as a share of what the second before each would have given.
 
-    Parameters
-    ----------
-    run : RunView
-    window_ns : int
-        How long after a change goodput is looked at. Changes are 30 s apart in the study's scenarios, so windows do not
-        overlap.
-
-    Returns
-    -------
-    float
-        Below 0 if goodput rises after changes; nan without any change.
+    window_ns: How long after a change goodput is looked at. Changes are 30 s apart in the study's scenarios, so windows
+        do not overlap.
+    Returns: Below 0 if goodput rises after changes; nan without any change.
     """
     missing, expected = 0.0, 0.0
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
@@ -263,18 +216,9 @@ def shortfall_ratio(run: RunView, window_ns: int = 5_000_000_000) -> float:
 def falls_after(run: RunView, series: str, instants_ns: Any) -> int:
     """Instants after which goodput has, within 2 s, a 50 ms bin under half of the second before.
 
-    Parameters
-    ----------
-    run : RunView
-    series : str
-        As for `rates_bps`.
-    instants_ns : sequence of int
-        Route changes, or any other instants.
-
-    Returns
-    -------
-    int
-        Of those that have bins on both sides: one in the first second or at the end has none, and does not count.
+    series: As for `rates_bps`.
+    instants_ns: Route changes, or any other instants.
+    Returns: Of those that have bins on both sides: one in the first second or at the end has none, and does not count.
     """
     rate = run.metrics.goodput[run.main_flow, series]
     t_ns, value = rate["t_ns"].to_numpy(), rate["goodput_bps"].to_numpy()
@@ -292,16 +236,8 @@ def dips_by_cause(run: RunView, share_of_median: float) -> dict[str, int]:
     "overflow": a data packet was dropped in the second before; else "route change": there was one in the 2 s before;
     else "other" (BBR's probing for the smallest RTT, for instance).
 
-    Parameters
-    ----------
-    run : RunView
-    share_of_median : float
-        0 to 1; what is below is a dip.
-
-    Returns
-    -------
-    dict of str to int
-        Bins by cause; their sum is the number of dips.
+    share_of_median: 0 to 1; what is below is a dip.
+    Returns: Bins by cause; their sum is the number of dips.
     """
     frame = goodput(run.tables, run.main_flow, "in_order", BIN_NS)
     frame = frame[frame["t_ns"] >= SKIP_NS]
@@ -347,16 +283,8 @@ def dips_ratio(run: RunView, share_of_median: float, series: str = "in_order") -
 def growth_pkts_per_s(run: RunView, span_ns: int = 5_000_000_000) -> list[float]:
     """Growth of the window over the 5 s after its lowest sample in the 2 s after each change of `disturbed`.
 
-    Parameters
-    ----------
-    run : RunView
-    span_ns : int
-        Over how long the slope is taken.
-
-    Returns
-    -------
-    list of float
-        Packets a second, one a change that has samples on both ends; below 0 if the window fell again.
+    span_ns: Over how long the slope is taken.
+    Returns: Packets a second, one a change that has samples on both ends; below 0 if the window fell again.
     """
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
     t_ns, cwnd = samples["t_ns"].to_numpy(), floats(samples["cwnd_pkts"])
@@ -379,9 +307,7 @@ def repair_delays_ns(run: RunView) -> np.ndarray:
     "Truly lost" is what the packets' own record says (`drop_cause`), not what the sender believed. A loss that was
     never repaired before the end of the run is left out.
 
-    Returns
-    -------
-    int64 array of shape (losses,)
+    Returns: int64 array of shape (losses,)
     """
     packets = run.tables.packets
     mine = packets[(packets["flow"] == run.main_flow) & (packets["direction"] == DATA)]
@@ -396,16 +322,8 @@ def repair_delays_ns(run: RunView) -> np.ndarray:
 def estimates_around(run: RunView, span_ns: int) -> pd.DataFrame:
     """BBR's highest estimate of the bandwidth before and after each change of `disturbed`.
 
-    Parameters
-    ----------
-    run : RunView
-    span_ns : int
-        How far to look on either side.
-
-    Returns
-    -------
-    DataFrame
-        `before_bps`, `after_bps` (payload), for each change that has samples on both sides.
+    span_ns: How far to look on either side.
+    Returns: `before_bps`, `after_bps` (payload), for each change that has samples on both sides.
     """
     samples = run.tables.sockets[run.tables.sockets["flow"] == run.main_flow]
     known = samples[samples["bbr_bw_bps"].notna()]
@@ -454,12 +372,8 @@ def median(values: Any) -> float:
 def window_weights(run: RunView) -> tuple[pd.DataFrame, np.ndarray]:
     """Socket samples of the main flow after 10 s, and how long each holds.
 
-    Returns
-    -------
-    samples : DataFrame
-        Rows of the trace's `sockets`.
-    weights : int64 array of shape (samples,)
-        ns until the next sample; of the last until the end of the run.
+    Returns samples: Rows of the trace's `sockets`.
+    Returns weights: int64 array of shape (samples,). ns until the next sample; of the last until the end of the run.
     """
     samples = run.tables.sockets[(run.tables.sockets["flow"] == run.main_flow)]
     samples = samples[samples["t_ns"] >= SKIP_NS]

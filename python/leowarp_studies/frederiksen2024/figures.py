@@ -35,19 +35,12 @@ STAGGERED = tuple(f"staggered-emulator-{name}" for name in ALGORITHMS)
 
 @dataclass(frozen=True)
 class StudyFigure:
-    """Which figure of which runs stands for which of the study's.
+    """Our figure and runs for each figure of the study.
 
-    Attributes
-    ----------
-    stem : str
-        Name of its files.
-    name : str
-        Of the figure in `leowarp.report.FIGURES`, which draws it for any runs.
-    runs : tuple of str
-        Slugs.
-    title : str
-    options : mapping
-        Further arguments of the figure.
+    stem: Name of its files.
+    name: Of the figure in `leowarp.report.FIGURES`, which draws it for any runs.
+    runs: Slugs.
+    options: Further arguments of the figure.
     """
 
     stem: str
@@ -91,17 +84,9 @@ STUDY_FIGURES = (
 def draw(views: Mapping[str, RunView], folder: Path) -> list[DrawnFigure]:
     """Draws all figures whose runs are there, into `folder`.
 
-    Parameters
-    ----------
-    views : mapping of str to RunView
-        By slug.
-    folder : Path
-        Made if it is not there.
-
-    Returns
-    -------
-    list of DrawnFigure
-        One for each of `STUDY_FIGURES`; what could not be drawn says why.
+    views: By slug.
+    folder: Made if it is not there.
+    Returns: One for each of `STUDY_FIGURES`; what could not be drawn says why.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []

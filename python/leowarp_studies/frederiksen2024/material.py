@@ -31,22 +31,11 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 def make(making: Making, *, samples: int | None = None, duration: str | None = None, quick: bool = False) -> Material:
     """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
 
-    Parameters
-    ----------
-    making : Making
-    samples : int, optional
-        How many of `runs.CONDITIONS`, from the first; all if not given.
-    duration : str, optional
-        Length of every run in place of the study's.
-    quick : bool
-        The three stacks alone, each run `runs.QUICK_DURATION` long.
-
-    Raises
-    ------
-    ScenarioError
-        If `samples` is out of range, or given beside `quick`, as `duration` is.
-    LeowarpError
-        The first failure, if no run could be made.
+    samples: How many of `runs.CONDITIONS`, from the first; all if not given.
+    duration: Length of every run in place of the study's.
+    quick: The three stacks alone, each run `runs.QUICK_DURATION` long.
+    Raises ScenarioError if `samples` is out of range, or given beside `quick`, as `duration` is.
+    Raises LeowarpError: The first failure, if no run could be made.
     """
     if quick and (samples is not None or duration is not None):
         raise ScenarioError(
@@ -66,12 +55,12 @@ def make(making: Making, *, samples: int | None = None, duration: str | None = N
         making.folder, chosen, settings=settings, at_once=making.at_once, kernel=making.kernel, force=making.force,
         progress=making.progress,
     )  # fmt: skip
-    # Nothing to judge: the first failure says more than a page of "cannot be told".
+    # Nothing to check: the first failure says more than a page of "cannot be told".
     if not made:
         raise next(iter(failures.values()))
     write_study(making.folder, KEY, chosen, settings)
     collect_results(making.folder, made)
-    # Read from disk, so that a run of an earlier start and one just made are judged alike.
+    # Read from disk, so that a run of an earlier start and one just made are checked alike.
     views = {slug: RunView(path) for slug, path in made.items()}
     warnings = [f"{slug}: {text}" for slug, run in views.items() for text in run.warnings]
     if duration:
@@ -94,12 +83,8 @@ def _samples(views: dict[str, RunView], count: int) -> list[tuple[str, Mapping[s
     """(name, runs by the slug that claims use) of each condition; the first has all runs, those of single claims as
     well.
 
-    Parameters
-    ----------
-    views : dict of str to RunView
-        All runs by slug; runs that failed are missing.
-    count : int
-        How many conditions.
+    views: All runs by slug; runs that failed are missing.
+    count: How many conditions.
     """
     samples: list[tuple[str, Mapping[str, Any]]] = []
     for condition in runs.CONDITIONS[:count]:
@@ -129,7 +114,7 @@ def _rules_table(run: RunView) -> str:
 
 
 def _runs_table(views: Mapping[str, RunView]) -> str:
-    """A row a run: its page, what it got, and what route changes did to it."""
+    """A row per run: its page, its results, and what route changes did to it."""
     rows = []
     for slug, run in views.items():
         flow = run.summary["flows"][run.main_flow]

@@ -29,12 +29,12 @@ BBR_SCENARIOS = ("bbr", "nine-planes-bbr", "aalborg-cape-town-bbr")
 """The same three with BBR, on which the study's conclusion is too."""
 
 TO_NINE_PLANES: Mapping[str, Any] = {"constellation.planes": 9}
-"""What makes the baseline the second scenario, whatever its TCP and links."""
+"""Keys that make the baseline the second scenario, whatever its TCP and links."""
 TO_CAPE_TOWN: Mapping[str, Any] = {
     "stations.0.name": "Aalborg", "stations.1.name": "Cape Town",
     "flows.0.source": "Aalborg", "flows.0.destination": "Cape Town",
 }  # fmt: skip
-"""What makes the baseline the third scenario."""
+"""Keys that make the baseline the third scenario."""
 
 CORE = (
     ExampleRun("reno", BASE, {CC: "reno"}, "baseline, Reno"),
@@ -59,7 +59,7 @@ QUICK_DURATION = "200 s"
 
 
 def control_slug(slug: str) -> str:
-    """Slug of the run without route changes that stands beside a run.
+    """Slug of the run without route changes that belongs to a run.
 
     >>> control_slug("cubic")
     'cubic-unchanging'
@@ -78,29 +78,19 @@ def ordered_slug(slug: str) -> str:
 
 @dataclass(frozen=True)
 class Condition:
-    """What a group of runs of the same slugs has in common; the claims are checked on each.
+    """The common part of a group of runs of the same slugs; the claims are checked on each.
 
-    Attributes
-    ----------
-    key : str
-        What its slugs begin with; "" of the study's own.
-    name : str
-        In tables.
-    why : str
-    slugs : tuple of str
-        Which of `CORE` it has.
-    set : mapping
-        Keys on top of each run's.
-    example : str, optional
-        In place of the examples of the three paths; the paths are then made by `TO_NINE_PLANES` and `TO_CAPE_TOWN`.
-    controls_of : str, optional
-        Key of the condition whose runs without route changes are its controls. Of another condition they have the same
-        queues and TCP, and a path that differs by some ms. None: there are none, and claims that need them are not
-        checked.
-    is_stack : bool
-        One of the three in which every claim is checked.
-    has_ordered : bool
-        Whether its three algorithms also run over a network that keeps the order (`ORDERED`).
+    key: What its slugs begin with; "" of the study's own.
+    name: In tables.
+    slugs: Which of `CORE` it has.
+    set: Keys on top of each run's.
+    example: In place of the examples of the three paths; the paths are then made by `TO_NINE_PLANES` and
+        `TO_CAPE_TOWN`.
+    controls_of: Key of the condition whose runs without route changes are its controls. Those of another condition have
+        the same queues and TCP, and a path that differs by some ms. None: there are none, and claims that need them are
+        not checked.
+    is_stack: One of the three in which every claim is checked.
+    has_ordered: Whether its three algorithms also run over a network that keeps the order (`ORDERED`).
     """
 
     key: str
@@ -149,8 +139,8 @@ class Condition:
 EVERY = tuple(run.slug for run in CORE)
 STAGGERED = {"routing.update": "staggered", "routing.update_order": "random", "routing.update_delay": "100 ms",
              "routing.update_spread": "exponential"}  # fmt: skip
-"""As the study's emulator switches routes (main.go): forward entries in the random order of a Go map, then those of the
-way back. 100 ms for each `podman exec` is ours: the paper and the code do not say how long one took."""
+"""The study's emulator switches routes so (main.go): forward entries in the random order of a Go map, then those of the
+path back. 100 ms for each `podman exec` is ours: the paper and the code do not say how long one took."""
 
 STUDY = Condition("", "Linux", "as it comes", EVERY, is_stack=True, has_ordered=True)
 CLASSIC_TCP = Condition(
@@ -248,15 +238,8 @@ CAPACITY_RUNS = tuple(
 def all_runs(samples: int = len(CONDITIONS)) -> tuple[ExampleRun, ...]:
     """Every run of the first `samples` conditions, and those of claims 1.19 and 1.28.
 
-    Parameters
-    ----------
-    samples : int
-        1 to all of `CONDITIONS`.
-
-    Returns
-    -------
-    tuple of ExampleRun
-        Slugs are unique.
+    samples: 1 to all of `CONDITIONS`.
+    Returns: Slugs are unique.
     """
     runs = [run for condition in CONDITIONS[:samples] for run in condition.runs()]
     # Claim 1.19 compares with CUBIC on classic TCP, whether that condition is asked for or not.

@@ -218,7 +218,7 @@ def test_evidence_of_the_synthetic_run(template):
     assert ev.dips_by_cause(run, 0.5) == {"overflow": 2, "route change": 0, "other": 0}
     # 40 s: 15 ms more delay, 15 packets of 50 missing in one bin.
     assert ev.dips_by_cause(run, 0.75)["route change"] == 1
-    # Of the three satellites of the first two paths each is in a plane of its own, as are the two of the third.
+    # The three satellites of the first two paths are each in a plane of their own, and so are the two of the third.
     within, between = effects.isls_by_kind(run)
     assert within == 0
     assert 1 < between < 2

@@ -42,7 +42,7 @@ def yes(value: bool) -> str:
 
 
 def sender_texts(sample: Sample, slugs: tuple[str, ...]) -> str:
-    """What the senders' TCP counted, by run."""
+    """Counts of the senders' TCP, by run."""
     return "; ".join(f"{NAMES[slug]}: {ev.counters_text(sample[slug])}" for slug in slugs)
 
 

@@ -36,12 +36,8 @@ def at_peak(frames: Frames) -> pd.DataFrame:
 def over_seeds(rows: pd.DataFrame, variant: str, column: str) -> Middle:
     """Median over seeds of a variant's column, with its interval; unknown if there are no such rows.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        One row a seed and variant, of one preset.
-    column : str
-        A number; missing values are left out.
+    rows: One row a seed and variant, of one preset.
+    column: A number; missing values are left out.
     """
     return middle(rows.loc[rows["variant"] == variant, column])
 
@@ -79,10 +75,7 @@ def _any_traces(frames: Frames, preset: str) -> Sequence[Trace]:
 def loss_counts(traces: Sequence[Trace]) -> dict[str, float]:
     """Lost packets by where they fell, a session, mean over seeds.
 
-    Returns
-    -------
-    dict of str to float
-        By `KINDS`, packets a session.
+    Returns: By `KINDS`, packets a session.
     """
     return {kind: float(np.mean([int((trace.losses["kind"] == kind).sum()) for trace in traces])) for kind in KINDS}
 
@@ -102,10 +95,7 @@ def regrowth(traces: Sequence[Trace]) -> dict[str, float]:
     `needed_p50_s` is CUBIC's own time back to where it was, K = cbrt(W_max (1 - beta) / C) with beta 0.7 and C 0.4
     (RFC 9438, 4.2), for the median window before a cut.
 
-    Parameters
-    ----------
-    traces : sequence of Trace
-        Sessions of one variant at one preset.
+    traces: Sessions of one variant at one preset.
     """
     # Pooled over sessions: a session has too few cuts for medians of its own.
     every = pd.concat([trace.cuts for trace in traces], ignore_index=True)
@@ -152,7 +142,7 @@ def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
     traces = frames["traces"].get((variant, preset), [])
     if not traces:
         return f"{label(variant)}: no trace is kept"
-    # Pooled over bins and sessions: what is asked is how the estimate stands at any time, not how sessions differ.
+    # Pooled over bins and sessions: the question is the estimate at any time, not how sessions differ.
     over = middle(pd.concat([pd.Series(estimate_ratio(trace)) for trace in traces]))
     return (
         f"{label(variant)}, {preset}: lost packets a session: {_counted(loss_counts(traces))}; its estimate of the "
@@ -163,10 +153,7 @@ def why_bbr(frames: Frames, variant: str = "bbr", preset: str = PEAK) -> str:
 def estimate_ratio(trace: Trace) -> np.ndarray:
     """BBR's estimate over the capacity, at the middle of each bin; bins without an estimate are left out.
 
-    Returns
-    -------
-    float64 array
-        1 is an estimate that is right; empty for congestion controls without one.
+    Returns: float64 array. 1 is an estimate that is right; empty for congestion controls without one.
     """
     # 0 before the first round trip has been measured.
     known = np.isfinite(trace.bbr_bps) & (trace.bbr_bps > 0)
@@ -207,24 +194,16 @@ def single_loss_ratio(frames: Frames, variant: str, preset: str = PEAK) -> float
 def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", preset: str = PEAK) -> Middle:
     """Median over seeds of one variant over another, seed by seed.
 
-    Parameters
-    ----------
-    one, other : str
-        Variants.
-    column : str
-        What is compared; of rows where `other` has 0 there is no ratio.
-
-    Returns
-    -------
-    Middle
-        Above 1 if `one` has more.
+    one, other: Variants.
+    column: What is compared; of rows where `other` has 0 there is no ratio.
+    Returns: Above 1 if `one` has more.
     """
     rows: pd.DataFrame = frames["sessions"]
     return paired_ratio(rows[rows["preset"] == preset], column, one, other)
 
 
 def slow_start_ends(traces: Sequence[Trace]) -> str:
-    """What ended slow start, in sessions, when, and at which windows."""
+    """The end of slow start, in sessions: cause, instant, and windows."""
     # Whether jitter or a loss ended it decides the study's first peak (claim 3.7), so sessions are counted by cause.
     ends = pd.DataFrame([vars(trace.slow_start) for trace in traces])
     texts = []
@@ -265,18 +244,9 @@ def slot_means_bps(
 
     Slots with less than 6 s after settling are left out.
 
-    Parameters
-    ----------
-    trace : Trace
-    settle_s : float
-        How much of a slot's beginning is left out.
-    between : callable, optional
-        Mean of what is looked at from one second to another; goodput if not given.
-
-    Returns
-    -------
-    list of (float, float)
-        bit/s of the first and of the second half of what is left.
+    settle_s: How much of a slot's beginning is left out.
+    between: Mean of what is looked at from one second to another; goodput if not given.
+    Returns: list of (float, float). bit/s of the first and of the second half of what is left.
     """
     mean = between or trace.between
     borders = [0.0, *trace.reconfigurations_s.tolist(), trace.end_s]
@@ -291,12 +261,9 @@ def slot_means_bps(
 
 @dataclass(frozen=True)
 class Moves:
-    """By how much BBR's estimate moves, relative to what it was.
+    """Movement of BBR's estimate, relative to its former value.
 
-    Attributes
-    ----------
-    across, within : float64 arrays
-        From one slot to the next, and between the halves of a slot; 0.1: 10 %.
+    across, within: float64 arrays. From one slot to the next, and between the halves of a slot; 0.1: 10 %.
     """
 
     across: np.ndarray

@@ -22,13 +22,8 @@ from leowarp_studies.huston2024.rules import Rules
 def draw(frames: Mapping[str, Any], folder: Path, rules: Rules) -> list[DrawnFigure]:
     """Draws all figures into `folder`; one whose data are missing says so.
 
-    Parameters
-    ----------
-    frames : mapping
-        Data sets by name.
-    folder : Path
-        Made if it is not there.
-    rules : Rules
+    frames: Data sets by name.
+    folder: Made if it is not there.
     """
     return drawing.draw(KINDS, frames, folder, rules)
 

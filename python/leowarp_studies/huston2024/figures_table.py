@@ -27,18 +27,11 @@ DOTS = ("o", "s", "^", "D")
 class Column:
     """A column of the table.
 
-    Attributes
-    ----------
-    name : str
-        Of the data set's column.
-    frame : str
-        Which data set: "sessions" or "beside".
-    scale : float
-        What values are multiplied with: 1e-6 from bit/s to Mbit/s.
-    heading, short : str
-        In the table, and below a panel of the figure; with the unit.
-    digits : int
-        After the decimal point, in the table.
+    name: Of the data set's column.
+    frame: Which data set: "sessions" or "beside".
+    scale: What values are multiplied with: 1e-6 from bit/s to Mbit/s.
+    heading, short: In the table, and below a panel of the figure; with the unit.
+    digits: After the decimal point, in the table.
     """
 
     name: str
@@ -60,7 +53,7 @@ COLUMNS = (
 )
 """Columns of the table. It is our own: the study has none, and proposes without numbers."""
 PANELS = tuple(column for column in COLUMNS if column.name not in ("recovered_ratio", "jain_index"))
-"""Columns that the picture has; the two others stand in the table alone."""
+"""Columns of the picture; the two others are in the table alone."""
 
 
 def cell_of(frames: Mapping[str, Any], column: Column, variant: str, preset: str = PEAK) -> Middle:
@@ -130,11 +123,11 @@ def _seeds(rows: pd.DataFrame) -> str:
 
 
 _FAR = 1e6
-"""What never came back ends here, off every axis."""
+"""A window that never came back ends here, off every axis."""
 
 
 def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Goodput against isolated loss; none stands at the left end of the logarithmic axis."""
+    """Goodput against isolated loss; none is at the left end of the logarithmic axis."""
     rows: pd.DataFrame = frames["losses"]
     drawn = new_figure(COLUMN_IN, 2.6, rules.footer(SESSION_RULES, _seeds(rows)))
     axes = drawn.subplots()
@@ -162,7 +155,7 @@ def sensitivity(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def wrong_phase(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """What is left of the gain if the schedule is taken to be late."""
+    """The rest of the gain if the schedule is taken to be late."""
     rows: pd.DataFrame = frames["phases"]
     drawn = new_figure(COLUMN_IN, 2.4, rules.footer(SESSION_RULES, _seeds(rows)))
     axes = drawn.subplots()

@@ -26,24 +26,15 @@ KIND_STYLE: dict[str, dict[str, Any]] = {
 """Shapes besides colours: a grey printer tells them apart."""
 
 HATCHES = {"queue": "", "handover": "////", "isolated": "xxxx", "other": "....", NO_LOSS: ""}
-"""Of the bars of `cuts`, for a grey printer."""
+"""Hatches of the bars of `cuts`, for a grey printer."""
 _NONE_COLOUR = "#d9d9d9"
 
 
 def session(frames: Mapping[str, Any], rules: Rules, variant: str, preset: str) -> Figure:
     """Goodput against capacity over time, and the window with the losses that cut it.
 
-    Parameters
-    ----------
-    frames : mapping
-        With `shown`: (variant, preset) -> `Trace` in bins of 0.2 s.
-    rules : Rules
-    variant, preset : str
-
-    Raises
-    ------
-    TraceError
-        If no such session was kept.
+    frames: With `shown`: (variant, preset) -> `Trace` in bins of 0.2 s.
+    Raises TraceError if no such session was kept.
     """
     trace: Trace | None = frames["shown"].get((variant, preset))
     if trace is None:

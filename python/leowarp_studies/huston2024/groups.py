@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the study's groups of runs have in common: scenarios, hours, seeds."""
+"""The common part of the study's groups of runs: scenarios, hours, seeds."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ TCP_SCENARIO, PING_SCENARIO, CAPACITY_SCENARIO = "starlink-tcp.toml", "starlink-
 
 PEAK, OFF_PEAK = "peak", "off-peak"
 CLEAN_PEAK = "peak, no isolated loss"
-"""What sessions of the groups without isolated loss are called, as if it were a preset."""
+"""The name of sessions in the groups without isolated loss, as if it were a preset."""
 
 DURATION_S = 60
-"""Of every TCP session: four reconfigurations."""
+"""Length of every TCP session: four reconfigurations."""
 
 LOSS_KEYS = ("access.residual_loss", "access.residual_loss_up")
 NO_LOSS = dict.fromkeys(LOSS_KEYS, "0 %")
@@ -21,7 +21,7 @@ NO_LOSS = dict.fromkeys(LOSS_KEYS, "0 %")
 
 
 def few_seeds(count: int) -> Callable[[Mapping[str, Any], int], bool]:
-    """Which runs a quick reproduction makes: those of the first `count` seeds."""
+    """The runs of a quick reproduction: those of the first `count` seeds."""
     return lambda values, seed: seed <= count
 
 

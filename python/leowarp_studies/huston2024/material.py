@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study made again: groups of runs by the study engine, judged and drawn from their data sets and kept traces."""
+"""The study reproduced: groups of runs by the study engine, checked and drawn from their data sets and kept traces."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ KEPT = ("flood", "paced", "hystart", "conditions", *TRACED)
 SHOWN_BIN_NS = 200_000_000
 """Of figures 6 to 9."""
 PROGRAMS = Path("programs") / "programs.csv"
-"""What the study `programs` leaves, beside this study's directory."""
+"""Results of the study `programs`, in a directory beside this study's."""
 
 __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 
@@ -65,20 +65,11 @@ def make(
 ) -> Material:
     """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
 
-    Parameters
-    ----------
-    making : Making
-    quick : bool
-        Fewer seeds and capacity tests (`runs.QUICK_SEEDS`, `runs.QUICK_STEP`).
-    scheduler : str, optional
-        Address of a Dask scheduler.
-    path, capacity : path, optional
-        A recording of a dish, and what it could carry: sessions over a replay of it in place of the profile.
-
-    Raises
-    ------
-    LeowarpError
-        The first failure, if no group has a good run.
+    quick: Fewer seeds and capacity tests (`runs.QUICK_SEEDS`, `runs.QUICK_STEP`).
+    scheduler: Address of a Dask scheduler.
+    path, capacity: A recording of a dish, and what it could carry: sessions over a replay of it in place of the
+        profile.
+    Raises LeowarpError: The first failure, if no group has a good run.
     """
     recording = None if path is None else recorded.read(path, capacity)
     if capacity is not None and recording is None:
@@ -149,7 +140,7 @@ def why_not(kernel: str) -> str | None:
 
 
 def _programs(frames: dict[str, Any], folder: Path) -> dict[str, str]:
-    """Adds the rows of the study `programs`, if it stands beside this one; else what to type, by data set."""
+    """Adds the rows of the study `programs`, if it is beside this one; else what to type, by data set."""
     file = folder.parent / PROGRAMS
     if file.is_file():
         frames["programs"] = pd.read_csv(file)
@@ -174,16 +165,12 @@ def _sections(
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """What claims and figures take; a group of which every run failed is left out.
+    """Inputs of claims and figures; a group of which every run failed is left out.
 
-    Returns
-    -------
-    frames : dict
-        `flood` (way of sending -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) -> `Trace`s),
-        `hystart` (`Trace`s), `conditions` (condition -> `Trace`s); `sessions`, `beside`, `bbr3`, `jitter`, `shared`,
-        `losses`, `phases`, `capacity` (DataFrames, see `results`).
-    view : RunView or None
-        One of the kept runs, of which the kernel's name is taken.
+    Returns frames: `flood` (way of sending -> `Pings`), `flood_view`, `paced`; `traces`, `shown` ((variant, preset) ->
+        `Trace`s), `hystart` (`Trace`s), `conditions` (condition -> `Trace`s); `sessions`, `beside`, `bbr3`, `jitter`,
+        `shared`, `losses`, `phases`, `capacity` (DataFrames, see `results`).
+    Returns view: One of the kept runs, of which the kernel's name is taken.
     """
     kept = {name: _views(rows[name], folder / name) for name in KEPT if name in rows}
     frames: dict[str, Any] = {}

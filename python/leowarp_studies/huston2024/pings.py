@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the claims take of a run of pings: its probes, what they saw of each handover, and of the slots between."""
+"""Evidence from a run of pings: its probes, their view of each handover, and of the slots between."""
 
 from __future__ import annotations
 
@@ -27,13 +27,7 @@ GAP_BEFORE_NS, GAP_AFTER_NS = 50 * MS, 200 * MS
 class Pings:
     """One run of pings.
 
-    Attributes
-    ----------
-    seed : int
-    probes : Probes
-    changes_ns : int64 array, sorted
-        The reconfigurations.
-    end_ns : int
+    changes_ns: int64 array, sorted. The reconfigurations.
     """
 
     seed: int
@@ -44,10 +38,7 @@ class Pings:
     def replies_ms(self, start_ns: int, end_ns: int) -> np.ndarray:
         """Round-trip times of the replies to probes sent in [start, end).
 
-        Returns
-        -------
-        float64 array
-            In the order of sending; lost probes are left out.
+        Returns: float64 array. In the order of sending; lost probes are left out.
         """
         delay_ns = self.probes.between(start_ns, end_ns).delay_ns
         return delay_ns[~np.isnan(delay_ns)] / MS
@@ -66,20 +57,13 @@ def pings_of(run: RunView) -> Pings:
 
 @dataclass(frozen=True)
 class Handover:
-    """What pings saw of one reconfiguration.
+    """One reconfiguration as pings saw it.
 
-    Attributes
-    ----------
-    t_ns : int
-    before_ms : float
-        Median round-trip time of the second before.
-    highest_ms : float
-        Largest in the window after.
-    lost_pkts : int
-        Probes sent within the window before or after and never answered.
-    gap_ms : float
-        Longest time between the arrivals of two successive replies to probes sent around the reconfiguration; nan if
-        one of these was lost.
+    before_ms: Median round-trip time of the second before.
+    highest_ms: Largest in the window after.
+    lost_pkts: Probes sent within the window before or after and never answered.
+    gap_ms: Longest time between the arrivals of two successive replies to probes sent around the reconfiguration; nan
+        if one of these was lost.
     """
 
     t_ns: int
@@ -90,18 +74,14 @@ class Handover:
 
     @property
     def rise_ms(self) -> float:
-        """How far above what was before."""
+        """Excess over the value before."""
         return self.highest_ms - self.before_ms
 
 
 def handovers(pings: Pings, around_ns: int = AROUND_NS) -> list[Handover]:
     """One for each reconfiguration that has replies in the second before and in the window after it.
 
-    Parameters
-    ----------
-    pings : Pings
-    around_ns : int
-        Length of the window after a reconfiguration, and of that for losses on either side.
+    around_ns: Length of the window after a reconfiguration, and of that for losses on either side.
     """
     seen = []
     for t_ns in pings.changes_ns.tolist():
@@ -145,10 +125,7 @@ def slot_minima_ms(pings: Pings, slots_ns: Sequence[tuple[int, int]]) -> list[np
 
     A second without a reply is left out.
 
-    Returns
-    -------
-    list of float64 arrays
-        A slot each; at most 14 values for 15 s.
+    Returns: list of float64 arrays. A slot each; at most 14 values for 15 s.
     """
     minima_ms = []
     for start_ns, end_ns in slots_ns:
@@ -161,16 +138,8 @@ def slot_minima_ms(pings: Pings, slots_ns: Sequence[tuple[int, int]]) -> list[np
 def steps_ms(pings: Pings, from_ns: int = AROUND_NS) -> np.ndarray:
     """|difference| of successive replies within a slot, without the `from_ns` after its reconfiguration.
 
-    Parameters
-    ----------
-    pings : Pings
-    from_ns : int
-        0: the handovers too.
-
-    Returns
-    -------
-    float64 array
-        ms; differences over a lost probe are between the replies on either side of it.
+    from_ns: 0: the handovers too.
+    Returns: float64 array. ms; differences over a lost probe are between the replies on either side of it.
     """
     borders = np.unique(np.concatenate([[0], pings.changes_ns, [pings.end_ns]]))
     steps = []

@@ -17,8 +17,8 @@ SHARED_SEEDS = CONDITION_SEEDS = 6
 CONTROL_SEEDS = 10
 
 CUSTOMERS = (2, 4, 8)
-"""How many flows of other customers share the link. The study does not know it: 45 of some 250 Mbit/s would be a fair
-share beside 4 or 5."""
+"""Numbers of flows of other customers that share the link. The study does not know it: 45 of some 250 Mbit/s would be a
+fair share beside 4 or 5."""
 SHARING = ("cubic", "bbr")
 
 STILL = {
@@ -27,7 +27,7 @@ STILL = {
     "base": {"access.base_rtt_min": "27.5 ms", "access.base_rtt_max": "27.5 ms", "access.base_step_min": "0 s"},
     "jitter": {"access.jitter": "0 s", "access.jitter_up": "0 s"},
 }
-"""What of the path can stand still -> the keys that have it do so."""
+"""Properties of the path that can be constant -> the keys that make them so."""
 _VARIES: dict[str, Any] = {
     "access.capacity_spread": "20 %", "access.wander": "8 %", "access.modulation": "12 %",
     "access.base_rtt_min": "20 ms", "access.base_rtt_max": "35 ms", "access.base_step_min": "3 ms",
@@ -45,7 +45,7 @@ JITTER = {
 
 
 def condition(still: tuple[str, ...]) -> str:
-    """The name of a condition in the results: what of the path stands still.
+    """The name of a condition in the results: the constant properties of the path.
 
     >>> condition(()), condition(("capacity", "jitter"))
     ('still-nothing', 'still-capacity-jitter')
@@ -54,7 +54,7 @@ def condition(still: tuple[str, ...]) -> str:
 
 
 def conditions() -> dict[str, tuple[str, ...]]:
-    """Name -> what stands still, all eight."""
+    """Name -> constant properties, all eight."""
     every = [still for count in range(len(ALL_STILL) + 1) for still in itertools.combinations(ALL_STILL, count)]
     return {condition(still): still for still in every}
 
@@ -65,7 +65,7 @@ def parts() -> tuple[Part, ...]:
 
 
 def shared_name(customers: int) -> str:
-    """The group beside so many flows.
+    """The group beside this number of flows.
 
     >>> shared_name(4)
     'shared-4'

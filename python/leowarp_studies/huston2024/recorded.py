@@ -56,14 +56,9 @@ NOT_ASKED = "over a recording the claims about TCP are judged, and not those tha
 class Recording:
     """A recorded path.
 
-    Attributes
-    ----------
-    path, capacity : Path, Path or None
-        The delays, and what the path could carry if another file has it.
-    starts_ns : tuple of int
-        Where each window begins, on the recording's clock.
-    schedule : Schedule or None
-        When it is reconfigured, found in the recording alone; None: no period is in it.
+    path, capacity: The delays, and what the path could carry if another file has it.
+    starts_ns: Where each window begins, on the recording's clock.
+    schedule: When it is reconfigured, found in the recording alone; None: no period is in it.
     """
 
     path: Path
@@ -91,10 +86,7 @@ class Recording:
 def read(path: Path | str, capacity: Path | str | None) -> Recording:
     """A recording, its windows and its schedule.
 
-    Raises
-    ------
-    ScenarioError
-        If it says nothing of what the path could carry, or is shorter than a session.
+    Raises ScenarioError if it says nothing of what the path could carry, or is shorter than a session.
     """
     path, capacity = Path(path), None if capacity is None else Path(capacity)
     found = read_delays(path)
@@ -119,7 +111,7 @@ def read(path: Path | str, capacity: Path | str | None) -> Recording:
 
 
 def capacity_alone() -> ScenarioError:
-    """What is wrong with a capacity that belongs to no recording."""
+    """The error of a capacity that belongs to no recording."""
     return ScenarioError("--capacity says what a recording could carry, and none is given", hint="add --path FILE")
 
 
@@ -187,14 +179,10 @@ def _part(recording: Recording, name: str, why: str, variants: Sequence[Variant]
 def frames(
     recording: Recording, rows: Mapping[str, pd.DataFrame], folder: Path
 ) -> tuple[dict[str, Any], RunView | None]:
-    """Data sets by the names that claims use; windows stand in the column `seed`, and the one hour is called peak.
+    """Data sets by the names that claims use; windows are in the column `seed`, and the one hour is called peak.
 
-    Returns
-    -------
-    frames : dict
-        Those of `FRAMES` of which there are runs.
-    view : RunView or None
-        One of the runs.
+    Returns frames: Those of `FRAMES` of which there are runs.
+    Returns view: One of the runs.
     """
     numbered = {name: _numbered(recording, mine) for name, mine in rows.items()}
     traces: dict[tuple[str, str], list[Trace]] = {}

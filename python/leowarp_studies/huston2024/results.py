@@ -28,7 +28,7 @@ SESSION_COLUMNS = {
     "dropped_queue_pkts": "drops_queue_pkts",
     "dropped_loss_pkts": "drops_loss_pkts",
 }
-"""What each session's row has, by the name in `summary.json`."""
+"""Fields of each session's row, by the name in `summary.json`."""
 
 SHARE_COLUMNS = {"share_ratio": "flow0_share_ratio", "jain_index": "fairness_jain_index"}
 BESIDE_COLUMNS = {"beside_goodput_bps": "flow1_goodput_mean_bps"}
@@ -51,7 +51,7 @@ def sessions(rows: pd.DataFrame, preset: str = groups.PEAK) -> pd.DataFrame:
     # recovery.
     never = frame["recovery_p50_ns"].isna() & frame["recovered_ratio"].notna()
     frame["recovery_p50_ns"] = frame["recovery_p50_ns"].mask(never, np.inf)
-    # Of all packets sent, retransmissions among them: it cannot exceed 1.
+    # Share of all packets sent, retransmissions among them: it cannot exceed 1.
     frame["retransmitted_ratio"] = frame["retransmissions_pkts"] / frame["sent_pkts"]
     return frame.reset_index(drop=True)
 
@@ -69,7 +69,7 @@ def beside(rows: pd.DataFrame) -> pd.DataFrame:
 
 def shared(rows: pd.DataFrame, customers: int) -> pd.DataFrame:
     """`variant` (the congestion control), `customers`, `seed`, goodput and the 99th percentile of RTT of the first flow
-    beside so many flows of others.
+    beside this number of flows of others.
     """
     rows = rows[rows["status"] == "ok"]
     frame = _picked(rows, {name: SESSION_COLUMNS[name] for name in ("goodput_bps", "rtt_p99_ns")})
@@ -120,8 +120,8 @@ def capacity(rows: pd.DataFrame) -> pd.DataFrame:
     """`test, at` (UTC), `down_bps, up_bps` of each capacity test, in order of time; `down_link_bps, up_link_bps`: what
     the link could have carried as payload in the same time.
 
-    Bytes that the receivers of a direction's connections got in order, over the time in which they were let send: what
-    a full queue still held then counts, so that a test may come out above its link.
+    Bytes that the receivers of a direction's connections got in order, over the time in which they were let send. The
+    content of a full queue still counts, so a test may come out above its link.
     """
     rows = rows[rows["status"] == "ok"].sort_values("test", kind="stable")
     if not len(rows):
@@ -156,10 +156,7 @@ def _picked(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
 def _column(rows: pd.DataFrame, name: str) -> pd.Series:
     """A column of the results as float64, missing values as nan.
 
-    Raises
-    ------
-    TraceError
-        If runs were made and have no such scalar: an older version made them.
+    Raises TraceError if runs were made and have no such scalar: an older version made them.
     """
     if name not in rows and len(rows) == 0:
         # Every run failed: the engine has no columns but those that all studies have.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands at the foot of every figure: the rules that shape the results."""
+"""The foot of every figure: the rules that shape the results."""
 
 from __future__ import annotations
 
@@ -16,14 +16,10 @@ SESSION_RULES = f"one flow of {groups.DURATION_S} s from the server to the dish,
 
 @dataclass(frozen=True)
 class Rules:
-    """What the figures' feet need of the runs.
+    """Facts of the runs that the figures' feet need.
 
-    Attributes
-    ----------
-    kernel : str
-        Name and version of the guest's kernel, or "not recorded".
-    seeds : int
-        How many seeds the sessions have.
+    kernel: Name and version of the guest's kernel, or "not recorded".
+    seeds: How many seeds the sessions have.
     """
 
     kernel: str

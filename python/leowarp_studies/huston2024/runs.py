@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is run: the study's pings, capacity tests and TCP sessions, and the cures that it proposes.
+"""The runs: the study's pings, capacity tests and TCP sessions, and the cures that it proposes.
 
 Each group is a study of its own (a scenario, parameters, seeds), made and resumed by the study engine.
 """
@@ -39,10 +39,10 @@ from leowarp_studies.huston2024.variants import (
 )
 
 SEEDS, QUICK_SEEDS = 20, 3
-"""Of what the table compares."""
+"""Seeds of what the table compares."""
 
 NEW_SEEDS = 10
-"""Of the proposals as written and of BBR version 3: their intervals go from the 2nd to the 9th value."""
+"""Seeds of the proposals as written and of BBR version 3: their intervals go from the 2nd to the 9th value."""
 
 FLOOD_S, PACED_S = 380, 1800
 """The study's flood ping lasted 380 s. 1,800 pings once a second: at 1 to 2 % some 18 to 36 are lost."""
@@ -53,7 +53,7 @@ REGULAR, ANSWERED = "10 ms", "none"
 next."""
 
 FIRST_DAY, LAST_DAY = datetime(2023, 8, 1, tzinfo=UTC), datetime(2024, 3, 31, tzinfo=UTC)
-"""Of the capacity tests in the study's figure 2, one every `TEST_EVERY_H` hours: 1,464 tests."""
+"""The capacity tests in the study's figure 2, one every `TEST_EVERY_H` hours: 1,464 tests."""
 TEST_EVERY_H = 4
 QUICK_STEP = 24
 """A quick reproduction makes every 24th capacity test: one in four days, at each hour of the day in turn."""
@@ -73,23 +73,16 @@ PHASE_ERRORS_S = (0.0, 1.0, 4.0, 7.5, 11.0)
 PHASE_SEEDS = 10
 CLEAN_QUICK_SEEDS = 2
 OFF_PEAK_QUICK_SEEDS = 2
-"""Of what is neither the study's own nor its cure."""
+"""Seeds of everything that is neither the study's own nor its cure."""
 FIRST_RECONFIGURATION_S = 12.0
-"""Of the run's clock: the scenario's wall clock shows a full minute at the run's 0."""
+"""Instant on the run's clock: the scenario's wall clock shows a full minute at the run's 0."""
 
 
 def parts(*, bbr3: bool = True) -> tuple[Part, ...]:
     """All groups.
 
-    Parameters
-    ----------
-    bbr3 : bool
-        With those on the kernel `BBR3_KERNEL`.
-
-    Returns
-    -------
-    tuple of Part
-        Names are those of directories.
+    bbr3: With those on the kernel `BBR3_KERNEL`.
+    Returns: Names are those of directories.
     """
     both = (PEAK, OFF_PEAK)
     return (
@@ -170,7 +163,8 @@ def _beside(name: str, variants: Sequence[Variant], seeds: int) -> Part:
 
 
 def _losses() -> Part:
-    """Reno, CUBIC and BBR over isolated loss, both ways alike: what results owe to that number of the profile."""
+    """Reno, CUBIC and BBR over isolated loss, both ways alike: how much results depend on that number of the
+    profile."""
     made = content("losses", TCP_SCENARIO, {}, LOSS_SEEDS)
     made["parameters"]["flows.0.congestion_control"] = {
         "label": "congestion_control",

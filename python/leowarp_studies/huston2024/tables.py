@@ -18,7 +18,7 @@ from leowarp_studies.huston2024.variants import VARIANTS, Variant
 
 
 def table(frames: Mapping[str, Any]) -> str:
-    """A row a variant, at peak; below it off-peak, at peak without isolated loss, and what the columns mean."""
+    """A row per variant, at peak; below it off-peak, at peak without isolated loss, and what the columns mean."""
     rows = []
     sessions: pd.DataFrame = frames["sessions"]
     # A variant of which there is no run, as those on a kernel that is not built, has no row.
@@ -82,10 +82,7 @@ def frame(frames: Mapping[str, Any]) -> pd.DataFrame:
 def causes(frames: Mapping[str, Any]) -> str:
     """Losses and cuts of the sessions whose traces are kept, a session each, mean over seeds.
 
-    Returns
-    -------
-    str
-        HTML; what no session has is an empty cell.
+    Returns: HTML; what no session has is an empty cell.
     """
     rows = []
     for (variant, preset), traces in frames["traces"].items():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the claims and figures take of a TCP session's trace: rates over time, losses by where they fell, and each time
-the sender cut its window: after which loss, and how long it took to grow back."""
+"""Evidence from a TCP session's trace: rates over time, losses by where they fell, and each time the sender cut its
+window. Each cut has the loss before it and the time to grow back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CUT_RATIO = 0.9
 """A fall of the slow-start threshold to less than this share of the window before is a cut."""
 
 BIN_NS = 500_000_000
-"""Of the goodput that claims look at: half a second is some ten round trips."""
+"""Bins of the goodput that claims look at: half a second is some ten round trips."""
 
 QUEUE, LOSS = 1, 2
 """Drop causes (design/interfaces.md, section 6)."""
@@ -53,12 +53,8 @@ _FEWEST_TRIPS = 5
 class SlowStart:
     """How a session's first slow start ended.
 
-    Attributes
-    ----------
-    by : str
-        "delay" or "ACK train" (what HyStart counted by then), the kind of the first loss before, or `OPEN_ENDED`.
-    end_s, window_pkts : float
-        When, and the threshold that it left.
+    by: "delay" or "ACK train" (what HyStart counted by then), the kind of the first loss before, or `OPEN_ENDED`.
+    end_s, window_pkts: When, and the threshold that it left.
     """
 
     by: str
@@ -70,29 +66,17 @@ class SlowStart:
 class Trace:
     """One flow of one session.
 
-    Attributes
-    ----------
-    seed : int
-    end_s : float
-    reconfigurations_s : float64 array
-        When the path changed.
-    t_s, goodput_bps, capacity_bps : float64 arrays of shape (bins,)
-        Start of each bin, bytes in order at the receiver (or another reading), and what the link could have carried as
-        payload.
-    cwnd_t_s, cwnd_pkts : float64 arrays of shape (samples,)
-    bbr_bps : float64 array of shape (samples,)
-        BBR's estimate of the bottleneck; nan for others.
-    losses : DataFrame
-        `t_s`, `kind`: one row a lost data packet.
-    cuts : DataFrame
-        `t_s`, `kind` (of the first loss before it, or `NO_LOSS`), `lost_pkts` (lost before it), `before_pkts`,
+    reconfigurations_s: float64 array. When the path changed.
+    t_s, goodput_bps, capacity_bps: float64 arrays of shape (bins,). Start of each bin, bytes in order at the receiver
+        (or another reading), and what the link could have carried as payload.
+    cwnd_t_s, cwnd_pkts: float64 arrays of shape (samples,)
+    bbr_bps: float64 array of shape (samples,). BBR's estimate of the bottleneck; nan for others.
+    losses: `t_s`, `kind`: one row a lost data packet.
+    cuts: `t_s`, `kind` (of the first loss before it, or `NO_LOSS`), `lost_pkts` (lost before it), `before_pkts`,
         `after_pkts`, `grown_after_s` (nan: not before the next cut).
-    slow_start : SlowStart
-    timeouts : DataFrame
-        `t_s`, `until_s`, `to_pkts`, `growth_ratio`: from the end of each repair that a timeout began to the next cut,
-        the window at that end, and by how much it grew a round trip (0.05: 5 %).
-    repairing_ratio : float
-        Share of the samples at which the sender was repairing losses.
+    timeouts: `t_s`, `until_s`, `to_pkts`, `growth_ratio`: from the end of each repair that a timeout began to the next
+        cut, the window at that end, and by how much it grew a round trip (0.05: 5 %).
+    repairing_ratio: Share of the samples at which the sender was repairing losses.
     """
 
     seed: int
@@ -147,19 +131,11 @@ def trace_of(
 ) -> Trace:
     """The main flow of a kept run, with one of the readings of goodput.
 
-    Parameters
-    ----------
-    run : RunView
-    bin_ns : int
-        Width of the bins of goodput and capacity.
-    series : str
-        "in_order" for claims, "sacked" for figures.
-    link : (str, str)
-        Nodes between which capacity is that of the path, in the flow's direction.
-    changes_ns : int64 array, optional
-        The reconfigurations; the path's own if not given. A replay has none of its own.
-    seed : int, optional
-        What sessions are paired by; the run's seed if not given.
+    bin_ns: Width of the bins of goodput and capacity.
+    series: "in_order" for claims, "sacked" for figures.
+    link: (str, str). Nodes between which capacity is that of the path, in the flow's direction.
+    changes_ns: int64 array. The reconfigurations; the path's own if not given. A replay has none of its own.
+    seed: What sessions are paired by; the run's seed if not given.
     """
     flow, plan = run.main_flow, run.plan
     samples = run.tables.of_flow("sockets", flow)
@@ -210,13 +186,9 @@ def slow_start(t_ns: np.ndarray, ssthresh_pkts: np.ndarray, hystart: pd.DataFram
 
     Counters are read once a second: what HyStart counted first is taken for it if no packet was lost before.
 
-    Parameters
-    ----------
-    t_ns, ssthresh_pkts : arrays of shape (samples,)
-    hystart : DataFrame
-        As `_hystart`.
-    lost : DataFrame
-        As `losses`.
+    t_ns, ssthresh_pkts: arrays of shape (samples,)
+    hystart: As `_hystart`.
+    lost: As `losses`.
     """
     places = np.flatnonzero(~np.isnan(ssthresh_pkts) & (ssthresh_pkts < _NO_THRESHOLD))
     if not len(places):
@@ -232,11 +204,8 @@ def after_timeouts(
 ) -> pd.DataFrame:
     """How the window grew after each repair that a timeout began, see `Trace.timeouts`.
 
-    Parameters
-    ----------
-    t_ns, ca_state, cwnd_pkts, srtt_us : arrays of shape (samples,)
-    cut_s : array
-        Seconds of the cuts (`cuts`), ascending.
+    t_ns, ca_state, cwnd_pkts, srtt_us: arrays of shape (samples,)
+    cut_s: Seconds of the cuts (`cuts`), ascending.
     """
     # TCP_CA_Loss is entered by a timeout alone (tcp_enter_loss).
     in_loss = ca_state == CA_LOSS
@@ -268,17 +237,9 @@ def payload_ratio(samples: pd.DataFrame) -> float:
 def capacity_in_bins(tables: Tables, a: str, b: str, edges_ns: np.ndarray) -> np.ndarray:
     """Mean rate of a direction in bins, from the timeline's table; nan where it is unshaped.
 
-    Parameters
-    ----------
-    tables : Tables
-    a, b : str
-        Nodes; the direction is from a to b.
-    edges_ns : int64 array of shape (bins + 1,)
-
-    Returns
-    -------
-    float64 array of shape (bins,)
-        bit/s of what the link counts, headers included.
+    a, b: Nodes; the direction is from a to b.
+    edges_ns: int64 array of shape (bins + 1,)
+    Returns: float64 array of shape (bins,). bit/s of what the link counts, headers included.
     """
     t_ns, rate_bps = tables.channels.capacity_bps[a, b]
     # The integral is a broken line through the rows' instants; its differences over the bins are exact.
@@ -291,12 +252,8 @@ def capacity_in_bins(tables: Tables, a: str, b: str, edges_ns: np.ndarray) -> np
 def losses(drops: pd.DataFrame, changes_ns: np.ndarray) -> pd.DataFrame:
     """`t_s`, `kind` of each lost packet of a flow, by `KINDS`.
 
-    Parameters
-    ----------
-    drops : DataFrame
-        Rows of the trace's `drops` of one flow and direction.
-    changes_ns : int64 array
-        The reconfigurations.
+    drops: Rows of the trace's `drops` of one flow and direction.
+    changes_ns: int64 array. The reconfigurations.
     """
     t_ns, cause = drops["t_ns"].to_numpy(dtype="int64"), drops["cause"].to_numpy(dtype="int64")
     at_handover = near(t_ns, changes_ns, HANDOVER_NS)
@@ -317,19 +274,15 @@ def cuts(
     threshold stands: `cubic_handover` keeps its window through a recovery and then puts an old threshold back. Cuts
     closer together than two samples count as one. One in the state `CA_CWR` answers a mark, and no loss.
 
-    Parameters
-    ----------
-    t_ns, cwnd_pkts, ssthresh_pkts, state : arrays of shape (samples,)
-        `state` is `ca_state` by number.
-    lost : DataFrame
-        As `losses`.
+    t_ns, cwnd_pkts, ssthresh_pkts, state: arrays of shape (samples,). `state` is `ca_state` by number.
+    lost: As `losses`.
     """
     rows = []
     lost_ns = np.round(lost["t_s"].to_numpy() * 1e9).astype("int64")
     kinds = lost["kind"].to_numpy()
     previous_ns = -CUT_WITHIN_NS
     for place in range(1, len(t_ns)):
-        # Of two samples: the window may have begun to fall between the loss and the last sample.
+        # Largest of two samples: the window may have begun to fall between the loss and the last sample.
         before = float(np.nanmax(cwnd_pkts[max(place - 2, 0) : place]))
         now, was = ssthresh_pkts[place], ssthresh_pkts[place - 1]
         # BBR's threshold stays where it is (bbr_ssthresh in tcp_bbr.c), so its sessions have no cuts.

@@ -15,17 +15,10 @@ BBR3_KERNEL = "6.12+bbr3"
 class Variant:
     """A row of the study's table.
 
-    Attributes
-    ----------
-    name : str
-        In the results.
-    label : str
-        On figures and in tables.
-    congestion_control : str
-    set : mapping
-        Further keys of the scenario, all of them hold for both hosts and every flow.
-    why : str
-        What it is there for.
+    name: In the results.
+    label: On figures and in tables.
+    set: Further keys of the scenario, all of them hold for both hosts and every flow.
+    why: What it is there for.
     """
 
     name: str
@@ -73,7 +66,7 @@ PROPOSALS = (
     Variant("dctcp-ecn-fq_codel", "DCTCP, fq_codel above 5 ms", "dctcp", _aqm("fq_codel") | _STEP,
             "another response to marks"),
 )  # fmt: skip
-"""What the study proposes, and no more; their traces are kept."""
+"""The study's proposals, and no more; their traces are kept."""
 
 BBR3 = (
     Variant("bbr3", "BBR version 3", "bbr", {}, "claim 3.17"),
@@ -85,7 +78,7 @@ OTHERS = (
     # The control for claim 3.14: a queue that is managed helps by itself, ECN or not (fq_codel: RFC 8290).
     Variant("cubic-fq_codel", "CUBIC, fq_codel", "cubic", _aqm("fq_codel", ecn=False), "what ECN adds to fq_codel"),
     Variant("cubic-ecn-cake", "CUBIC, ECN, cake", "cubic", _aqm("cake"), "another AQM"),
-    # PIE: RFC 8033; CoDel: RFC 8289. Which AQM marks decides how early, so the claim is not left to one of them.
+    # PIE: RFC 8033; CoDel: RFC 8289. The AQM that marks decides how early, so the claim is not left to one of them.
     Variant("cubic-ecn-pie", "CUBIC, ECN, pie", "cubic", _aqm("pie"), "another AQM"),
     Variant("cubic-ecn-red", "CUBIC, ECN, red", "cubic", _aqm("red"), "another AQM"),
     Variant("cubic-ecn-codel", "CUBIC, ECN, codel", "cubic", _aqm("codel"), "another AQM"),
@@ -115,7 +108,7 @@ VARIANTS = (*MAIN, *CURES, *PROPOSALS, *BBR3, *OTHERS, *REPAIRS)
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 
 BESIDE = "cubic"
-"""What each is set beside."""
+"""The reference of each."""
 NEVER_BESIDE = ("cubic-nodsack", "reno-nosack", "bbr-nosack", *(variant.name for variant in (*PROPOSALS, *BBR3)))
 """Not in the group `beside`: CUBIC would do without SACK or answer marks too, since these are settings of a host;
 version 3 has a group of its own."""
@@ -128,7 +121,7 @@ _KEYS: dict[str, Any] = {
     "tcp.pacing": "internal", "tcp.sack": "profile", "tcp.rack": "profile", "tcp.dsack": "profile",
     "modules.bbr_handover.only_defer": "0", "modules.cubic_handover.marks_only": "0",
 }  # fmt: skip
-"""What variants differ in, with the value of those that do not name it."""
+"""The keys in which variants differ, with the value of those that do not name it."""
 
 
 def in_step(variants: Sequence[Variant]) -> dict[str, Any]:

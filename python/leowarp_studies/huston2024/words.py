@@ -24,7 +24,7 @@ CALIBRATED = (
 
 
 def with_why(parts: dict[str, bool], text: str, numbers: dict[str, Any], why: str, cause: str) -> Outcome:
-    """What was measured with its counts; of a claim that does not hold whole they stand in the cause alone."""
+    """The measured value with its counts; for a claim that does not hold whole they are in the cause alone."""
     if all(parts.values()):
         return Outcome(holds_if(parts), f"{text}. {why}", numbers, "")
     return Outcome(holds_if(parts), text, numbers, cause)

@@ -29,10 +29,7 @@ MOST_RATIO = 5
 def pages(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """Page load time by way, a panel a path; a mark a run.
 
-    Raises
-    ------
-    TraceError
-        If no page was loaded.
+    Raises TraceError if no page was loaded.
     """
     frame: pd.DataFrame = frames["pages"]
     loaded = frame[np.isfinite(frame["load_ns"].astype("float64"))]
@@ -56,10 +53,7 @@ def pages(frames: Mapping[str, Any], rules: Rules) -> Figure:
 def films(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """Mean bit rate, and below it stalled time, by player and way, a column a path; a mark a run.
 
-    Raises
-    ------
-    TraceError
-        If no film was played.
+    Raises TraceError if no film was played.
     """
     frame: pd.DataFrame = frames["videos"]
     paths = [path for path in PAGES if path in set(frame["path"])]

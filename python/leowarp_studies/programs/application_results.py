@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Page loads and films as claims and figures take them: a row a run, from what its client measured and its packets."""
+"""Page loads and films as claims and figures take them: a row per run, from what its client measured and its
+packets."""
 
 from __future__ import annotations
 
@@ -23,20 +24,11 @@ VIDEO_COLUMNS = ("path", "sample", "condition", "player", "way", "startup_ns", "
 def pages_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     """All page loads that were made.
 
-    Parameters
-    ----------
-    rows : mapping of str to DataFrame
-        Of the study engine, by group.
-    folder : Path
-        The study's directory.
-
-    Returns
-    -------
-    DataFrame
-        `PAGE_COLUMNS`: `path` (as `application_runs.PAGES` has it), `load_ns` (from the client's first packet to the
-        last byte of the last object; infinite: it was given up), `object_mean_ns` (mean over objects of the time from
-        the load's start to its last byte; infinite with `load_ns`), datagrams or packets of all connections from the
-        server, `run` (directory).
+    rows: Of the study engine, by group.
+    Returns: `PAGE_COLUMNS`: `path` (as `application_runs.PAGES` has it), `load_ns` (from the client's first packet to
+        the last byte of the last object; infinite: it was given up), `object_mean_ns` (mean over objects of the time
+        from the load's start to its last byte; infinite with `load_ns`), datagrams or packets of all connections from
+        the server, `run` (directory).
     """
     return _frame(rows, folder, PAGES, PAGE_COLUMNS, _page)
 
@@ -44,10 +36,7 @@ def pages_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
 def videos_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     """All films and live streams that were played; parameters as of `pages_of`.
 
-    Returns
-    -------
-    DataFrame
-        `VIDEO_COLUMNS`: `startup_ns` (infinite: there was no first picture), `stalls`, `stalled_ns`, `bitrate_bps`
+    Returns: `VIDEO_COLUMNS`: `startup_ns` (infinite: there was no first picture), `stalls`, `stalled_ns`, `bitrate_bps`
         (mean; null without a segment), `switches`, `latency_ns` (median over segments; null: not live), packets as of
         pages.
     """

@@ -20,10 +20,7 @@ HALF = 0.5
 def a_change_costs_little(frames: Frames) -> Outcome:
     """Payload that is missing 3 s after a change against the still path, of what the link carries: the worst change.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `missing_max_ratio` by sender.
+    Returns: Numbers: `missing_max_ratio` by sender.
     """
     worst = {name: float(ev.rows(frames, CHANGES, sender=name)["missing_ratio"].max())
              for name in ev.present(frames, CHANGES)}  # fmt: skip
@@ -40,10 +37,7 @@ def a_change_costs_little(frames: Frames) -> Outcome:
 def bbr_gets_most_over_starlink(frames: Frames) -> Outcome:
     """Median goodput of BBR over seeds against that of each other sender.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `goodput_bps` by sender.
+    Returns: Numbers: `goodput_bps` by sender.
     """
     goodput = {name: ev.median(frames, STARLINK, name, "goodput_bps").median for name in ev.present(frames, STARLINK)}
     parts = {name: goodput[BBR] > value for name, value in goodput.items() if name != BBR} if BBR in goodput else {}
@@ -54,10 +48,7 @@ def bbr_gets_most_over_starlink(frames: Frames) -> Outcome:
 def cubic_is_cubic(frames: Frames) -> Outcome:
     """Median goodput of ngtcp2 and quinn over that of the kernel's CUBIC.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `goodput_bps` by sender.
+    Returns: Numbers: `goodput_bps` by sender.
     """
     goodput = {name: ev.median(frames, STARLINK, name, "goodput_bps").median
                for name in ev.present(frames, STARLINK, (CUBIC, NGTCP2, QUINN))}  # fmt: skip
@@ -74,10 +65,7 @@ def cubic_is_cubic(frames: Frames) -> Outcome:
 def adapting_pays_over_the_mobile_channel(frames: Frames) -> Outcome:
     """Median goodput of the kernel's CUBIC over that of quinn, quic-go and aioquic, without resequencing.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `goodput_bps` by sender.
+    Returns: Numbers: `goodput_bps` by sender.
     """
     goodput = {name: ev.median(frames, MOBILE, name, "goodput_bps").median
                for name in ev.present(frames, MOBILE, (CUBIC, *FIXED))}  # fmt: skip
@@ -92,10 +80,7 @@ def adapting_pays_over_the_mobile_channel(frames: Frames) -> Outcome:
 def shares_follow_congestion_control(frames: Frames) -> Outcome:
     """Share beside a flow of the kernel's CUBIC, mean over paths.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `share_ratio` by sender.
+    Returns: Numbers: `share_ratio` by sender.
     """
     shares = {name: float(ev.rows(frames, SHARE, condition=STILL, sender=name)["share_ratio"].mean())
               for name in ev.present(frames, SHARE)}  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Claims on what senders take for lost (6.1 to 6.5, 6.7, 6.10)."""
+"""Claims on packets that senders declare lost (6.1 to 6.5, 6.7, 6.10)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,15 @@ from leowarp_studies.programs.senders import AIOQUIC, BY_NAME, FIXED, KERNEL, NG
 IN_VAIN_RATIO = 0.01
 NINE_TENTHS = 0.9
 UNHEARD_SPREAD = 0.2
-"""By how much the count of packets that a receiver threw away may differ from that of those beyond its window."""
+"""Allowed difference between the packets that a receiver threw away and those beyond its window."""
 
 
 # Implements claim 6.1 of programs (packets are conserved).
 def still_paths_are_told_right(frames: Frames) -> Outcome:
-    """Packets taken for lost and not lost, of those sent, where nothing changes: all groups, the worst run of each
+    """Packets declared lost that were not, of those sent, where nothing changes: all groups, the worst run of each
     sender.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `in_vain_max_ratio` by sender.
+    Returns: Numbers: `in_vain_max_ratio` by sender.
     """
     worst = _worst(frames, (CHANGES, STARLINK, MOBILE), STILL)
     return _few_in_vain(worst)
@@ -33,12 +30,9 @@ def still_paths_are_told_right(frames: Frames) -> Outcome:
 
 # Implements claim 6.2 of programs (RFC 9002, 6.1.1 and 6.1.2).
 def fixed_thresholds_are_fooled(frames: Frames) -> Outcome:
-    """Of late packets those declared lost, all changes together: quinn, quic-go, aioquic.
+    """The share of late packets that was declared lost, all changes together: quinn, quic-go, aioquic.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `declared_ratio` by sender, `late_pkts` by sender.
+    Returns: Numbers: `declared_ratio` by sender, `late_pkts` by sender.
     """
     return _declared(frames, CHANGES)
 
@@ -47,10 +41,7 @@ def fixed_thresholds_are_fooled(frames: Frames) -> Outcome:
 def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
     """The same share of ngtcp2 against that of each of the three.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `declared_ratio` by sender.
+    Returns: Numbers: `declared_ratio` by sender.
     """
     shares = {name: ev.ratio(frames, CHANGES, name, "spurious_pkts", "late_pkts")
               for name in ev.present(frames, CHANGES, (NGTCP2, *FIXED))}  # fmt: skip
@@ -69,12 +60,9 @@ def a_threshold_that_adapts_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.4 of programs (RFC 8985: RACK widens its window when it sees reordering).
 def linux_is_fooled_less(frames: Frames) -> Outcome:
-    """Of late packets those sent again in vain (TCP) or declared lost (QUIC), all changes together.
+    """The share of late packets with a spurious retransmission (TCP) or declared lost (QUIC), all changes together.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `declared_ratio` by sender.
+    Returns: Numbers: `declared_ratio` by sender.
     """
     shares = {
         name: ev.ratio(frames, CHANGES, name, "spurious_pkts", "late_pkts") for name in ev.present(frames, CHANGES)
@@ -91,12 +79,9 @@ def linux_is_fooled_less(frames: Frames) -> Outcome:
 
 # Implements claim 6.5 of programs (aioquic, quic/recovery.py: a window of 128 packet numbers).
 def a_receiver_forgets(frames: Frames) -> Outcome:
-    """Packets declared lost in vain of which the sender never heard, against those that came beyond the window.
+    """Packets spuriously declared lost of which the sender never heard, against those that came beyond the window.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `unheard_pkts`, `beyond_pkts`, `in_vain_pkts` by sender, sums over changes.
+    Returns: Numbers: `unheard_pkts`, `beyond_pkts`, `in_vain_pkts` by sender, sums over changes.
     """
     tells = {name: ev.rows(frames, CHANGES, sender=name)["found_spurious_pkts"].notna().all() for name in QUIC}
     names = [name for name in ev.present(frames, CHANGES, (AIOQUIC, QUIC_GO, NGTCP2)) if tells[name]]
@@ -126,12 +111,9 @@ def a_receiver_forgets(frames: Frames) -> Outcome:
 
 # Implements claim 6.7 of programs (the profile keeps the order).
 def starlink_keeps_the_order(frames: Frames) -> Outcome:
-    """Late packets over the profile, all runs, and packets taken for lost that were not, of those sent.
+    """Late packets over the profile, all runs, and packets declared lost that were not, of those sent.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `late_pkts` by sender, `in_vain_max_ratio` by sender.
+    Returns: Numbers: `late_pkts` by sender, `in_vain_max_ratio` by sender.
     """
     late = {
         name: float(ev.rows(frames, STARLINK, sender=name)["late_pkts"].sum()) for name in ev.present(frames, STARLINK)
@@ -154,16 +136,13 @@ def starlink_keeps_the_order(frames: Frames) -> Outcome:
 def repairs_out_of_order_are_losses(frames: Frames) -> Outcome:
     """As 6.2, over the mobile channel without resequencing.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `declared_ratio` by sender, `late_pkts` by sender.
+    Returns: Numbers: `declared_ratio` by sender, `late_pkts` by sender.
     """
     return _declared(frames, MOBILE)
 
 
 def _worst(frames: Frames, groups: Sequence[str], condition: str) -> dict[str, float]:
-    """Of each sender the largest share of packets taken for lost in vain, over the runs of these groups."""
+    """The largest share of packets spuriously declared lost by each sender, over the runs of these groups."""
     worst: dict[str, float] = {}
     for group in groups:
         for name in ev.present(frames, group):

@@ -67,10 +67,7 @@ def _labelled(parts: Mapping[str, bool]) -> dict[str, bool]:
 def a_change_hardly_delays_a_page(frames: Frames) -> Outcome:
     """Load time with a route change on the way over that without, median over changes.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `longer_ratio` by way.
+    Returns: Numbers: `longer_ratio` by way.
     """
     ratios = _ratios(frames, CHANGES)
     return ev.outcome(
@@ -84,10 +81,7 @@ def a_change_hardly_delays_a_page(frames: Frames) -> Outcome:
 def http2_is_faster_than_http1(frames: Frames) -> Outcome:
     """Median load times over the frozen paths, both with CUBIC.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `load_ns` by way.
+    Returns: Numbers: `load_ns` by way.
     """
     found = _loads_by_way(frames, CHANGES, STILL)
     parts = {"HTTP/2 before HTTP/1.1": found[HTTP2] < found[HTTP1]} if {HTTP1, HTTP2} <= found.keys() else {}
@@ -98,10 +92,7 @@ def http2_is_faster_than_http1(frames: Frames) -> Outcome:
 def http3_is_as_fast_as_http2(frames: Frames) -> Outcome:
     """Median load times where nothing changes, over that of HTTP/2 with CUBIC.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `load_ns` by path and way.
+    Returns: Numbers: `load_ns` by path and way.
     """
     parts: dict[str, bool] = {}
     numbers, said = {}, []
@@ -121,10 +112,7 @@ def http3_is_as_fast_as_http2(frames: Frames) -> Outcome:
 def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
     """Mean time until an object is there, with a reconfiguration over that without: HTTP/3 against HTTP/2 with CUBIC.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `longer_ratio` by way.
+    Returns: Numbers: `longer_ratio` by way.
     """
     found = _ratios(frames, STARLINK, "object_mean_ns")
     shown = {name: found[name] for name in (HTTP2, *HTTP3) if name in found}
@@ -139,10 +127,7 @@ def a_loss_holds_up_its_own_stream(frames: Frames) -> Outcome:
 def a_reconfiguration_delays_a_page(frames: Frames) -> Outcome:
     """Load time with a reconfiguration on the way over that without; BBR's against CUBIC's by the same protocol.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `longer_ratio` by way.
+    Returns: Numbers: `longer_ratio` by way.
     """
     found = _ratios(frames, STARLINK)
     parts = _labelled({name: value >= TENTH for name, value in found.items() if BY_NAME[name].sender != BBR})
@@ -157,10 +142,7 @@ def a_reconfiguration_delays_a_page(frames: Frames) -> Outcome:
 def six_windows_are_better_than_one(frames: Frames) -> Outcome:
     """Median load times over the mobile channel without resequencing: HTTP/1.1 against HTTP/2, both with CUBIC.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `load_ns` by way.
+    Returns: Numbers: `load_ns` by way.
     """
     found = _loads_by_way(frames, MOBILE, MOVING)
     both = {HTTP1, HTTP2} <= found.keys()
@@ -172,10 +154,7 @@ def six_windows_are_better_than_one(frames: Frames) -> Outcome:
 def fixed_thresholds_make_pages_slow(frames: Frames) -> Outcome:
     """Median load times over the mobile channel: HTTP/3 by aioquic against HTTP/2 with CUBIC, and put in order.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `load_ns` by way, `resequenced_load_ns`.
+    Returns: Numbers: `load_ns` by way, `resequenced_load_ns`.
     """
     found, ordered = _loads_by_way(frames, MOBILE, MOVING), _loads_by_way(frames, MOBILE, STILL)
     parts = {}

@@ -48,10 +48,7 @@ def _by_bit_rate(parts: Mapping[str, bool], found: Mapping[str, Mapping[str, flo
 def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
     """Stalls of all films around route changes.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `stalls`, mean by player and way.
+    Returns: Numbers: `stalls`, mean by player and way.
     """
     found, still = _each(frames, CHANGES, "stalls"), _each(frames, CHANGES, "stalls", STILL)
     parts = {
@@ -68,10 +65,7 @@ def no_player_stalls_at_a_change(frames: Frames) -> Outcome:
 def a_short_buffer_stalls(frames: Frames) -> Outcome:
     """Rebuffering over the profile starlink: 2 s of buffer against 6 s.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `stalled_ns`, mean by player and way.
+    Returns: Numbers: `stalled_ns`, mean by player and way.
     """
     found = _each(frames, STARLINK, "stalled_ns")
     parts = {f"live, {BY_NAME[way].label}": value > 0 for way, value in found[LIVE].items()}
@@ -83,10 +77,7 @@ def a_short_buffer_stalls(frames: Frames) -> Outcome:
 def bbr_shows_better_pictures(frames: Frames) -> Outcome:
     """Mean bit rate over the profile starlink: BBR against CUBIC.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `bitrate_bps`, mean by player and way.
+    Returns: Numbers: `bitrate_bps`, mean by player and way.
     """
     found = _each(frames, STARLINK, "bitrate_bps")
     parts = {player: mine[BBR] > mine[CUBIC] for player, mine in found.items() if {BBR, CUBIC} <= mine.keys()}
@@ -97,10 +88,7 @@ def bbr_shows_better_pictures(frames: Frames) -> Outcome:
 def fixed_thresholds_show_poor_pictures(frames: Frames) -> Outcome:
     """Mean bit rate over the mobile channel without resequencing: HTTP/3 by aioquic against CUBIC.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `bitrate_bps`, mean by player and way.
+    Returns: Numbers: `bitrate_bps`, mean by player and way.
     """
     found = _each(frames, MOBILE, "bitrate_bps")
     mine = found[LIVE]

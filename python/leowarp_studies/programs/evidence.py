@@ -63,14 +63,10 @@ def not_so(parts: Mapping[str, bool]) -> str:
 def outcome(
     parts: Mapping[str, bool], measured: str, numbers: dict[str, Any], *, is_known: bool = True, because: str = ""
 ) -> Outcome:
-    """What a claim's parts come to, by sender.
+    """The result of a claim's parts, by sender.
 
-    Parameters
-    ----------
-    is_known : bool
-        Whether there is what the claim asks for; without parts there is not, either.
-    because : str
-        Stands behind the parts that do not hold.
+    is_known: Whether there is what the claim asks for; without parts there is not, either.
+    because: Stands behind the parts that do not hold.
     """
     if not (parts and is_known):
         return Outcome("cannot be told", measured, numbers)

@@ -43,15 +43,8 @@ def missing() -> dict[str, str]:
 def fetch(on_message: Callable[[str], None]) -> None:
     """Builds the stacks that are not there.
 
-    Parameters
-    ----------
-    on_message : callable
-        Told of each.
-
-    Raises
-    ------
-    HostError
-        If one cannot be built; what its build said is in the message.
+    on_message: Told of each.
+    Raises HostError if one cannot be built; what its build said is in the message.
     """
     script = example_file("programs/build.sh")
     make_directory(place())

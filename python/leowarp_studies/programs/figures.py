@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the study: goodput by sender and path, what is taken for lost in vain, a change packet by packet."""
+"""Figures of the study: goodput by sender and path, packets spuriously declared lost, a change packet by packet."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONDITIONS = {
 CLOSE = (QUINN, NGTCP2)
 """Stacks shown packet by packet."""
 CLOSE_S = (-0.15, 0.45)
-"""What is shown around the change."""
+"""The part of the run that is shown around the change."""
 
 
 def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
@@ -60,12 +60,9 @@ def goodput(frames: Mapping[str, Any], rules: Rules) -> Figure:
 
 
 def in_vain(frames: Mapping[str, Any], rules: Rules) -> Figure:
-    """Late packets, those taken for lost, and those that the sender found out about, by sender; means over runs.
+    """Late packets, those declared lost, and those that the sender found to be spurious, by sender; means over runs.
 
-    Raises
-    ------
-    TraceError
-        If no packet was late.
+    Raises TraceError if no packet was late.
     """
     names = [sender.name for sender in SENDERS if sender.name in set(frames["runs"]["sender"])]
     groups = [group for group in (CHANGES, MOBILE) if ev.rows(frames, group)["late_pkts"].sum() > 0]
@@ -91,10 +88,7 @@ def in_vain(frames: Mapping[str, Any], rules: Rules) -> Figure:
 def close(frames: Mapping[str, Any], rules: Rules) -> Figure:
     """One change with every datagram of two stacks: when each was sent, and when it arrived.
 
-    Raises
-    ------
-    TraceError
-        If the runs of neither stack are there.
+    Raises TraceError if the runs of neither stack are there.
     """
     shown = {name: run for name in CLOSE if (run := _first_run(frames, name)) is not None}
     if not shown:
@@ -119,8 +113,8 @@ def _first_run(frames: Mapping[str, Any], sender: str) -> Path | None:
 
 
 def _datagrams(run: Path) -> pd.DataFrame:
-    """Of the transfer's connection, from its source: `number` (0: the first after the change), `sent_ms, received_ms`
-    after the change, `is_late`, by number; those within `CLOSE_S` at either end."""
+    """Packets of the transfer's connection, from its source: `number` (0: the first after the change), `sent_ms,
+    received_ms` after the change, `is_late`, by number; those within `CLOSE_S` at either end."""
     opened = Run(run)
     flow = max((flow for flow in opened.summary["flows"] if flow["kind"] == "udp"), key=lambda flow: flow["sent_pkts"])
     echoes = opened.echoes(flow["flow"]).sort_values("sent_ns")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sender's loss detection did, as the sender itself says it: read from what its programs left in a run."""
+"""The actions of a sender's loss detection by its own account: read from what its programs left in a run."""
 
 from __future__ import annotations
 
@@ -20,12 +20,8 @@ LOST, RECEIVED = "recovery:packet_lost", "transport:packet_received"
 class Losses:
     """Counts of a sender.
 
-    Attributes
-    ----------
-    declared_pkts : int
-        Declared lost.
-    found_spurious_pkts : int or None
-        Of those, acknowledged later; None: the stack does not tell.
+    declared_pkts: Declared lost.
+    found_spurious_pkts: Of those, acknowledged later; None: the stack does not tell.
     """
 
     declared_pkts: int
@@ -33,12 +29,9 @@ class Losses:
 
 
 def client_lines(run: Path) -> list[tuple[int, str]]:
-    """What the client of flow 0 printed: virtual time in ns, and the line.
+    """The output of the client of flow 0: virtual time in ns, and the line.
 
-    Parameters
-    ----------
-    run : Path
-        Run directory.
+    run: Run directory.
     """
     found = []
     for line in (run / layout.PROGRAMS / "0" / "client" / "output.txt").read_text(encoding="utf-8").splitlines():
@@ -52,10 +45,7 @@ def client_lines(run: Path) -> list[tuple[int, str]]:
 def done_ns(run: Path, size_bytes: int) -> int:
     """When the client of flow 0 had all bytes, on the run's clock.
 
-    Raises
-    ------
-    TraceError
-        If it never said so.
+    Raises TraceError if it never said so.
     """
     for at_ns, text in client_lines(run):
         if text.startswith(f"{size_bytes} bytes"):
@@ -64,12 +54,9 @@ def done_ns(run: Path, size_bytes: int) -> int:
 
 
 def of_run(run: Path) -> Losses:
-    """What the server of flow 0 says: from the statistics that its client printed, else from its qlog.
+    """The account of flow 0's server: from the statistics that its client printed, else from its qlog.
 
-    Raises
-    ------
-    TraceError
-        If there is neither.
+    Raises TraceError if there is neither.
     """
     for _, text in client_lines(run):
         if text.startswith("{"):

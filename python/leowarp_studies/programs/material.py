@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study made: groups of runs by the study engine, judged and drawn from their run directories."""
+"""The study made: groups of runs by the study engine, checked and drawn from their run directories."""
 
 from __future__ import annotations
 
@@ -47,20 +47,10 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 def make(making: Making, *, quick: bool = False, fetch: bool = False) -> Material:
     """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
 
-    Parameters
-    ----------
-    making : Making
-    quick : bool
-        One change, one seed.
-    fetch : bool
-        Build the stacks that are not there, from their registries.
-
-    Raises
-    ------
-    HostError
-        If no QUIC stack is there, or one cannot be built.
-    LeowarpError
-        The first failure, if no run could be made.
+    quick: One change, one seed.
+    fetch: Build the stacks that are not there, from their registries.
+    Raises HostError if no QUIC stack is there, or one cannot be built.
+    Raises LeowarpError: The first failure, if no run could be made.
     """
     if fetch:
         with building(making.progress) as told:
@@ -116,7 +106,7 @@ def _warnings(rows: Mapping[str, Any], *, quick: bool) -> list[str]:
 
 
 def _stacks(missing: Mapping[str, str]) -> str:
-    """Which stacks there are, as HTML."""
+    """The available stacks, as HTML."""
     rows = [
         [sender.label, sender.congestion_control, sender.version, missing.get(sender.name, "yes")] for sender in SENDERS
     ]

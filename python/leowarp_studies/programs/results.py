@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study's runs as claims and figures take them: a row a run, from its packets and from what its sender says."""
+"""The study's runs as claims and figures take them: a row per run, from its packets and from its sender's account."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from leowarp_studies.programs.senders import KERNEL
 DATA = DIRECTIONS[0]
 """Packets that go from source to destination."""
 BIN_NS = 100_000_000
-"""Of the trace's table `bins`."""
+"""Width of the trace's table `bins`."""
 AFTER_S = 3
-"""What is looked at after a change."""
+"""The time after a change that is looked at."""
 DIP_BINS = 3
 """A dip is one of 300 ms: two round trips of the longest path with a full queue."""
 DIPPED_RATIO = 0.9
@@ -47,23 +47,14 @@ CHANGE_S = {CHANGES: BEFORE_S, STARLINK: RECONFIGURATION_S}
 def frame_of(rows: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     """All runs that were made.
 
-    Parameters
-    ----------
-    rows : mapping of str to DataFrame
-        Of the study engine, by group.
-    folder : Path
-        The study's directory.
-
-    Returns
-    -------
-    DataFrame
-        Columns `group, sample, condition, sender`, `size_bytes, completion_ns, goodput_bps`, `sent_pkts, lost_pkts,
-        late_pkts`, `beyond_pkts` (late by more than `BEYOND_PKTS`), `declared_pkts` (taken for lost; of TCP sent
-        again), `spurious_pkts` (of these more than were lost; of TCP those whose original arrived too),
-        `found_spurious_pkts` (as the sender itself found out; null: it does not tell), `share_ratio` (of what
-        arrived of the transfer and of the one beside it), `bytes` (that arrived in `AFTER_S` after the change), and
-        against the same sender on the still path `missing_ratio` (of what the link carries), `dip_ratio, recovery_ns`;
-        `run` (directory). Null where a group has no such thing.
+    rows: Of the study engine, by group.
+    Returns: Columns `group, sample, condition, sender`, `size_bytes, completion_ns, goodput_bps`, `sent_pkts,
+        lost_pkts, late_pkts`, `beyond_pkts` (late by more than `BEYOND_PKTS`), `declared_pkts` (taken for lost; of TCP
+        sent again), `spurious_pkts` (of these more than were lost; of TCP those whose original arrived too),
+        `found_spurious_pkts` (as the sender itself found out; null: it does not tell), `share_ratio` (of what arrived
+        of the transfer and of the one beside it), `bytes` (that arrived in `AFTER_S` after the change), and against the
+        same sender on the still path `missing_ratio` (of what the link carries), `dip_ratio, recovery_ns`; `run`
+        (directory). Null where a group has no such thing.
     """
     found = []
     for group in rows:
@@ -87,7 +78,8 @@ def _measured(group: str, name: str, directory: Path) -> tuple[dict[str, Any], n
         completion_ns = losses.done_ns(directory, transfer.size_bytes) - start_ns
         said = losses.of_run(directory)
         declared, heard = said.declared_pkts, said.found_spurious_pkts
-        # Whatever was lost is declared lost in the end, as the client has all bytes: what is above it was in vain.
+        # Every lost packet is declared lost in the end, as the client has all bytes: declarations beyond that number
+        # were spurious.
         spurious = declared - flow["lost_pkts"]
     if completion_ns is None:
         raise TraceError(f"the transfer of {directory} did not end", "make the runs anew: --force")
@@ -129,8 +121,8 @@ def _arrived(run: Run, flow: int, from_ns: int, seconds: float) -> np.ndarray:
 
 
 def _share(run: Run, flow: int, from_ns: int) -> float | None:
-    """What arrived of a transfer, over that and what arrived of the one beside it, while both had something to send;
-    None if one of them had ended before."""
+    """The share of a transfer in all that arrived of it and the one beside it, while both had something to send; None
+    if one of them had ended before."""
     beside = run.summary["flows"][1]
     both = [_arrived(run, number, from_ns, 60) for number in (flow, beside["flow"])]
     # The last bin with something of each is not whole.
@@ -165,17 +157,9 @@ def _against_still(frame: pd.DataFrame, series: list[np.ndarray | None]) -> pd.D
 def dipped(mine: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
     """How deep a dip goes against another series, and how long it lasts.
 
-    Parameters
-    ----------
-    mine, theirs : array
-        Bytes in bins of `BIN_NS` from the change on; the latter without it.
-
-    Returns
-    -------
-    dip_ratio : float
-        Of `DIP_BINS` bins in a row, the largest share that is missing; 0: none is.
-    recovery_ns : float
-        Until the end of the last such bins that have less than `DIPPED_RATIO`; 0: there are none.
+    mine, theirs: Bytes in bins of `BIN_NS` from the change on; the latter without it.
+    Returns dip_ratio: Of `DIP_BINS` bins in a row, the largest share that is missing; 0: none is.
+    Returns recovery_ns: Until the end of the last such bins that have less than `DIPPED_RATIO`; 0: there are none.
 
     >>> dipped(np.array([4.0, 1, 1, 4, 4, 4]), np.full(6, 4.0))
     (0.5, 400000000.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands at the foot of every figure."""
+"""The foot of every figure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rules:
-    """What the figures' feet need of the runs.
+    """Facts of the runs that the figures' feet need.
 
-    Attributes
-    ----------
-    kernel : str
-        Name and version of the guest's kernel, or "not recorded".
+    kernel: Name and version of the guest's kernel, or "not recorded".
     """
 
     kernel: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is run: every sender over the same paths, each beside a control in which nothing of the path changes.
+"""The runs: every sender over the same paths, each beside a control in which nothing of the path changes.
 
 Transfers are of a given size, so that a stack ends by itself and says what it did. Rates are below those of the paths
 elsewhere in leowarp (10 to 20 Mbit/s), as a QUIC stack costs some 10 us a system call; queues hold the same time.
@@ -25,7 +25,6 @@ MOVING, STILL = "moving", "still"
 """Conditions: the path as it is; and the control: routes frozen, no reconfiguration, order kept by the link."""
 
 RATE_BPS = 20_000_000
-MTU_BYTES = 1500
 QUEUE_PKTS = 150
 """Madrid to Tokyo: a bandwidth-delay product of 92 ms x 20 Mbit/s is 152 packets of 1514 bytes."""
 STARLINK_RATE = "20 Mbit/s"
@@ -47,7 +46,7 @@ TRANSFERS = {
     SHARE: Transfer("Madrid", "Tokyo", 25.0, 20_000_000),
 }
 LATER_S = {CHANGES: 40, STARLINK: 52, MOBILE: 599, SHARE: 50}
-"""How long after its start a transfer is waited for; a run ends with its transfer."""
+"""Time after its start for which a transfer is waited for; a run ends with its transfer."""
 SEEDS = (1, 2, 3)
 QUICK_SEEDS = (1,)
 
@@ -56,16 +55,9 @@ QUICK_SEEDS = (1,)
 class One:
     """A run.
 
-    Attributes
-    ----------
-    sample : str
-        What all senders have in common: a change, a seed.
-    condition : str
-        `MOVING` or `STILL`.
-    sender : str
-    keys : mapping
-        Of the scenario, flows included.
-    in_quick : bool
+    sample: What all senders have in common: a change, a seed.
+    condition: `MOVING` or `STILL`.
+    keys: Of the scenario, flows included.
     """
 
     sample: str
@@ -93,12 +85,7 @@ def parts_of(name: str) -> tuple[str, str, str]:
 def made_runs(rows: Mapping[str, pd.DataFrame], folder: Path, group: str) -> Iterator[tuple[str, Path]]:
     """Name and directory of each run of a group that was made, in the order of the study engine's rows.
 
-    Parameters
-    ----------
-    rows : mapping of str to DataFrame
-        Of the study engine, by group.
-    folder : Path
-        The study's directory.
+    rows: Of the study engine, by group.
     """
     good = rows[group][rows[group]["status"] == "ok"]
     for row in good.to_dict("records"):
@@ -120,12 +107,8 @@ def looked_at() -> tuple[Change, ...]:
 def parts(senders: Sequence[str], programs: Path) -> tuple[Part, ...]:
     """All groups.
 
-    Parameters
-    ----------
-    senders : sequence of str
-        Those that are there.
-    programs : Path
-        As for `Transfer.flow`.
+    senders: Those that are there.
+    programs: As for `Transfer.flow`.
     """
     makers: dict[str, tuple[str, str, Callable[[Sequence[str], Path], Iterator[One]]]] = {
         CHANGES: ("one-change.toml", "a route change that leaves a queue behind, and the path frozen", _changes),
@@ -143,13 +126,8 @@ def parts(senders: Sequence[str], programs: Path) -> tuple[Part, ...]:
 def part(name: str, scenario: str, why: str, ones: Sequence[One], whole: int) -> Part:
     """A group of runs over an example's path.
 
-    Parameters
-    ----------
-    name, scenario, why : str
-    ones : sequence of One
-        Those that can be made here.
-    whole : int
-        How many there are where nothing is missing.
+    ones: Those that can be made here.
+    whole: How many there are where nothing is missing.
     """
     content = {
         "name": name,
@@ -162,7 +140,7 @@ def part(name: str, scenario: str, why: str, ones: Sequence[One], whole: int) ->
 
 
 def _quick(names: set[str]) -> Callable[[Mapping[str, Any], int], bool]:
-    """Which runs a quick study makes."""
+    """The runs of a quick study."""
     return lambda values, seed: values["name"] in names
 
 

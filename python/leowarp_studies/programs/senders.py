@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who sends: the kernel's TCP, and QUIC stacks as their registries and Debian have them, each with its defaults."""
+"""The senders: the kernel's TCP, and QUIC stacks as their registries and Debian have them, each with its defaults."""
 
 from __future__ import annotations
 
@@ -21,14 +21,9 @@ STORAGE = "256 MiB"
 class Sender:
     """A TCP of the kernel's, or a QUIC stack.
 
-    Attributes
-    ----------
-    name, label : str
-        In names of runs, and on figures.
-    congestion_control : str
-        What it has unless told otherwise, in words.
-    version : str
-        As pinned, or where it comes from.
+    name, label: In names of runs, and on figures.
+    congestion_control: What it has unless told otherwise, in words.
+    version: As pinned, or where it comes from.
     """
 
     name: str
@@ -62,13 +57,8 @@ FIXED = (QUINN, QUIC_GO, AIOQUIC)
 class Transfer:
     """A transfer of a given size.
 
-    Attributes
-    ----------
-    source, destination : str
-        Stations.
-    start_s : float
-        When TCP's first SYN leaves, or a QUIC client's first datagram, within about a millisecond.
-    size_bytes : int
+    source, destination: Stations.
+    start_s: When TCP's first SYN leaves, or a QUIC client's first datagram, within about a millisecond.
     """
 
     source: str
@@ -79,12 +69,8 @@ class Transfer:
     def flow(self, sender: str, programs: Path) -> dict[str, Any]:
         """A flow of a scenario, as a mapping.
 
-        Parameters
-        ----------
-        sender : str
-            One of `BY_NAME`.
-        programs : Path
-            Where the transfers of examples/programs were built.
+        sender: One of `BY_NAME`.
+        programs: Where the transfers of examples/programs were built.
         """
         ends = {"source": self.source, "destination": self.destination}
         if sender in KERNEL:

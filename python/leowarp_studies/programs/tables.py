@@ -23,7 +23,7 @@ CONDITIONS = {MOVING: "as it is", STILL: "control"}
 
 
 def senders(frames: Mapping[str, Any]) -> str:
-    """The one table: a row a path, condition and sender."""
+    """The one table: a row per path, condition and sender."""
     rows = []
     for group, title in TITLES.items():
         for condition, word in CONDITIONS.items():
@@ -45,7 +45,7 @@ def senders(frames: Mapping[str, Any]) -> str:
 
 
 def pages(frames: Mapping[str, Any]) -> str:
-    """Page load times: a row a path, condition and way."""
+    """Page load times: a row per path, condition and protocol."""
     rows = []
     for path in PAGES:
         for condition, word in CONDITIONS.items():
@@ -69,7 +69,7 @@ def pages(frames: Mapping[str, Any]) -> str:
 
 
 def films(frames: Mapping[str, Any]) -> str:
-    """What players showed: a row a path, condition, player and way."""
+    """Results of players: a row per path, condition, player and protocol."""
     rows = []
     for path in PAGES:
         for condition, word in CONDITIONS.items():

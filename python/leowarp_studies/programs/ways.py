@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose page loads and films are looked at: a protocol, who sends it, and what a player keeps."""
+"""The senders of page loads and films: a protocol, a congestion control, and a player's buffer."""
 
 from __future__ import annotations
 
@@ -18,14 +18,9 @@ LIVE, FILM = "live", "film"
 class Way:
     """How objects come: the protocol of HTTP, and whose congestion control sends them.
 
-    Attributes
-    ----------
-    name, label : str
-        In names of runs, and on figures.
-    http : str
-        As `--http` of the programs that come with leowarp has it.
-    sender : str
-        One of `senders.BY_NAME`.
+    name, label: In names of runs, and on figures.
+    http: As `--http` of the programs that come with leowarp has it.
+    sender: One of `senders.BY_NAME`.
     """
 
     name: str
@@ -60,13 +55,8 @@ ngtcp2's server has no manifest of a live stream."""
 class Player:
     """A DASH player with dash.js's rule.
 
-    Attributes
-    ----------
-    name, label : str
-    ways : tuple of str
-        By which it plays.
-    served, played : str
-        Options of server and client.
+    ways: By which it plays.
+    served, played: Options of server and client.
     """
 
     name: str
@@ -82,7 +72,7 @@ PLAYERS = (
     Player(FILM, "film, 6 s of buffer", PLAYED[:2], "--media 60 --segment 2", "--target 6"),
 )
 PLAY_S = 20
-"""How long the viewer stays."""
+"""Time for which the viewer stays."""
 
 
 def names_there(senders: frozenset[str]) -> tuple[str, ...]:
@@ -93,18 +83,11 @@ def names_there(senders: frozenset[str]) -> tuple[str, ...]:
 def page_flow(name: str, ends: tuple[str, str], start_s: float, timeout_s: int, programs: Path) -> dict[str, Any]:
     """A page load as a flow of a scenario.
 
-    Parameters
-    ----------
-    name : str
-        One of `BY_NAME`.
-    ends : tuple of str
-        Stations of server and client.
-    start_s : float
-        When the client starts.
-    timeout_s : int
-        After which a page has failed.
-    programs : Path
-        Where the stacks of examples/programs were built.
+    name: One of `BY_NAME`.
+    ends: Stations of server and client.
+    start_s: When the client starts.
+    timeout_s: After which a page has failed.
+    programs: Where the stacks of examples/programs were built.
     """
     return _flow(name, ends, start_s, "", f"page {{server}} {{port}} --timeout {timeout_s}", programs)
 

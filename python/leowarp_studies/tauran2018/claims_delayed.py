@@ -41,12 +41,9 @@ RISING = ("srtt_us", "timeout_retransmissions_ratio")
 
 # Implements claim 4.4 of tauran2018 (figures 3, 4).
 def helps_newreno(frames: Frames) -> Outcome:
-    """What delayed ACKs change for NewReno without resequencing: goodput, and signs of loss per packet sent.
+    """The effect of delayed ACKs on NewReno without resequencing: goodput, and signs of loss per packet sent.
 
-    Returns
-    -------
-    Outcome
-        Numbers, each a median with its interval: `goodput_change` and the columns of `SIGNS`; -0.1 is 10 % less.
+    Returns: Numbers, each a median with its interval: `goodput_change` and the columns of `SIGNS`; -0.1 is 10 % less.
     """
     gain = ev.effect(frames, "goodput_bps", "reno", resequencing=False)
     signs = {column: ev.effect(frames, column, "reno", resequencing=False) for column in SIGNS}
@@ -64,12 +61,10 @@ def helps_newreno(frames: Frames) -> Outcome:
 def leaves_cubic(frames: Frames) -> Outcome:
     """The same for CUBIC, whose goodput is to stay within 10 %.
 
-    An interval that holds 0 would not do for "stays": it holds 0 whenever there are few seeds. So the median is judged.
+    An interval that holds 0 would not do for "stays": it holds 0 whenever there are few seeds. So the median is
+    checked.
 
-    Returns
-    -------
-    Outcome
-        Numbers as `helps_newreno`, without timeouts.
+    Returns: Numbers as `helps_newreno`, without timeouts.
     """
     gain = ev.effect(frames, "goodput_bps", "cubic", resequencing=False)
     signs = {
@@ -94,12 +89,9 @@ def leaves_cubic(frames: Frames) -> Outcome:
 
 # Implements claim 4.6 of tauran2018 (figure 5).
 def costs_with_resequencing(frames: Frames) -> Outcome:
-    """What delayed ACKs change with resequencing, at all SNRs and from `HIGH_SNR_DB` on, for NewReno and CUBIC.
+    """The effect of delayed ACKs with resequencing, at all SNRs and from `HIGH_SNR_DB` on, for NewReno and CUBIC.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_change`, `<name>_high_snr_change`.
+    Returns: Numbers: `<name>_change`, `<name>_high_snr_change`.
     """
     all_snrs = {name: ev.effect(frames, "goodput_bps", name, resequencing=True) for name in ("reno", "cubic")}
     high = {
@@ -139,10 +131,7 @@ def hybla(frames: Frames) -> Outcome:
     tcp_hybla.c adds to the window for each ACK and not, as tcp_slow_start and tcp_cong_avoid_ai do, for each segment
     that an ACK acknowledges: so delayed ACKs slow its growth, and theirs not.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_<on or off>_bps` (a median an SNR), `worst_change`.
+    Returns: Numbers: `<name>_<on or off>_bps` (a median an SNR), `worst_change`.
     """
     curves = {
         (name, delayed): ev.curve(frames, "goodput_bps", name, resequencing=False, delayed_ack=delayed)
@@ -164,7 +153,7 @@ def hybla(frames: Frames) -> Outcome:
         ),
         "above 850 kbit/s": min(value.median for value in curves["hybla", ON]) > 850e3,
         "the others under 650": max(value.median for curve in others for value in curve) < 650e3,
-        # A factor and not a margin: goodput hangs on what HARQ leaves, which assumptions decide (design/lms-harq.md).
+        # A factor and not a margin: goodput depends on what HARQ leaves, which assumptions decide (design/lms-harq.md).
         "1141 to 1764 kbit/s": _near_both(curves["hybla", OFF], 1.5),
     }
     twice = _near_both(curves["hybla", OFF], 2.0)
@@ -184,7 +173,7 @@ def hybla(frames: Frames) -> Outcome:
 
 
 def _hybla_elsewhere(frames: Frames) -> str:
-    """What delayed ACKs cost Hybla where fewer losses cut its window."""
+    """The cost of delayed ACKs to Hybla where fewer losses cut its window."""
     rows = frames["profiles"]
     rows = rows[(rows["congestion_control"] == "hybla") & ~rows["resequencing"]]
     texts = []
@@ -204,10 +193,7 @@ def _hybla_elsewhere(frames: Frames) -> str:
 def slows_growth(frames: Frames) -> Outcome:
     """How much later the window is 500 packets with delayed ACKs, for one flow over a path without loss.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_ratio`, 1.2 if it takes 20 % longer; infinite if the window never gets there.
+    Returns: Numbers: `<name>_ratio`, 1.2 if it takes 20 % longer; infinite if the window never gets there.
     """
     # 500 of the 807 packets of the path: slow start has not filled it, so that no queue slows it yet.
     most = growth.GROWN_PKTS[1]
@@ -229,10 +215,7 @@ def slows_growth(frames: Frames) -> Outcome:
 def retransmissions(frames: Frames) -> Outcome:
     """Retransmissions per session with delayed ACKs: their order over algorithms, whether and by how much they fall.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_pkts`, a median an SNR; `<name>_change` from the lowest SNR to the highest, and
+    Returns: Numbers: `<name>_pkts`, a median an SNR; `<name>_change` from the lowest SNR to the highest, and
         `<name>_steps_down` of `steps`.
     """
     curves = {
@@ -279,14 +262,11 @@ def retransmissions(frames: Frames) -> Outcome:
 
 # Implements claim 4.10 of tauran2018 (text).
 def pairs_wait(frames: Frames) -> Outcome:
-    """Of ACKs of two segments, the share whose second came `WAIT_MS` or more after the first, with resequencing.
+    """The share of ACKs of two segments whose second came `WAIT_MS` or more after the first, with resequencing.
 
     A wait ends with the receiver's timer, at 40 ms (TCP_DELACK_MIN), at the latest.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_ratio` of the pairs, median over SNRs.
+    Returns: Numbers: `<name>_ratio` of the pairs, median over SNRs.
     """
     shares = {
         name: middle([trace.long_pairs_ratio(WAIT_MS) for trace in _traces(frames, name, ON)])
@@ -308,17 +288,14 @@ def pairs_wait(frames: Frames) -> Outcome:
 
 # Implements claim 4.11 of tauran2018 (figure 7).
 def timeouts_rise(frames: Frames) -> Outcome:
-    """What delayed ACKs change with resequencing in the RTT, its variation, the RTO and retransmissions by timeout.
+    """The effect of delayed ACKs with resequencing on the RTT, its variation, the RTO and retransmissions by timeout.
 
     The study names two causes: the lower RTO, and the delay that delayed ACKs add.
 
-    Linux's RTO is never less than SRTT and 200 ms (TCP_RTO_MIN), so it need not follow the variation: the cause says
-    for how much of the time that floor holds, and a sample of its own has the sessions without it.
+    Linux's RTO is never less than SRTT and 200 ms (TCP_RTO_MIN), so it need not follow the variation. The cause gives
+    the share of time in which that floor holds, and a sample of its own has the sessions without it.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_<column>_change`.
+    Returns: Numbers: `<name>_<column>_change`.
     """
     columns = {
         "rttvar_us": "RTT variation",

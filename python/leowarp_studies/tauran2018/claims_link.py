@@ -16,7 +16,7 @@ from leowarp_studies.tauran2018.runs import OFF, ON
 LINK_BPS = 40e6
 """The study's goodput of an error-free link."""
 PAYLOAD_RATIO = 1075 / 1115
-"""Of a packet: 20 bytes of IP and 20 of TCP, without timestamps."""
+"""Headers of a packet: 20 bytes of IP and 20 of TCP, without timestamps."""
 
 OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
 """The study's two, with delayed ACKs and without."""
@@ -26,12 +26,10 @@ OURS = tuple(itertools.product(("reno", "cubic"), (ON, OFF)))
 def residual_loss(frames: Frames) -> Outcome:
     """Share of the packets that the link lost after all retransmissions of HARQ, by SNR.
 
-    Of TCP's packets, not of all codewords: TCP sends few while the channel is bad, so the two differ. Both are given.
+    Share of TCP's packets, not of all codewords: TCP sends few while the channel is bad, so the two differ. Both are
+    given.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `lost_<snr>_db_ratio` (median with interval), `codewords_ratio` by SNR.
+    Returns: Numbers: `lost_<snr>_db_ratio` (median with interval), `codewords_ratio` by SNR.
     """
     lost = packets_lost(frames)
     low, high = lost[min(lost)], lost[max(lost)]
@@ -39,7 +37,7 @@ def residual_loss(frames: Frames) -> Outcome:
     falls = all(later.median < sooner.median for sooner, later in itertools.pairwise(lost.values()))
     parts = {
         # A factor of 2: over all codewords the channel rebuilt from published tables loses 8.1 % at 7 dB with every
-        # default, as the threshold, the bits of a transmission and the speed are assumptions (design/lms-harq.md).
+        # default. The threshold, the bits of a transmission and the speed are assumptions (design/lms-harq.md).
         "about 4 % at 7 dB": 0.02 <= low.median <= 0.08,
         "under 0.5 % at 13 dB": high.median < 0.005,
         "falls at each step": falls,
@@ -81,17 +79,14 @@ def goodput_is_low(frames: Frames) -> Outcome:
 
     The latter shows that it is the channel and not the path that limits; of its 60 s the last 40 count.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_<on or off>_bps` (a median an SNR), `without_errors_bps`.
+    Returns: Numbers: `<name>_<on or off>_bps` (a median an SNR), `without_errors_bps`.
     """
     curves = {
         (control, delayed): ev.curve(frames, "goodput_bps", control, resequencing=False, delayed_ack=delayed)
         for control, delayed in OURS
     }
     highest = max(value.median for values in curves.values() for value in values)
-    # What the path can carry: either congestion control showing it is enough.
+    # The path's capacity: either congestion control showing it is enough.
     free_bps = max(_settled_bps(frames, control) for control in ("reno", "cubic"))
     parts = {
         f"{ev.label(control)}, {delayed}": all(value.median < LINK_BPS / 10 for value in values)
@@ -125,10 +120,7 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
 
     A share of packets, not a count: a session that is faster sends more packets and so has more of both.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_<on or off>_<column>`, a median an SNR, 0 to 1.
+    Returns: Numbers: `<name>_<on or off>_<column>`, a median an SNR, 0 to 1.
     """
     parts, lines, numbers = {}, [], {}
     stays_half = True
@@ -159,12 +151,9 @@ def signs_of_loss_stay(frames: Frames) -> Outcome:
 def resequencing_helps(frames: Frames) -> Outcome:
     """Goodput with resequencing over that without, paired by SNR and seed: the same fading for both.
 
-    The study says it of sessions with delayed ACKs. Those without stand beside them.
+    The study says it of sessions with delayed ACKs. Those without are given beside them.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_<on or off>_ratio`; above 1 if resequencing helps.
+    Returns: Numbers: `<name>_<on or off>_ratio`; above 1 if resequencing helps.
     """
     parts, lines, numbers = {}, [], {}
     doubled = True
@@ -194,7 +183,7 @@ def resequencing_helps(frames: Frames) -> Outcome:
 
 
 SESSION = "Sessions of 600 s, profile newreno, SNR 7 to 13 dB, 5 seeds; medians over seeds."
-"""What all tests on sessions have in common, for their texts."""
+"""The common part of all tests on sessions, for their texts."""
 
 CLAIMS = (
     Claim("4.1", "Residual loss after HARQ: 4 % at 7 dB to under 0.5 % at 13 dB.", "text",

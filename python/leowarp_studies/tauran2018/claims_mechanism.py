@@ -29,12 +29,9 @@ BY_CHANCE_RATIO = 2 * NEAR_MS / (TIMER_MS - ROUND_MS / 2)
 
 # Implements claim 4.13 of tauran2018 (text).
 def waits_follow_rounds(frames: Frames) -> Outcome:
-    """Of the pairs whose second packet came late, the share that came a round of HARQ late, with resequencing.
+    """Among the pairs whose second packet came late, the share that came a round of HARQ late, with resequencing.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_ratio`, a median over SNRs; `by_chance_ratio`.
+    Returns: Numbers: `<name>_ratio`, a median over SNRs; `by_chance_ratio`.
     """
     shares = {
         name: middle(
@@ -65,10 +62,7 @@ def cubic_grows_more_often(frames: Frames) -> Outcome:
 
     The study infers it from retransmissions (its table 1); here it is read off the sender's socket.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_ratio` (a value an SNR), `difference` (median over SNRs, with its interval).
+    Returns: Numbers: `<name>_ratio` (a value an SNR), `difference` (median over SNRs, with its interval).
     """
     shares = {
         name: [trace.growing_ratio for trace in ev.traces(frames, name, resequencing=False, delayed_ack=ON)]
@@ -95,10 +89,7 @@ def cubic_grows_more_often(frames: Frames) -> Outcome:
 def fewer_duplicate_acks(frames: Frames) -> Outcome:
     """Duplicate ACKs per packet sent, with resequencing less without, paired by SNR and seed.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_<on or off>_difference`, 0.1 is 10 more per 100 packets.
+    Returns: Numbers: `<name>_<on or off>_difference`, 0.1 is 10 more per 100 packets.
     """
     parts, lines, numbers = {}, [], {}
     halved = True
@@ -132,10 +123,7 @@ def fewer_duplicate_acks(frames: Frames) -> Outcome:
 def resequencing_makes_pairs_wait(frames: Frames) -> Outcome:
     """Share of pairs whose second packet came `WAIT_MS` or more after the first: with resequencing less without.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_difference`, median over SNRs with its interval, 0.1 is 10 more per 100 pairs;
+    Returns: Numbers: `<name>_difference`, median over SNRs with its interval, 0.1 is 10 more per 100 pairs;
         `<name>_ordered_ratio` and `<name>_shuffled_ratio`, a value an SNR.
     """
     parts, lines = {}, []

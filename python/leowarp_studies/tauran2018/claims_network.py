@@ -25,10 +25,7 @@ AGGRESSIVE = ("cubic", "hybla")
 def newreno_gains_most(frames: Frames) -> Outcome:
     """Change of goodput by delayed ACKs without resequencing: NewReno's less that of the others, by SNR and seed.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_change` (-0.1 is 10 % less), `<name>_behind` (NewReno's change less this one's).
+    Returns: Numbers: `<name>_change` (-0.1 is 10 % less), `<name>_behind` (NewReno's change less this one's).
     """
     changes = {
         name: ev.effects(frames, "goodput_bps", name, resequencing=False).set_index(ev.KEY)["change"]
@@ -60,10 +57,7 @@ def late_packets_are_taken_for_lost(frames: Frames) -> Outcome:
     A spurious retransmission is one of bytes that had arrived, or were still on their way and arrived. After a timeout
     a sender without SACK sends its whole window again, so that retransmissions by timeout are given too.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_<on or off>_ratio`, 0 to 1.
+    Returns: Numbers: `<name>_<on or off>_ratio`, 0 to 1.
     """
     parts, lines, numbers = {}, [], {}
     for control, delayed in OURS:
@@ -95,10 +89,7 @@ def something_counteracts(frames: Frames) -> Outcome:
 
     Claim 4.5 has two of the signs; the study names timeouts with them where it infers another mechanism.
 
-    Returns
-    -------
-    Outcome
-        Numbers: the columns of `SIGNS` for CUBIC, `cubic_change` and `reno_change` of goodput.
+    Returns: Numbers: the columns of `SIGNS` for CUBIC, `cubic_change` and `reno_change` of goodput.
     """
     signs = {column: ev.effect(frames, column, "cubic", resequencing=False) for column in SIGNS}
     gain = {name: ev.effect(frames, "goodput_bps", name, resequencing=False) for name in ("reno", "cubic")}
@@ -123,11 +114,8 @@ def something_counteracts(frames: Frames) -> Outcome:
 def losses_are_errors(frames: Frames) -> Outcome:
     """Packets that the link lost, of all that the link or its queue lost.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_<with or without>_ratio`, a median over sessions; `<name>_<with or without>_pooled_ratio`, of
-        all lost packets together.
+    Returns: Numbers: `<name>_<with or without>_ratio`, a median over sessions; `<name>_<with or without>_pooled_ratio`,
+        of all lost packets together.
     """
     parts, lines = {}, []
     numbers: dict[str, Any] = {}

@@ -19,7 +19,7 @@ Frames = Mapping[str, Any]
 """The study's data sets by name; fewer if runs are missing."""
 
 KEY = ["snr_db", "seed"]
-"""What pairs of runs have in common: the same fading."""
+"""The common part of pairs of runs: the same fading."""
 
 TIMER_MS = 35.0
 """An ACK of one segment that waited so long waited for the timer of 40 ms."""
@@ -41,10 +41,7 @@ def sessions(
 ) -> pd.DataFrame:
     """Rows of the study's own sessions: a row an SNR and seed.
 
-    Parameters
-    ----------
-    delayed_ack, snr_db : optional
-        Of these alone; of all of them if not given.
+    delayed_ack, snr_db: Of these alone; of all of them if not given.
     """
     rows: pd.DataFrame = frames["sessions"]
     mine = (rows["congestion_control"] == congestion_control) & (rows["resequencing"] == resequencing)
@@ -74,10 +71,7 @@ def curve(
 ) -> list[Middle]:
     """Medians over seeds of a column at each SNR, the lowest first.
 
-    Returns
-    -------
-    list of Middle
-        As many as `snrs_db`.
+    Returns: As many as `snrs_db`.
     """
     return [
         median(frames, column, congestion_control, resequencing=resequencing, delayed_ack=delayed_ack, snr_db=snr_db)
@@ -185,7 +179,7 @@ def _counts(rows: pd.DataFrame) -> str:
 
 
 def traces(frames: Frames, congestion_control: str, *, resequencing: bool, delayed_ack: str) -> list[Trace]:
-    """Of all SNRs, the lowest first."""
+    """All SNRs, the lowest first."""
     kept: Mapping[tuple[str, str, bool, float], Trace] = frames["traces"]
     return [
         trace
@@ -205,7 +199,7 @@ def floor_text(frames: Frames, congestion_control: str) -> str:
 
 
 def held_back_text(frames: Frames, congestion_control: str) -> str:
-    """How long ACKs are held back with delayed ACKs and resequencing, over all SNRs."""
+    """Time for which ACKs are delayed with delayed ACKs and resequencing, over all SNRs."""
     own = traces(frames, congestion_control, resequencing=True, delayed_ack=ON)
     waits = pd.concat([trace.waits for trace in own], ignore_index=True)
     count, wait_ms = floats(waits["acks_pkts"]), floats(waits["wait_ns"]) / 1e6

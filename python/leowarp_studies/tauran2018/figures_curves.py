@@ -29,14 +29,9 @@ STYLES: dict[str, dict[str, Any]] = {
 class Row:
     """A row of panels.
 
-    Attributes
-    ----------
-    column : str
-        Of the sessions.
-    scale : float
-        What values are multiplied with.
-    label : str
-        Of the axis, with the unit.
+    column: Of the sessions.
+    scale: What values are multiplied with.
+    label: Of the axis, with the unit.
     """
 
     column: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 6, what HARQ leaves, waits of ACKs, other TCPs, and what hangs on the assumptions."""
+"""Figure 6, packets that HARQ gives up, waits of ACKs, other TCPs, and effects of the assumptions."""
 
 from __future__ import annotations
 

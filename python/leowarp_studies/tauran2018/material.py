@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study made again: groups of runs by the study engine, judged and drawn from their data sets and kept traces."""
+"""The study reproduced: groups of runs by the study engine, checked and drawn from their data sets and kept traces."""
 
 from __future__ import annotations
 
@@ -51,18 +51,9 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
     """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
 
-    Parameters
-    ----------
-    making : Making
-    quick : bool
-        Fewer seeds and SNRs (`runs.QUICK_SEEDS`, `runs.FEW_SNRS_DB`).
-    scheduler : str, optional
-        Address of a Dask scheduler.
-
-    Raises
-    ------
-    LeowarpError
-        The first failure, if no group has what claims need.
+    quick: Fewer seeds and SNRs (`runs.QUICK_SEEDS`, `runs.FEW_SNRS_DB`).
+    scheduler: Address of a Dask scheduler.
+    Raises LeowarpError: The first failure, if no group has what claims need.
     """
     rows, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
     frames, view = _frames(rows, making.folder)
@@ -99,7 +90,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 
 
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """What claims and figures take; what would lack a point that a claim needs is left out."""
+    """Inputs of claims and figures; an input that lacks a point that a claim needs is left out."""
     frames: dict[str, Any] = {}
     # Traces of seed 1 alone: those of all sessions are not kept.
     kept = _views(rows["first"], folder / "first")

@@ -36,7 +36,7 @@ COLUMNS = {
     "rto_us": "flow0_rto_p50_us",
     "cwnd_pkts": "flow0_cwnd_p50_pkts",
 }
-"""What each session's row has, by the name in `summary.json`. Retransmissions are those that the sender counted;
+"""Fields of each session's row, by the name in `summary.json`. Retransmissions are those that the sender counted;
 retransmitted and spurious packets are counted from the trace."""
 
 
@@ -47,10 +47,7 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
     sent `timeouts_ratio`, `lost_ratio` (by the link, of packets that it got), `late_ratio` (overtaken on their way).
     `spurious_of_retransmitted_ratio` and `link_of_lost_ratio` are shares; nan without a retransmission or a loss.
 
-    Raises
-    ------
-    TraceError
-        If a column is missing: an older version made the runs.
+    Raises TraceError if a column is missing: an older version made the runs.
     """
     rows = rows[rows["status"] == "ok"]
     frame = pd.DataFrame({"congestion_control": rows["congestion_control"], "delayed_ack": rows["delayed_ack"]})
@@ -65,7 +62,7 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
         frame[name] = rows[column].astype("float64")
     frame["timeouts_ratio"] = frame["timeouts"] / frame["sent_pkts"]
     frame["late_ratio"] = frame["late_pkts"] / frame["sent_pkts"]
-    # Of what the link got: packets that its queue dropped never met the channel.
+    # Share of the link's packets: packets that its queue dropped never met the channel.
     frame["lost_ratio"] = frame["lost_pkts"] / (frame["sent_pkts"] - frame["dropped_pkts"])
     frame["spurious_of_retransmitted_ratio"] = frame["spurious_pkts"] / frame["retransmitted_pkts"]
     frame["link_of_lost_ratio"] = frame["lost_pkts"] / (frame["lost_pkts"] + frame["dropped_pkts"])
@@ -79,9 +76,9 @@ def complete(frame: pd.DataFrame) -> bool:
 
 
 def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"{runs.DURATION_S} s") -> pd.DataFrame:
-    """What the channel does to codewords, whether they carry a packet or not: it is known without a run.
+    """The channel's effect on codewords, whether they carry a packet or not: it is known without a run.
 
-    Columns: `snr_db, seed, lost_ratio, decoded0_ratio` to `decoded3_ratio` (after so many retransmissions).
+    Columns: `snr_db, seed, lost_ratio, decoded0_ratio` to `decoded3_ratio` (after this number of retransmissions).
 
     Raises nothing of a run's: the channel is a function of the plan and the seed.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands at the foot of every figure: the rules that shape the results."""
+"""The foot of every figure: the rules that shape the results."""
 
 from __future__ import annotations
 
@@ -20,14 +20,10 @@ STUDY_TCP = "profile newreno: no SACK, three duplicate ACKs"
 
 @dataclass(frozen=True)
 class Rules:
-    """What the figures' feet need of the runs.
+    """Facts of the runs that the figures' feet need.
 
-    Attributes
-    ----------
-    kernel : str
-        Name and version of the guest's kernel, or "not recorded".
-    seeds : int
-        How many seeds the study's own sessions have.
+    kernel: Name and version of the guest's kernel, or "not recorded".
+    seeds: How many seeds the study's own sessions have.
     """
 
     kernel: str
@@ -39,5 +35,5 @@ class Rules:
 
     @property
     def counted(self) -> str:
-        """How many seeds the study's own sessions have."""
+        """The number of seeds of the study's own sessions."""
         return "1 seed" if self.seeds == 1 else f"{self.seeds} seeds"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is run: the study's sessions, the same on other TCPs, the window alone, and one assumption changed at a time.
+"""The runs: the study's sessions, the same on other TCPs, the window alone, and one assumption changed at a time.
 
 Each group is a study of its own (a scenario, parameters, seeds), made and resumed by the study engine.
 """
@@ -19,7 +19,7 @@ SCENARIO, GROWTH_SCENARIO = "mobile-tcp.toml", "mobile.toml"
 SNRS_DB = (7, 8, 9, 10, 11, 12, 13)
 """The study's: 7 to 13 dB."""
 FEW_SNRS_DB = (7, 10, 13)
-"""Of the other TCPs, and of a quick reproduction."""
+"""Seeds of the other TCPs, and of a quick reproduction."""
 
 SEEDS, QUICK_SEEDS = 5, 2
 PROFILE_SEEDS, ASSUMPTION_SEEDS = 3, 2
@@ -27,7 +27,7 @@ DURATION_S, GROWTH_S = 600, 60
 
 ALGORITHMS = ("reno", "cubic", "hybla")
 BY_ACKS = {"reno": "reno_by_acks", "cubic": "cubic_by_acks"}
-"""Linux's own but for one thing: their windows grow by ACKs, as ns-2's Reno does, and not by segments acknowledged.
+"""Linux's own except for one thing: their windows grow by ACKs, as ns-2's Reno does, and not by segments acknowledged.
 Modules, the examples of these names."""
 
 LABELS = {
@@ -62,20 +62,13 @@ ASSUMPTION_SNR_DB = 10
 
 @dataclass(frozen=True)
 class Assumption:
-    """What the study does not say.
+    """Values that the study does not state.
 
-    Attributes
-    ----------
-    name, label : str
-        In names of runs, and on figures.
-    key : str
-        Dotted key of the scenario.
-    default : object
-        What stands there in all other runs.
-    others : tuple
-        What is tried besides.
-    why : str
-        Of the default; design/lms-harq.md has more.
+    name, label: In names of runs, and on figures.
+    key: Dotted key of the scenario.
+    default: The value in all other runs.
+    others: What is tried besides.
+    why: Of the default; design/lms-harq.md has more.
     """
 
     name: str
@@ -86,7 +79,7 @@ class Assumption:
     why: str
 
 
-# The reason of each default, and how much hangs on it: design/lms-harq.md.
+# The reason of each default, and how much depends on it: design/lms-harq.md.
 ASSUMPTIONS = (
     # A car on a road between trees. At 60 km/h it moves 1 m in the 60 ms that three retransmissions take, so that all
     # of them may meet one fade.
@@ -104,18 +97,18 @@ ASSUMPTIONS = (
     # ten at 1.16 to 1.17.
     Assumption("threshold", "decoding threshold", "mobile.threshold", "115 %", ("105 %", "125 %"),
                "typical of the turbo code at low rate (own Monte Carlo)"),
-    # The one default that was set after losses had been computed: `received` is what the authors' abstracts describe
-    # (arXiv 1411.3625, 1501.01471), and it alone of three stays between the two extreme models at 13 dB.
+    # The one default that was set after losses had been computed. The authors' abstracts describe `received` (arXiv
+    # 1411.3625, 1501.01471), and it alone of three stays between the two extreme models at 13 dB.
     Assumption("rule", "bits of a retransmission", "mobile.rule", "received", ("predicted", "statistics", "equal"),
                "the paper's own rule is not public"),
-    # What fills a codeword. ns-2's TCP has 1000 bytes of data and 40 of headers unless a script says otherwise; 576
+    # The content of a codeword. ns-2's TCP has 1000 bytes of data and 40 of headers unless a script says otherwise; 576
     # bytes are what a path without discovery of its MTU carries (RFC 1122, 3.3.3).
     Assumption("packet", "IP packet", "network.mtu", "1115 B", ("1040 B", "576 B"),
                "one codeword; smaller ones share a codeword's fate with the next"),
     # 40 Mbit/s x 180 ms are 807 packets of 1,115 bytes.
     Assumption("queue", "queue before the link", "mobile.queue", "500 pkts", ("50 pkts", "5000 pkts"),
                "about half of the path's bandwidth-delay product"),
-    # Which satellite is kept decides how often the route changes, and so how often packets overtake each other besides
+    # The choice of satellite decides how often the route changes, and so how often packets overtake each other besides
     # HARQ.
     Assumption("satellite", "last satellite", "mobile.last_satellite", "kept", ("highest", "shortest"),
                "ns-2's terminals keep a satellite while they see it"),
@@ -224,7 +217,7 @@ def _assumptions() -> Part:
     """Sessions with one assumption changed at a time, at one SNR: each differs from the base in one key."""
     content = _content("assumptions", (ASSUMPTION_SNR_DB,), ALGORITHMS[:2], 1, ASSUMPTION_SEEDS)
     content["parameters"]["tcp.delayed_ack"] = {"label": "delayed_ack", "values": [ON, OFF]}
-    # One is changed at a time, all others stand at their defaults: keys that go in step, a row a setting.
+    # One is changed at a time, all others keep their defaults: keys that go in step, a row per setting.
     settings = [(each, value) for each in ASSUMPTIONS for value in each.others]
     # The scenario's name is a key like any other: it becomes the column `name`, by which figures know the setting.
     together: dict[str, Any] = {"name": [setting(each, value) for each, value in settings]}
@@ -260,7 +253,7 @@ def _capacity() -> Part:
 
 
 def _few(seeds: int, snrs_db: Sequence[float]) -> Callable[[Mapping[str, Any], int], bool]:
-    """Which runs a quick reproduction makes: those of the first seeds at some of the SNRs."""
+    """The runs of a quick reproduction: those of the first seeds at some of the SNRs."""
     wanted = {snr_text(snr_db) for snr_db in snrs_db}
     return lambda values, seed: seed <= seeds and values["mobile.snr"] in wanted
 

@@ -92,7 +92,7 @@ def profiles(frames: Mapping[str, Any]) -> str:
 
 
 def by_acks(frames: Mapping[str, Any]) -> str:
-    """What delayed ACKs change where windows grow by segments, and where they grow by ACKs."""
+    """The effect of delayed ACKs where windows grow by segments, and where they grow by ACKs."""
     same, theirs = ev.like_by_acks(frames), ev.by_acks(frames)
     frame_of = {control: frame for own, other in BY_ACKS.items() for control, frame in ((own, same), (other, theirs))}
     snrs_db = ev.snrs_db(theirs)
@@ -117,7 +117,7 @@ def by_acks(frames: Mapping[str, Any]) -> str:
 
 
 def assumptions() -> str:
-    """What the study does not say, what stands there, and why."""
+    """Values that the study does not state, our choice, and why."""
     rows = [
         [each.label, str(each.default), ", ".join(str(value) for value in each.others), each.why]
         for each in ASSUMPTIONS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the claims and figures take of a session's trace: its window and timers, and how long ACKs were held back."""
+"""Evidence from a session's trace: its window and timers, and how long ACKs were delayed."""
 
 from __future__ import annotations
 
@@ -28,16 +28,11 @@ PAIR = 2
 class Trace:
     """One session.
 
-    Attributes
-    ----------
-    seed : int
-    t_s, cwnd_pkts, srtt_us, rttvar_us, rto_us : float64 arrays of shape (samples,)
-        The sender's socket; so are `delivered_pkts` (acknowledged so far) and `rwnd_limited_us` (for how long so far
-        the receiver's window has held it), `ssthresh_pkts` (nan: none yet) and `ca_state` (the kernel's number).
-    goodput_t_s, goodput_bps : float64 arrays of shape (seconds,)
-        Bytes in order at the receiver, by the second.
-    waits : DataFrame
-        `segments_pkts, wait_ns, acks_pkts`: ACKs by how many segments they answer and how long the first had waited.
+    t_s, cwnd_pkts, srtt_us, rttvar_us, rto_us: float64 arrays of shape (samples,). The sender's socket; so are
+        `delivered_pkts` (acknowledged so far) and `rwnd_limited_us` (for how long so far the receiver's window has held
+        it), `ssthresh_pkts` (nan: none yet) and `ca_state` (the kernel's number).
+    goodput_t_s, goodput_bps: float64 arrays of shape (seconds,). Bytes in order at the receiver, by the second.
+    waits: `segments_pkts, wait_ns, acks_pkts`: ACKs by how many segments they answer and how long the first had waited.
     """
 
     seed: int
@@ -78,7 +73,7 @@ class Trace:
         return float(floats(self.waits["acks_pkts"]).sum() / segments.sum()) if segments.sum() else float("nan")
 
     def pair_waits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of ACKs that answer two segments: waits in ms, ascending, and how many ACKs had each."""
+        """ACKs that answer two segments: waits in ms, ascending, and how many ACKs had each."""
         # Grouped by the metrics into classes of equal waits, so counts are carried along instead of rows.
         pairs = self.waits[self.waits["segments_pkts"] == PAIR].sort_values("wait_ns")
         return floats(pairs["wait_ns"]) / 1e6, floats(pairs["acks_pkts"])
@@ -89,19 +84,11 @@ class Trace:
         return float(count[wait_ms >= limit_ms].sum() / count.sum()) if count.sum() else float("nan")
 
     def round_pairs_ratio(self, round_ms: float, within_ms: float, longest_ms: float) -> float:
-        """Of pairs that waited for half a round of HARQ to `longest_ms`, the share that waited for whole rounds.
+        """Among pairs that waited for half a round of HARQ to `longest_ms`, the share that waited for whole rounds.
 
-        Parameters
-        ----------
-        round_ms : float
-            From one transmission to the next.
-        within_ms : float
-            How far from a multiple of it still counts.
-
-        Returns
-        -------
-        float
-            0 to 1; nan without such pairs.
+        round_ms: From one transmission to the next.
+        within_ms: How far from a multiple of it still counts.
+        Returns: 0 to 1; nan without such pairs.
         """
         wait_ms, count = self.pair_waits()
         long = (wait_ms >= round_ms / 2) & (wait_ms < longest_ms)

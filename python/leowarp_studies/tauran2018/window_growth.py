@@ -41,7 +41,7 @@ def by_acks_growth_text(frames: Frames) -> str:
 
 
 def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) -> str:
-    """What delayed ACKs change if the window grows by ACKs; empty if it was not run."""
+    """The effect of delayed ACKs if the window grows by ACKs; empty if it was not run."""
     if "by_acks" not in frames:
         return ""
     # Tried rather than argued: the module differs from Linux's own in this one thing.
@@ -54,7 +54,7 @@ def by_acks_goodput_text(frames: Frames, control: str, *, resequencing: bool) ->
 
 
 def growth_text(frames: Frames) -> str:
-    """What the window grows by: ACKs, or the segments that they acknowledge."""
+    """The unit of the window's growth: ACKs, or the segments that they acknowledge."""
     texts = []
     for name in ("reno", "cubic"):
         on, off = (_growth_an_ack(frames, name, delayed) for delayed in (ON, OFF))
@@ -95,7 +95,7 @@ def _growth_an_ack(frames: Frames, name: str, delayed: str) -> tuple[float, floa
         return float("nan"), float("nan")
     grown = np.ptp(trace.cwnd_pkts[grows])
     segments = np.ptp(trace.delivered_pkts[grows])
-    # Of the whole session, since ACKs are counted over it: in the group `growth` nothing is lost, so that every ACK
+    # Over the whole session, since ACKs are counted over it: in the group `growth` nothing is lost, so every ACK
     # answers data in order.
     acks_a_segment = trace.acks_per_segment_ratio
     return float(grown / (segments * acks_a_segment)), float(grown / segments)

@@ -32,11 +32,8 @@ def sums_of_density(frames: Frames) -> Outcome:
     (3) is a count, not a normalised sum, which is 1 whatever is counted: the packets of RD and those beyond the
     threshold are all that arrived. (4) is exact in packets where none is beyond.
 
-    Returns
-    -------
-    Outcome
-        Numbers by `<distribution>_<jitter>_ms`: `counted_ratio` (packets of RD and beyond it, over those received),
-        `beyond_ratio`, `mean_pkts` (sum i RD[i]).
+    Returns: Numbers by `<distribution>_<jitter>_ms`: `counted_ratio` (packets of RD and beyond it, over those
+        received), `beyond_ratio`, `mean_pkts` (sum i RD[i]).
     """
     counted_ratio, beyond_ratio, mean_pkts = {}, {}, {}
     for (name, jitter_ms), rd in frames["counted"].items():
@@ -79,11 +76,8 @@ def percentages_mislead(frames: Frames) -> Outcome:
     Late: arrives after a packet that was sent later (RFC 4737). Involved: overtook a packet, or was overtaken. A third
     reading is the study's own displacement (equation 1), by which packet 4 of the second sequence is in its place.
 
-    Returns
-    -------
-    Outcome
-        Numbers, a value for each sequence: `late_ratio`, `involved_ratio`, `displaced_ratio`, `mean_displacement_pkts`,
-        `entropy_nats`.
+    Returns: Numbers, a value for each sequence: `late_ratio`, `involved_ratio`, `displaced_ratio`,
+        `mean_displacement_pkts`, `entropy_nats`.
     """
     late = [float(reordering.ratio(np.array(sequence)) or 0.0) for sequence in TWO_SEQUENCES]
     involved = [_involved_ratio(sequence) for sequence in TWO_SEQUENCES]
@@ -111,10 +105,7 @@ def percentages_mislead(frames: Frames) -> Outcome:
 def entropy_at_two_jitters(frames: Frames) -> Outcome:
     """E_r of the path at the two jitters at which the study's algorithms collapse: no TCP is asked.
 
-    Returns
-    -------
-    Outcome
-        Numbers by jitter: `entropy_nats`.
+    Returns: Numbers by jitter: `entropy_nats`.
     """
     found = {}
     for jitter_ms in STUDY_ENTROPY_NATS:
@@ -145,7 +136,7 @@ def _involved_ratio(sequence: Sequence[int]) -> float:
     0.5
     """
     arrived = np.array(sequence)
-    # Of each pair, whether the one that arrived first was sent later.
+    # For each pair, whether the one that arrived first was sent later.
     turned = np.triu(arrived[:, None] > arrived[None, :])
     return float((turned.any(axis=0) | turned.any(axis=1)).mean())
 

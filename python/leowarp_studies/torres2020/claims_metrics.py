@@ -37,10 +37,7 @@ def worked_example(frames: Frames) -> Outcome:
 
     RD and MD are exact fractions; 1e-12 is rounding of doubles. The study prints the entropy with two decimals.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `density` (displacement in packets -> share), `mean_displacement_pkts`, `entropy_nats`.
+    Returns: Numbers: `density` (displacement in packets -> share), `mean_displacement_pkts`, `entropy_nats`.
     """
     density_found = reordering.density(np.array(EXAMPLE), threshold_pkts=simulation.THRESHOLD_PKTS)
     density = dict(zip(density_found.displacement_pkts.tolist(), density_found.share.tolist(), strict=True))
@@ -67,13 +64,10 @@ def worked_example(frames: Frames) -> Outcome:
 def shape_mirrors(frames: Frames) -> Outcome:
     """Kolmogorov distance of RD, its displacements over the packet rate, to each distribution of delay.
 
-    Of equal variance, uniform and normal are 0.057 apart, and the exponential 0.21 and 0.16 from these: so being near
-    is not enough, its own distribution must be the nearest.
+    With equal variance, uniform and normal are 0.057 apart, and the exponential 0.21 and 0.16 from these. So being near
+    is not enough; its own distribution must be the nearest.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `distance`, measured distribution -> distribution compared with -> 0 to 1.
+    Returns: Numbers: `distance`, measured distribution -> distribution compared with -> 0 to 1.
     """
     shapes = frames["shapes"]
     distance: dict[str, dict[str, float]] = {}
@@ -110,12 +104,9 @@ def shape_mirrors(frames: Frames) -> Outcome:
 def displacement_grows(frames: Frames) -> Outcome:
     """MD over jitter for each distribution: at 1 ms, off a line through 0, and in which order.
 
-    Linearity is judged where the closed form says that there is any (`STRAIGHT_MS`); the whole grid is given too.
+    Linearity is checked where the closed form says that there is any (`STRAIGHT_MS`); the whole grid is given too.
 
-    Returns
-    -------
-    Outcome
-        Numbers by distribution: `at_1_ms_pkts`, `off_ratio`, `per_ms_pkts`, `bent_ratio`, `bent_whole_ratio`; and
+    Returns: Numbers by distribution: `at_1_ms_pkts`, `off_ratio`, `per_ms_pkts`, `bent_ratio`, `bent_whole_ratio`; and
         `ordered_from_ms`.
     """
     table = ev.pivot(frames["probes"], "mean_displacement_pkts")
@@ -150,13 +141,10 @@ def displacement_grows(frames: Frames) -> Outcome:
 def entropy_grows(frames: Frames) -> Outcome:
     """E_r over the logarithm of jitter for each distribution: how straight, and in which order.
 
-    Scaling a delay by c shifts the entropy of a continuous distribution by ln(c); where the jitter is no more than the
+    Scaling a delay by c shifts the entropy of a continuous distribution by ln(c). Where the jitter is no more than the
     spacing of packets, displacements are few whole numbers and that does not hold.
 
-    Returns
-    -------
-    Outcome
-        Numbers by distribution: `slope_nats`, `r2`, `r2_from_0_2_ms`; and `ordered_from_ms`.
+    Returns: Numbers by distribution: `slope_nats`, `r2`, `r2_from_0_2_ms`; and `ordered_from_ms`.
     """
     table = ev.pivot(frames["probes"], "entropy_nats")
     jittered = table[table.index > 0]

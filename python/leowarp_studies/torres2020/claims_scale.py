@@ -38,7 +38,7 @@ SMALL_MS, LARGER_MS = 0.075, 1.0
 
 # Implements claim 2.12 of torres2020 (sections IV, V).
 def entropy_separates(frames: Frames) -> Outcome:
-    """How far apart the algorithms collapse along each axis, with normal jitter: see `_separation`."""
+    """The distance between the algorithms' collapses along each axis, with normal jitter: see `_separation`."""
     return as_measured(frames, _separation, ("normal",), FIGURE_8)
 
 
@@ -55,10 +55,7 @@ def entropy_follows_displacements(frames: Frames) -> Outcome:
     All from the same probes. "Larger displacements" is read as the tail: the displacement that 1 % of the packets
     exceed, and the largest. Mean displacements have an order of their own (claim 2.3), which is given.
 
-    Returns
-    -------
-    Outcome
-        Numbers by distribution: `entropy_nats`, `percentile_99_pkts`, `largest_pkts`, `mean_displacement_pkts`.
+    Returns: Numbers by distribution: `entropy_nats`, `percentile_99_pkts`, `largest_pkts`, `mean_displacement_pkts`.
     """
     found: dict[str, dict[str, float]] = {
         name: {} for name in ("entropy_nats", "percentile_99_pkts", "largest_pkts", "mean_displacement_pkts")
@@ -97,10 +94,7 @@ def entropy_follows_displacements(frames: Frames) -> Outcome:
 def entropy_early(frames: Frames) -> Outcome:
     """E_r and MD at a small jitter as shares of what they are at the largest, for each distribution.
 
-    Returns
-    -------
-    Outcome
-        Numbers by jitter and distribution: `entropy_ratio`, `displacement_ratio`.
+    Returns: Numbers by jitter and distribution: `entropy_ratio`, `displacement_ratio`.
     """
     tables = {column: ev.pivot(frames["probes"], column) for column in METRICS}
     shares = {
@@ -211,7 +205,7 @@ def _edges(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
 
 
 def _rise(line: pd.DataFrame, metric: str) -> float:
-    """By how much a curve rises above its lowest point before, along a metric: share of the undisturbed throughput."""
+    """The rise of a curve above its lowest point before, along a metric: share of the undisturbed throughput."""
     ratio = line.sort_values(metric, kind="stable")["ratio"].to_numpy()
     return float(np.max(ratio - np.minimum.accumulate(ratio)))
 

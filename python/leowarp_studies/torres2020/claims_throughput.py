@@ -45,7 +45,7 @@ def four_algorithms(frames: Frames) -> Outcome:
 
 # Implements claim 2.8 of torres2020 (section V).
 def same_metric_other_throughput(frames: Frames) -> Outcome:
-    """How far distributions are apart at equal MD and at equal E_r: see `_apart`."""
+    """The distance between distributions at equal MD and at equal E_r: see `_apart`."""
     return as_measured(frames, _apart, DISTRIBUTIONS, ("bic",))
 
 
@@ -190,7 +190,7 @@ def _apart(lines: Lines) -> tuple[dict[str, bool], str, dict[str, Any]]:
     noise = max(float((line["q3_ratio"] - line["q1_ratio"]).median()) for line in by_name.values())
     parts = {column: value >= max(0.1, noise) for column, (value, _) in apart.items()}
     (md, at_md), (entropy, at_entropy) = apart["mean_displacement_pkts"], apart["entropy_nats"]
-    # The softer reading is of 10 %, the harder one of 20 %: a result that hangs on a threshold is given for two.
+    # The softer reading is of 10 %, the harder one of 20 %: a result that depends on a threshold is given for two.
     over = "both" if min(md, entropy) >= 0.2 else "one" if max(md, entropy) >= 0.2 else "neither"
     text = (
         f"largest difference between distributions {md:.0%} of the undisturbed throughput at equal MD ({at_md:.1f} "
@@ -234,7 +234,7 @@ def _cause(frames: Frames, test: Test, distributions: Sequence[str], algorithms:
 
 
 def _did(mechanisms: pd.DataFrame, profiles: Sequence[str], algorithm: str) -> str:
-    """What the sender did on each TCP with the jitter of the study's collapse."""
+    """The sender's actions on each TCP with the jitter of the study's collapse."""
     at_ns = ev.telling_jitter_ns(mechanisms)
     did = (f"{profile} {ev.sender_did(mechanisms, profile, algorithm, at_ns)}" for profile in profiles)
     return f"{NAMES[algorithm]}, normal jitter of {at_ns / 1e6:g} ms: {'; '.join(did)}"

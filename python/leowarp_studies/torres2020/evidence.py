@@ -31,22 +31,10 @@ def curve(
     jitter), `q1_ratio, median_ratio, q3_ratio` (over the same); `mean_displacement_pkts, entropy_nats` of the probe
     with that jitter.
 
-    Parameters
-    ----------
-    transfers, probes : DataFrame
-        As `results.transfers` and `results.probes`.
-    distribution, congestion_control, profile : str
-        Which line.
-
-    Returns
-    -------
-    DataFrame
-        By jitter, which is 0 in the first row. Rates in bit/s, displacement in packets, entropy in nats.
-
-    Raises
-    ------
-    TraceError
-        If there is no transfer without jitter to compare with.
+    transfers, probes: As `results.transfers` and `results.probes`.
+    distribution, congestion_control, profile: Which line.
+    Returns: By jitter, which is 0 in the first row. Rates in bit/s, displacement in packets, entropy in nats.
+    Raises TraceError if there is no transfer without jitter to compare with.
     """
     mine = transfers[
         (transfers["distribution"] == distribution)
@@ -85,12 +73,8 @@ def curve(
 def first_below(line: pd.DataFrame, ratio: float) -> pd.Series | None:
     """The first point of a curve below a share of the undisturbed throughput; None if there is none.
 
-    Parameters
-    ----------
-    line : DataFrame
-        As `curve`.
-    ratio : float
-        0 to 1.
+    line: As `curve`.
+    ratio: 0 to 1.
     """
     below = line[line["ratio"] < ratio]
     return None if below.empty else below.iloc[0]
@@ -109,17 +93,10 @@ def ratios_at(line: pd.DataFrame, column: str, values: np.ndarray) -> np.ndarray
     """Shares of the undisturbed throughput where `column` has these values, on straight lines between points; nan
     outside.
 
-    Parameters
-    ----------
-    line : DataFrame
-        As `curve`.
-    column : str
-        `mean_displacement_pkts` or `entropy_nats`; it grows with the jitter.
-    values : array of shape (n,)
-
-    Returns
-    -------
-    float64 array of shape (n,)
+    line: As `curve`.
+    column: `mean_displacement_pkts` or `entropy_nats`; it grows with the jitter.
+    values: array of shape (n,)
+    Returns: float64 array of shape (n,)
     """
     ordered = line.sort_values(column, kind="stable")
     x, y = ordered[column].to_numpy(), ordered["ratio"].to_numpy()
@@ -135,14 +112,9 @@ def ratio_at(line: pd.DataFrame, column: str, value: float) -> float:
 def spread_between(lines: Mapping[str, pd.DataFrame], column: str, points: int = 200) -> tuple[float, float]:
     """(largest difference of the ratio between curves at equal `column`, where), over the range that all have.
 
-    Parameters
-    ----------
-    lines : mapping of str to DataFrame
-        Curves by name.
-    column : str
-        What is held equal.
-    points : int
-        At how many places of the common range.
+    lines: Curves by name.
+    column: What is held equal.
+    points: At how many places of the common range.
     """
     low = max(float(line[column].min()) for line in lines.values())
     high = min(float(line[column].max()) for line in lines.values())
@@ -167,12 +139,8 @@ def pivot(probes: pd.DataFrame, column: str) -> pd.DataFrame:
 def ordered_from_ms(table: pd.DataFrame, order: tuple[str, ...]) -> float | None:
     """The smallest jitter from which on the columns keep an order, strictly; None if they do not at the largest.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `pivot`.
-    order : tuple of str
-        Columns, the largest first.
+    table: As `pivot`.
+    order: Columns, the largest first.
 
     >>> ordered_from_ms(pd.DataFrame({"a": [1, 3, 4], "b": [2, 2, 2]}, index=[0.5, 1.0, 2.0]), ("a", "b"))
     1.0
@@ -206,12 +174,8 @@ def straight_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
 def median_of(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int, column: str) -> float:
     """Median over seeds (normal jitter) of a column; nan if the runs do not have it.
 
-    Parameters
-    ----------
-    mechanisms : DataFrame
-        As `results.transfers`, of the runs on several TCPs.
-    column : str
-        One of `results.MORE_COLUMNS`.
+    mechanisms: As `results.transfers`, of the runs on several TCPs.
+    column: One of `results.MORE_COLUMNS`.
     """
     mine = mechanisms[
         (mechanisms["profile"] == profile)
@@ -223,7 +187,7 @@ def median_of(mechanisms: pd.DataFrame, profile: str, congestion_control: str, j
 
 
 def sender_did(mechanisms: pd.DataFrame, profile: str, congestion_control: str, jitter_ns: int) -> str:
-    """What the sender's loss detection did in a transfer, in words: medians over seeds, normal jitter."""
+    """The actions of the sender's loss detection in a transfer, in words: medians over seeds, normal jitter."""
 
     def median(column: str) -> str:
         value = median_of(mechanisms, profile, congestion_control, jitter_ns, column)

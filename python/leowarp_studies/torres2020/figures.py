@@ -39,7 +39,7 @@ DOTS = ("o", "s", "^", "D", "v", "P")
 
 @dataclass(frozen=True)
 class Rules:
-    """What stands at the foot of the figures besides: the kernel, and how many seeds."""
+    """Further lines at the foot of the figures: the kernel, and how many seeds."""
 
     kernel: str
     seeds: int
@@ -49,7 +49,7 @@ class Rules:
 
     @property
     def spread(self) -> str:
-        """What the lines of throughput are."""
+        """The meaning of the lines of throughput."""
         return (
             f"line: mean of {self.seeds} seeds; thin line: median; band: their middle half"
             if self.seeds > 1
@@ -235,7 +235,7 @@ def _throughput(axes: Axes, line: pd.DataFrame, column: str, label: str, place: 
     axes.fill_between(x, line["q1_bps"] / 1e6, line["q3_bps"] / 1e6, color=style["color"], alpha=0.2, linewidth=0)
     axes.plot(x, line["median_bps"] / 1e6, color=style["color"], linewidth=0.4)
     axes.plot(x, line["mean_bps"] / 1e6, marker=DOTS[place], markersize=2.2, linewidth=0.9, label=label, **style)
-    # Marked: some of its transfers took longer than their run, so the mean hangs on where the run ended.
+    # Marked: some of its transfers took longer than their run, so the mean depends on where the run ended.
     late = line[line["unfinished"] > 0]
     if len(late):
         axes.plot(late[column], late["mean_bps"] / 1e6, **_CROSS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The study made again: six groups of runs by the study engine, judged and drawn from their data sets."""
+"""The study reproduced: six groups of runs by the study engine, checked and drawn from their data sets."""
 
 from __future__ import annotations
 
@@ -37,18 +37,9 @@ __all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
 def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
     """Makes the runs that are not there yet, and the figures; see `leowarp.study.Room`.
 
-    Parameters
-    ----------
-    making : Making
-    quick : bool
-        Fewer jitters and seeds (`runs.QUICK_US`, `runs.QUICK_SEEDS`).
-    scheduler : str, optional
-        Address of a Dask scheduler.
-
-    Raises
-    ------
-    LeowarpError
-        The first failure, if no group has a good run.
+    quick: Fewer jitters and seeds (`runs.QUICK_US`, `runs.QUICK_SEEDS`).
+    scheduler: Address of a Dask scheduler.
+    Raises LeowarpError: The first failure, if no group has a good run.
     """
     tables, failures = study_parts.made(runs.parts(), making, quick=quick, scheduler=scheduler)
     frames, shape_view = _frames(tables, making.folder)
@@ -94,15 +85,11 @@ CLAIM_PARTS = {
 
 
 def _frames(tables: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
-    """What claims and figures take; a group of which every run failed is left out.
+    """Inputs of claims and figures; a group of which every run failed is left out.
 
-    Returns
-    -------
-    frames : dict
-        `transfers`, `yeah`, `mechanisms`, `probes` and `path` (DataFrames), `shapes` (distribution -> `Shape`),
-        `counted` ((distribution, jitter in ms) -> `Counted`).
-    view : RunView or None
-        One of the kept runs, of which the kernel's name is taken.
+    Returns frames: `transfers`, `yeah`, `mechanisms`, `probes` and `path` (DataFrames), `shapes` (distribution ->
+        `Shape`), `counted` ((distribution, jitter in ms) -> `Counted`).
+    Returns view: One of the kept runs, of which the kernel's name is taken.
     """
     frames: dict[str, Any] = {}
     for name in ("transfers", "yeah"):
@@ -184,7 +171,7 @@ def _warnings(tables: Mapping[str, pd.DataFrame], frames: Mapping[str, Any], *, 
 
 
 def _mechanisms(frames: Mapping[str, Any]) -> str:
-    """What each TCP did with the jitter of the study's collapse: medians over seeds."""
+    """The actions of each TCP with the jitter of the study's collapse: medians over seeds."""
     mechanisms = frames["mechanisms"]
     at_ns = ev.telling_jitter_ns(mechanisms)
     rows = []
@@ -234,7 +221,7 @@ def _data_section() -> str:
 
 
 def _grid_section() -> str:
-    """Which jitters were taken, and which of them the study names, as HTML."""
+    """The jitters of the runs, and those that the study names, as HTML."""
     named = ", ".join(f"{jitter_us / 1e3:g}" for jitter_us in runs.NAMED_US)
     every = ", ".join(f"{jitter_us / 1e3:g}" for jitter_us in runs.JITTERS_US)
     return (

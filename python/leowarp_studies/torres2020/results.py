@@ -44,21 +44,17 @@ MORE_COLUMNS = {
     "own_entropy_nats": "flow0_entropy_nats",
     "own_extent_pkts": "flow0_reordering_extent_max_pkts",
 }
-"""What loss detection did, and what reordering the transfer itself met; of runs whose packets were followed."""
+"""The actions of loss detection, and the reordering that the transfer itself met; from runs whose packets were
+followed."""
 
 
 @dataclass(frozen=True)
 class Shape:
     """One probe of figures 2 and 3.
 
-    Attributes
-    ----------
-    displacement_pkts, share : arrays of shape (n,)
-        Its RD: displacement (late positive) and share of packets.
-    delay_ns : int64 array of shape (packets,)
-        One-way delay of each packet.
-    netem_delay_ns : int64 array of shape (packets,)
-        The same without the shaper behind netem.
+    displacement_pkts, share: arrays of shape (n,). Its RD: displacement (late positive) and share of packets.
+    delay_ns: int64 array of shape (packets,). One-way delay of each packet.
+    netem_delay_ns: int64 array of shape (packets,). The same without the shaper behind netem.
     """
 
     displacement_pkts: np.ndarray
@@ -71,12 +67,8 @@ class Shape:
 class Counted:
     """RD of a probe in packets, with what the threshold left out.
 
-    Attributes
-    ----------
-    displacement_pkts, pkts : int64 arrays of shape (n,)
-        Displacement (late positive) and the packets displaced by it.
-    received_pkts, beyond_pkts : int
-        Packets that arrived; of those, packets displaced by more than the threshold.
+    displacement_pkts, pkts: int64 arrays of shape (n,). Displacement (late positive) and the packets displaced by it.
+    received_pkts, beyond_pkts: Packets that arrived; of those, packets displaced by more than the threshold.
     """
 
     displacement_pkts: np.ndarray
@@ -107,15 +99,8 @@ def transfers(rows: pd.DataFrame) -> pd.DataFrame:
 
     `MORE_COLUMNS` are there too where the runs have them.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Of the groups `transfers`, `yeah` or one of the mechanisms; runs without a profile are on Linux as it is.
-
-    Returns
-    -------
-    DataFrame
-        `TRANSFER_COLUMNS`, then `MORE_COLUMNS` (float64, nan where missing).
+    rows: Of the groups `transfers`, `yeah` or one of the mechanisms; runs without a profile are on Linux as it is.
+    Returns: `TRANSFER_COLUMNS`, then `MORE_COLUMNS` (float64, nan where missing).
     """
     rows = rows[rows["status"] == "ok"]
     frame = pd.DataFrame(
@@ -142,20 +127,9 @@ def transfers(rows: pd.DataFrame) -> pd.DataFrame:
 def probes(rows: pd.DataFrame) -> pd.DataFrame:
     """`distribution, jitter_ns` and `PROBE_COLUMNS` of rows of the study engine, one row a probe.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Of the group `probes`; failed runs are left out.
-
-    Returns
-    -------
-    DataFrame
-        By distribution and jitter: MD in packets, E_r in nats, packets beyond the threshold.
-
-    Raises
-    ------
-    TraceError
-        If the rows lack a column: an older version made them.
+    rows: Of the group `probes`; failed runs are left out.
+    Returns: By distribution and jitter: MD in packets, E_r in nats, packets beyond the threshold.
+    Raises TraceError if the rows lack a column: an older version made them.
     """
     rows = rows[rows["status"] == "ok"]
     # Columns come with the runs; those of an older version may lack what claims need now.
@@ -173,14 +147,7 @@ def probes(rows: pd.DataFrame) -> pd.DataFrame:
 def shape(shaped: Tables, unshaped: Tables) -> Shape:
     """RD and delays of a probe's whole run, and the delays of the same probe without the shaper.
 
-    Parameters
-    ----------
-    shaped, unshaped : Tables
-        Of two runs with the same seed, the second without the shaper behind netem.
-
-    Returns
-    -------
-    Shape
+    shaped, unshaped: Of two runs with the same seed, the second without the shaper behind netem.
     """
     rd = shaped.of_flow("densities", 0)
     rd = rd[(rd["scope"] == WHOLE_RUN) & (rd["kind"] == DENSITY)].sort_values("index")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is run: the study's transfers and probes, figure 8's fourth algorithm, and the runs that tell mechanisms apart.
+"""The runs: the study's transfers and probes, figure 8's fourth algorithm, and the runs that distinguish mechanisms.
 
 Each group is a study of its own (a scenario, parameters, seeds), made and resumed by the study engine.
 """
@@ -24,11 +24,11 @@ FOURTH = "yeah"
 """Figure 8 has it over the normal distribution only."""
 
 SEEDS = 30
-"""Of each transfer: 3 distributions x 3 algorithms x 62 jitters x 30 seeds are the study's 16,740 runs."""
+"""Transfers: 3 distributions x 3 algorithms x 62 jitters x 30 seeds are the study's 16,740 runs."""
 QUICK_SEEDS = 3
-"""Of a quick reproduction."""
+"""Seeds of a quick reproduction."""
 MECHANISM_SEEDS = 3
-"""Of the transfers on other TCPs, which are there for the cause and not for the verdict."""
+"""Seeds of the transfers on other TCPs, which are there for the cause and not for the verdict."""
 QUICK_STEP = 8
 """A quick reproduction makes every so manieth jitter."""
 
@@ -83,7 +83,7 @@ PROFILE_TEXT = {
 }
 
 GUEST_MEMORY = "128 MiB"
-"""Of every run; how much it is moves no packet."""
+"""Memory of every run's guest; its size moves no packet."""
 
 BUFFERS = {"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_wmem": "4096 16384 4194304"}
 """Linux's own largest buffers: the study left them as they were."""
@@ -102,10 +102,7 @@ PROFILE_TCP: dict[str, dict[str, Any]] = {
 def parts() -> tuple[Part, ...]:
     """All groups, the study's own first.
 
-    Returns
-    -------
-    tuple of Part
-        Names are those of directories; `transfers` has the study's 16,740 runs.
+    Returns: Names are those of directories; `transfers` has the study's 16,740 runs.
     """
     four = (*ALGORITHMS, FOURTH)
     return (
@@ -124,12 +121,8 @@ def parts() -> tuple[Part, ...]:
 def _transfers(name: str, why: str, distributions: Sequence[str], algorithms: Sequence[str]) -> Part:
     """The study's transfers, on Linux as it is, over the whole grid of jitters.
 
-    Parameters
-    ----------
-    name, why : str
-        Of the group.
-    distributions, algorithms : sequence of str
-        Which; their product with `JITTERS_US` and the seeds is the group.
+    name, why: Of the group.
+    distributions, algorithms: Which; their product with `JITTERS_US` and the seeds is the group.
     """
     content = _content(name, SCENARIO, distributions, JITTERS_US, SEEDS)
     content["parameters"] |= _algorithms(algorithms)
@@ -185,7 +178,7 @@ def _probes(name: str, why: str, jitters_us: Sequence[float], quick_us: tuple[fl
 
 
 def _quick(jitters_us: Sequence[float], seeds: int) -> Callable[[Mapping[str, Any], int], bool]:
-    """A quick reproduction's runs: those with these jitters, and so many seeds."""
+    """A quick reproduction's runs: those with these jitters, and this number of seeds."""
     jitters = {_text(jitter_us) for jitter_us in jitters_us}
     return lambda values, seed: seed <= seeds and values["jittered.jitter"] in jitters
 
@@ -236,7 +229,7 @@ def _text(jitter_us: float) -> str:
 
 
 def profile_of(profile: str, sysctl: Mapping[str, str], loss_detection: str = "kernel") -> str:
-    """Which of `PROFILES` a run's keys are.
+    """The profile of `PROFILES` that a run's keys are.
 
     >>> profile_of("linux", {"net.ipv4.tcp_recovery": "0"}), profile_of("linux", {}, "rack-4.14")
     ('dupthresh', 'rack-4.14')

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a probe over a jittered path must measure, from arithmetic alone: no kernel, no netem, no library of ours.
+"""The measurement of a probe over a jittered path from arithmetic alone: no kernel, no netem, no library of ours.
 
 Packet k leaves at k / R and arrives after a delay of its own; the order of arrival is the order of those sums. The
 metrics are computed the slow and obvious way of RFC 5236. This is the authority for sigmas whose mean displacement has
-no closed form: below some 0.6 ms (a few packets of displacement, so that whole numbers count) and above some 4 ms
-(tails beyond the threshold).
+no closed form. They lie below some 0.6 ms (a few packets of displacement, so that whole numbers count) and above some 4
+ms (tails beyond the threshold).
 
-Closed form. A packet whose delay is x above the mean is overtaken by R x packets more than it overtakes, so MD =
-R E|x|: sqrt(3)/2, sqrt(2/pi) and 2/e times R sigma for the uniform, normal and exponential distribution.
+Closed form. A packet whose delay is x above the mean is overtaken by R x packets more than it overtakes, so MD = R
+E|x|. That is sqrt(3)/2, sqrt(2/pi) and 2/e times R sigma for the uniform, normal and exponential distribution.
 """
 
 from __future__ import annotations
@@ -36,13 +36,8 @@ MEAN_DEVIATION = MappingProxyType({"uniform": np.sqrt(3) / 2, "normal": np.sqrt(
 def closed_form_pkts(distribution: str, sigma_s: float, rate_pkts_per_s: float = PROBE_RATE_PKTS_PER_S) -> float:
     """Mean displacement in packets; within 3 % for the study's probe and sigmas of 0.6 to 4 ms.
 
-    Parameters
-    ----------
-    distribution : str
-        One of `DISTRIBUTIONS`.
-    sigma_s : float
-        Standard deviation of the delay, seconds.
-    rate_pkts_per_s : float
+    distribution: One of `DISTRIBUTIONS`.
+    sigma_s: Standard deviation of the delay, seconds.
 
     >>> [round(closed_form_pkts(name, 1e-3), 2) for name in DISTRIBUTIONS]
     [7.13, 6.57, 6.06]
@@ -64,11 +59,7 @@ def deviations(distribution: str, count: int, rng: np.random.Generator) -> np.nd
 def pdf(distribution: str, x: np.ndarray) -> np.ndarray:
     """Density of the same draws, per standard deviation.
 
-    Parameters
-    ----------
-    distribution : str
-    x : float64 array
-        Deviations from the mean, in standard deviations.
+    x: float64 array. Deviations from the mean, in standard deviations.
     """
     if distribution == "uniform":
         return np.where(np.abs(x) <= np.sqrt(3), 1 / (2 * np.sqrt(3)), 0.0)
@@ -99,20 +90,15 @@ STAND_INS = MappingProxyType(
         "pareto": "tc's table `pareto` with its standard deviation brought to 1 ms",
     }
 )
-"""What the study may have had in place of an exponential distribution: design/exponential-jitter.md."""
+"""Candidates for what the study had in place of an exponential distribution: design/exponential-jitter.md."""
 
 
 def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
     """Mean displacement of a probe with one of `STAND_INS`.
 
-    Parameters
-    ----------
-    name : str
-        A key of `STAND_INS`.
-    sigma_s : float
-        Standard deviation that the study names, seconds.
-    seed : int
-        Of numpy's generator.
+    name: A key of `STAND_INS`.
+    sigma_s: Standard deviation that the study names, seconds.
+    seed: Of numpy's generator.
     """
     rng = np.random.default_rng(seed)
     if name == "kept":
@@ -192,8 +178,8 @@ def measured_pkts_nats(distribution: str, sigma_s: float, seed: int = 1) -> tupl
 def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
     """Displacements of the packets that count, with receive indexes that stay back for `threshold_pkts` arrivals.
 
-    As RFC 5236, 7.1, but for a late packet beyond the threshold: its number has served as an index, so the index moves
-    on with it. In the RFC's own text it does not, and falls behind for good.
+    As RFC 5236, 7.1, except for a late packet beyond the threshold: its number has served as an index, so the index
+    moves on with it. In the RFC's own text it does not, and falls behind for good.
     """
     coming = iter(arrivals)
     window = deque(islice(coming, threshold_pkts + 1))
@@ -211,7 +197,7 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
             if displacement >= -threshold_pkts:
                 early.discard(index)
                 index += 1
-            # What the index has passed is lost by now.
+            # Numbers that the index has passed are lost by now.
             packet = next((packet for packet in coming if packet >= index), -1)
             if packet >= 0:
                 window.append(packet)

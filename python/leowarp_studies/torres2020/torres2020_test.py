@@ -425,7 +425,7 @@ def test_a_reproduction_leaves_everything_behind(engine, tmp_path):
     assert done.cost.startswith(f"{1674 + 186 + 186 + 6 + 160 + 80 + 112 + 56 + 3:,} runs")
     (row,) = (row for row in claims["claims"] if row["number"] == "2.7")
     assert [sample["sample"] for sample in row["samples"]] == [material.LINUX, *runs.PROFILES[1:]]
-    # What is the path's or arithmetic has one verdict
+    # The path's results, or those of arithmetic, have one verdict
     apart = [row["number"] for row in claims["claims"] if len(row["samples"]) > 1]
     assert apart == ["2.5", "2.6", "2.7", "2.8", "2.12", "2.13"]
     assert "CPU s a run" in done.cost

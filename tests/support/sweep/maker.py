@@ -43,12 +43,8 @@ class Made:
 class FakeMaker:
     """A `leowarp.study.sweep.maker.Maker`.
 
-    Attributes
-    ----------
-    folder : Path
-        Gets a line of `made` per run that was begun, and may hold the files that say what runs do.
-    die : callable
-        What a run does that kills its worker; another where the worker is the test itself.
+    folder: Gets a line of `made` per run that was begun, and may hold the files that say what runs do.
+    die: What a run does that kills its worker; another where the worker is the test itself.
     """
 
     folder: Path

@@ -18,10 +18,8 @@ WIDEST_BITS = 13
 def delay_rows(flow: int, data: pd.DataFrame, back: pd.DataFrame) -> pd.DataFrame:
     """Rows of the table `delays` of a TCP flow.
 
-    Parameters
-    ----------
-    data, back : DataFrame with the columns `sent_ns` and `received_ns` (missing: it never arrived)
-        Every packet of each direction.
+    data, back: DataFrame with the columns `sent_ns` and `received_ns` (missing: it never arrived). Every packet of each
+        direction.
     """
     rtt_ns, unanswered = exact_round_trips(data, back)
     none = pd.DataFrame({"flow": flow, "quantity": ROUND_TRIP, "pkts": [unanswered]} if unanswered else {})

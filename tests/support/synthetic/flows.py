@@ -42,12 +42,8 @@ def constellation_toml(count: int, pairs: list[tuple[str, str]], controls: tuple
 def write_synthetic_flows(one: Path, path: Path, toml: str) -> Path:
     """Writes a run of a scenario's TCP flows into a directory; returns it.
 
-    Parameters
-    ----------
-    one : path
-        The run of `write_synthetic_run`, of which the tables are copied.
-    toml : str
-        The scenario. The k-th flow got a share of the original's bytes: (k % 3 + 1) / 3.
+    one: The run of `write_synthetic_run`, of which the tables are copied.
+    toml: The scenario. The k-th flow got a share of the original's bytes: (k % 3 + 1) / 3.
     """
     (path / layout.TRACE).mkdir(parents=True)
     text = path / "scenario.toml"

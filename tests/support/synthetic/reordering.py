@@ -23,12 +23,8 @@ def reordering_tables(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The tables `reordering` and `densities` of flow 0.
 
-    Parameters
-    ----------
-    data : DataFrame
-        `number`, `sent_ns`, `received_ns` (missing = never arrived), `is_retransmission`.
-    scopes : iterable of (scope, number, t_ns, end_ns)
-        Sending times from t_ns up to and without end_ns.
+    data: `number`, `sent_ns`, `received_ns` (missing = never arrived), `is_retransmission`.
+    scopes: iterable of (scope, number, t_ns, end_ns). Sending times from t_ns up to and without end_ns.
     """
     first = data[~data["is_retransmission"].astype(bool)].sort_values("sent_ns", kind="stable")
     rows, bars = [], []

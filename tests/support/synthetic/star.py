@@ -36,14 +36,9 @@ HUB = "hub"
 class Transfer:
     """A TCP flow, or a connection of a program.
 
-    Attributes
-    ----------
-    size_bytes : int or None
-        What it has to carry; None: as much as it can until `stop_ns`.
-    gap_ns : int
-        From one packet to the next.
-    lost : frozenset of int
-        Packets that are lost once, by number.
+    size_bytes: What it has to carry; None: as much as it can until `stop_ns`.
+    gap_ns: From one packet to the next.
+    lost: frozenset of int. Packets that are lost once, by number.
     """
 
     source: str
@@ -59,13 +54,9 @@ class Transfer:
 class Star:
     """A run.
 
-    Attributes
-    ----------
-    plan : Plan
-        Its flows are the transfers and, if there are connections, the program whose they are.
-    data : DataFrame
-        Every data packet, also those that arrive after the end: `flow`, `number`, `len_bytes`, `sent_ns`, `received_ns`
-        (missing: lost), `is_retransmission`.
+    plan: Its flows are the transfers and, if there are connections, the program whose they are.
+    data: Every data packet, also those that arrive after the end: `flow`, `number`, `len_bytes`, `sent_ns`,
+        `received_ns` (missing: lost), `is_retransmission`.
     """
 
     plan: Plan
@@ -77,10 +68,7 @@ class Star:
 def star(transfers: Sequence[Transfer], rate_bps: int, end_ns: int, *, connections: Sequence[Transfer] = ()) -> Star:
     """A run over links of one rate.
 
-    Parameters
-    ----------
-    connections : sequence of Transfer
-        Of one program, whose flow is the one behind the transfers; theirs are the next.
+    connections: Of one program, whose flow is the one behind the transfers; theirs are the next.
     """
     program = len(transfers)
     numbered = dict(enumerate(transfers)) | {program + 1 + k: each for k, each in enumerate(connections)}

@@ -28,17 +28,12 @@ _LOST = st.tuples(st.none(), st.none() | _ANY_MS)
 def transfers(*, is_told: bool) -> st.SearchStrategy[pd.DataFrame]:
     """Packets of a transfer in order of sending; at least one first transmission arrives.
 
-    Parameters
-    ----------
-    is_told : bool
-        Whether the receiver's capture tells repetitions from overtaken originals: no repetition overtakes its original,
-        and the packet after a lost one arrives before the repetition does. Otherwise anything may overtake anything.
-
-    Returns
-    -------
-    strategy of DataFrame
-        `number`, `sent_ns`, `received_ns` (missing: lost), `is_retransmission`, `is_spurious`, `is_late`,
-        `extent_pkts`, `drop_cause`; late packets and extents as the guest counts them, among all packets.
+    is_told: Whether the receiver's capture tells repetitions from overtaken originals: no repetition overtakes its
+        original, and the packet after a lost one arrives before the repetition does. Otherwise anything may overtake
+        anything.
+    Returns: strategy of DataFrame. `number`, `sent_ns`, `received_ns` (missing: lost), `is_retransmission`,
+        `is_spurious`, `is_late`, `extent_pkts`, `drop_cause`; late packets and extents as the guest counts them, among
+        all packets.
     """
     if is_told:
         lost = st.tuples(_LOST, _PROMPT).map(list)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What every part of a run that has begun needs of it.
+//! The context that every part of a running run needs.
 
 use crate::base::clock::Clock;
 use crate::base::ending::Ending;
@@ -16,12 +16,12 @@ pub struct Context<'a> {
     pub events: &'a [Event],
     pub clock: Clock,
     pub ending: Arc<Ending>,
-    /// What the header of each record file says beside its columns.
+    /// The header of each record file, beside its columns.
     pub header: Map<String, Value>,
 }
 
 impl<'a> Context<'a> {
-    /// Of a run whose clock stands.
+    /// For a run whose clock is set.
     pub fn new(setup: &'a Setup, events: &'a [Event], clock: Clock) -> Self {
         let is_watched = setup.ends == Ends::Flows || !setup.observe.truth;
         let ending = Arc::new(Ending::new(setup.duration_ns, is_watched));

@@ -18,7 +18,7 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// Of a run that is over at `duration_ns` unless it is said to be earlier.
+    /// For a run that is over at `duration_ns` unless it ends earlier.
     pub fn new(duration_ns: i64, is_watched: bool) -> Self {
         Self { end_ns: AtomicI64::new(duration_ns), rung: AtomicU32::new(0), is_watched }
     }
@@ -28,7 +28,7 @@ impl Ending {
         self.end_ns.load(SeqCst)
     }
 
-    /// The run is over at this run time, ns. Whoever sleeps must be woken by [`Ending::ring`] to see it.
+    /// The run is over at this run time, ns. Only [`Ending::ring`] wakes a sleeper so that it sees this.
     pub fn set_end_ns(&self, t_ns: i64) {
         self.end_ns.store(t_ns, SeqCst);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What can go wrong, said once, on the guest's standard output, as `leowarp: {"error": ..., "hint": ...}`.
+//! Errors, printed once on the guest's standard output, as `leowarp: {"error": ..., "hint": ...}`.
 
 use std::io;
 
@@ -47,7 +47,7 @@ impl Error {
         }
     }
 
-    /// What to do about it.
+    /// The advice.
     pub fn hint(&self) -> String {
         match self {
             Self::Input(_) => {

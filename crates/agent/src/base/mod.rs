@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What every part of the agent stands on.
+//! The basis of every part of the agent.
 
 pub mod clock;
 pub mod context;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the guest says on its standard output, and how it ends.
+//! Messages of the guest on its standard output, and its end.
 
 use crate::base::error::Error;
 use std::io::Write;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files of the output directory, which is the working directory. What the host's disk cannot take shows in `write` and nowhere else (hostfs), so each
-//! write is checked and nothing is left to `close`.
+//! Files of the output directory, which is the working directory. A full disk of the host shows in `write` and nowhere
+//! else (hostfs), so each write is checked and nothing is left to `close`.
 
 use crate::base::error::{Error, Result};
 use leowarp_timeline::record::{header, Record};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A flood of pings: the next request leaves when the one before is answered, or a while after it, whichever is first
-//! (`ping -f` of iputils: an answer also stands for all requests before it, so that a lost one does not hold the others
-//! up). A thread of its own waits for the answers.
+//! (`ping -f` of iputils). An answer also stands for all requests before it, so a lost one does not hold the others up.
+//! A thread of its own waits for the answers.
 
 use super::probe::Probe;
 use super::socket;
@@ -148,7 +148,7 @@ impl Sender {
     }
 }
 
-/// Which request, by its flow and number, an IP packet answers.
+/// Flow and number of the request that an IP packet answers.
 fn answers(ip: &[u8]) -> Option<(u16, u16)> {
     let icmp = ip.get(4 * usize::from(ip.first()? & 15)..)?;
     let word = |at: usize| Some(u16::from_be_bytes([*icmp.get(at)?, *icmp.get(at + 1)?]));

@@ -78,7 +78,7 @@ impl Flows {
         Ok(())
     }
 
-    /// Of each flow with threads of its own that has come to its end: its number, and when.
+    /// Number and end of each finished flow that has threads of its own.
     pub fn ends_ns(&self) -> impl Iterator<Item = (usize, i64)> + '_ {
         let transfers = self.transfers.iter().filter_map(|t| Some((t.flow, t.end_ns()?)));
         let floods = self.floods.iter().filter_map(|f| Some((f.flow, f.end_ns()?)));

@@ -23,7 +23,7 @@ pub struct Probe {
     /// At the destination; keeps the port open.
     _sink: Option<OwnedFd>,
     packet: Vec<u8>,
-    /// Of a ping: the sum of the packet's 16 bit words without its checksum and its number.
+    /// For a ping: the sum of the packet's 16 bit words without its checksum and its number.
     word_sum: u32,
     start_ns: i64,
     stop_ns: i64,
@@ -167,7 +167,7 @@ impl Probe {
     }
 }
 
-/// Of the 16 bit words of a packet, a last odd byte being the upper half of one.
+/// The sum of a packet's 16 bit words; a last odd byte is the upper half of one.
 fn word_sum(packet: &[u8]) -> u32 {
     packet.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum()
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Programs of the user's own, a client at one host of the flow and a server at the other: started, listened to, ended,
-//! and judged by how they ended.
+//! The user's programs, a client at one host of the flow and a server at the other: started, listened to, ended, and
+//! checked by how they ended.
 //!
-//! What they may do is little ([`crate::programs::place`]). What they write is copied to the run's output.
+//! They may do little ([`crate::programs::place`]). Their files are copied to the run's output.
 
 use crate::base::clock::{self, Clock};
 use crate::base::ending::Ending;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How long a program has to end by itself after SIGTERM before it gets SIGKILL.
+/// Time for a program to end by itself after SIGTERM before it gets SIGKILL.
 pub const GRACE_NS: i64 = 1_000_000_000;
 /// More processes and threads than this are taken for a program that starts others for ever. The agent has three for each
 /// flow. Each process is one of the host's, too, so that the kernel refuses to make many more.
@@ -57,7 +57,7 @@ struct Role {
 struct State {
     pid: Option<i32>,
     end: Option<(i64, ExitStatus)>,
-    /// It was told to end.
+    /// It has got the signal to end.
     is_stopped: bool,
 }
 
@@ -118,7 +118,8 @@ impl Program {
         client.state().end.map(|(t_ns, _)| t_ns)
     }
 
-    /// The flow's stop: programs that still run are told to end. An error if the client should have ended by itself.
+    /// The flow's stop: programs that still run get the signal to end. An error if the client should have ended by
+    /// itself.
     pub fn stop(&self, t_ns: i64) -> Result<()> {
         for role in &self.roles {
             let mut state = role.state();
@@ -149,7 +150,7 @@ impl Program {
     }
 }
 
-/// Ends every program of the run, which was over at `end_ns`, and whatever they started; how each ended. What it wrote is
+/// Ends every program of the run, which was over at `end_ns`, and whatever they started; how each ended. Its files are
 /// in the output then.
 pub fn end_all(end_ns: i64, programs: &[Program]) -> Result<Vec<Value>> {
     if programs.is_empty() {
@@ -301,7 +302,7 @@ impl Role {
         file.write_all(&row).map_err(|e| self.cannot_write(e))
     }
 
-    /// What an end means that nobody expected.
+    /// The meaning of an unexpected end.
     fn unexpected(&self, t_ns: i64, status: ExitStatus) -> Error {
         let how = match (status.code(), status.signal()) {
             (Some(code), _) => format!("exited with {code}"),

@@ -2,13 +2,13 @@
 //! A bulk transfer: one thread writes, one reads. Both block in a single system call for a gigabyte at a time, because a
 //! system call costs as much as the stack's work on ten packets.
 //!
-//! The reader drops what it reads (MSG_TRUNC). It is woken for every 32nd of the receiver's window, at most for every
-//! 64 KiB: so what waits to be read takes nothing worth mentioning from the window that is advertised, and the kernel
-//! measures the rate at which the program reads (`tcp_rcv_space_adjust`) as that of one that reads everything at once. One
-//! ACK for every two segments stays (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
+//! The reader drops what it reads (MSG_TRUNC). It wakes for every 32nd of the receiver's window, at most for every 64
+//! KiB. So unread data takes almost nothing from the advertised window, and the kernel measures the rate at which the
+//! program reads (`tcp_rcv_space_adjust`) as that of one that reads everything at once. One ACK for every two segments
+//! stays (`__tcp_ack_snd_check` looks at SO_RCVLOWAT).
 //!
-//! Where the receiver is to delay its acknowledgements it is woken for every fourth of the window only: reading all that
-//! there is acknowledges a last short segment at once (`tcp_cleanup_rbuf`), and that is to wait for its timer.
+//! If the receiver is to delay its acknowledgements, it wakes for every quarter of the window only. Reading all data
+//! acknowledges a last short segment at once (`tcp_cleanup_rbuf`), and that one must wait for its timer.
 //!
 //! The sender is the kernel's TCP itself, so the stream is no imitation of it.
 //! Implements RFC 4737, 5 (resemblance to TCP).
@@ -30,11 +30,11 @@ const MOST_LOW_WATER_BYTES: u32 = 64 * 1024;
 /// The receiver's window over what waits to be read; the same where it delays its acknowledgements.
 const WINDOW_PER_LOW_WATER: u32 = 32;
 const WINDOW_PER_DELAYED_LOW_WATER: u32 = 4;
-/// What one system call writes: this many times the same piece, small enough to stay in the processor's cache.
+/// One system call writes this many times the same piece, small enough to stay in the processor's cache.
 const PIECES: usize = 1024;
 const PIECE_BYTES: usize = 16 * 1024;
 static ZEROS: [u8; PIECE_BYTES] = [0; PIECE_BYTES];
-/// What one system call reads while the window may still grow, and then.
+/// Bytes that one system call reads while the window may still grow, and then.
 const READ_BYTES: usize = 256 * 1024;
 const READ_MUCH_BYTES: usize = 1 << 30;
 /// An application with a rate writes this often, or a segment at a time if that is rarer.
@@ -43,7 +43,7 @@ const RATE_INTERVAL_NS: i64 = 10_000_000;
 const HEADERS_BYTES: u32 = 20 + 20 + 12;
 const STACK_BYTES: usize = 256 * 1024;
 
-/// What the threads of a flow and its observers share.
+/// State that the threads of a flow and its observers share.
 #[derive(Debug)]
 struct Shared {
     sender: OwnedFd,
@@ -56,13 +56,13 @@ struct Shared {
     segment_bytes: u64,
     /// Run time at which the connection stood at the source; i64::MIN = it does not.
     connect_ns: AtomicI64,
-    /// What ended it early; 0 = nothing.
+    /// The error that ended it early; 0 = none.
     error: AtomicI32,
     stop: AtomicBool,
     /// The sending thread does not use the socket any more.
     ended: AtomicBool,
     writer: AtomicU64,
-    /// What the receiver has read.
+    /// Bytes that the receiver has read.
     read_bytes: AtomicU64,
     /// Run time at which the receiver read the end of the stream; i64::MIN = it has not, or nobody asks.
     complete_ns: AtomicI64,
@@ -165,7 +165,7 @@ impl Transfer {
         instant(&self.shared.end_ns)
     }
 
-    /// What ended it early; 0 = nothing.
+    /// The error that ended it early; 0 = none.
     pub fn errno(&self) -> i32 {
         self.shared.error.load(SeqCst)
     }

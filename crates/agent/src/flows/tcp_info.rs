@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the kernel tells of a TCP socket: TCP_INFO and TCP_CC_INFO.
+//! The kernel's reports on a TCP socket: TCP_INFO and TCP_CC_INFO.
 
 use super::socket::{self, Plain};
 use crate::base::error::{Error, Result};
@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 /// `struct tcp_info` of Linux 6.12, include/uapi/linux/tcp.h, under the kernel's own names (libc's leaves out the byte of
-/// `tcpi_delivery_rate_app_limited`). It only ever grew at its end, so an older kernel writes a first part of it: a field
-/// that it does not know keeps all its bits set, which is the missing value of a column. Comments say what came when.
+/// `tcpi_delivery_rate_app_limited`). It only ever grew at its end, so an older kernel writes a first part of it. An
+/// unknown field keeps all its bits set, which is the missing value of a column. Comments say what came when.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct TcpInfo {
@@ -106,7 +106,7 @@ pub struct BbrInfo {
 // SAFETY: integers alone, without padding.
 unsafe impl Plain for BbrInfo {}
 
-/// What every kernel that the agent runs on knows: Linux 5.4.
+/// The fields that every kernel below the agent has: Linux 5.4.
 const LEAST_BYTES: usize = offset_of!(TcpInfo, tcpi_rcv_wnd);
 const ESTABLISHED: u8 = 1;
 
@@ -120,7 +120,7 @@ impl TcpInfo {
         }
     }
 
-    /// Of the bytes of an answer of sock_diag(7); none = a kernel that tells too little of a socket.
+    /// From the bytes of an answer of sock_diag(7); none = a kernel that reports too little of a socket.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         (bytes.len() >= LEAST_BYTES).then(|| socket::plain(bytes))
     }
@@ -137,7 +137,7 @@ impl TcpInfo {
 }
 
 impl BbrInfo {
-    /// Of a socket; none if its congestion control is another. BBR, whatever it is called, is the one that says this
+    /// For one socket; none if its congestion control is another. BBR, whatever it is called, is the one that says this
     /// much; Vegas, DCTCP and their like say 16 bytes, others none.
     pub fn read(fd: i32) -> Result<Option<Self>> {
         match socket::get(fd, libc::IPPROTO_TCP, libc::TCP_CC_INFO) {
@@ -146,7 +146,7 @@ impl BbrInfo {
         }
     }
 
-    /// Of the bytes of an answer of sock_diag(7), if they are those of BBR.
+    /// From the bytes of an answer of sock_diag(7), if they are those of BBR.
     pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
         (bytes.len() == size_of::<Self>()).then(|| socket::plain(bytes))
     }
@@ -157,11 +157,10 @@ impl BbrInfo {
     }
 }
 
-/// What the kernel tells of many sockets by one system call (guest/tcp/sockets.c); of a kernel of the user's own by one
-/// or two a socket.
+/// Reports on many sockets by one system call (guest/tcp/sockets.c), or on a custom kernel by one or two per socket.
 pub struct Infos {
     file: Option<File>,
-    /// The sockets that the kernel was told to tell of.
+    /// The sockets on which the kernel reports.
     told: Vec<i32>,
     buffer: Vec<u8>,
     /// Where in `buffer` answers and links stand that were read as a sleep ended, until the next one.
@@ -172,7 +171,7 @@ pub struct Infos {
 const CC_AT: usize = 8;
 const INFO_AT: usize = 32;
 const ANSWER_MOST_BYTES: usize = INFO_AT + 2 * size_of::<TcpInfo>();
-/// How many bytes of answers follow, before them.
+/// The number of bytes of answers that follow, before them.
 const LENGTH_BYTES: usize = 8;
 
 impl Infos {
@@ -183,7 +182,7 @@ impl Infos {
         Ok(Self { file, told: Vec::new(), buffer: Vec::new(), of_this_instant: None })
     }
 
-    /// Of each socket, in this order.
+    /// One per socket, in this order.
     pub fn read(&mut self, fds: &[i32]) -> Result<Vec<(TcpInfo, Option<BbrInfo>)>> {
         if let Some((answers, _)) = self.of_this_instant.clone().filter(|_| fds == self.told) {
             return answers_of(fds, &self.buffer[answers]);
@@ -215,7 +214,7 @@ impl Infos {
         Ok(true)
     }
 
-    /// What /proc/leolink/links had when the last sleep ended; none: nobody has looked.
+    /// The content of /proc/leolink/links when the last sleep ended; none: nobody has looked.
     pub fn links(&self) -> Option<&[u8]> {
         self.of_this_instant.as_ref().map(|(_, links)| &self.buffer[links.clone()])
     }

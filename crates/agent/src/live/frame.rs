@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What agent and host tell each other about connections: frames of 16 bytes, little endian, `kind u32, number u32, value
-//! i64` (design/interfaces.md, section 4). A connection has two streams: 2 x its number is that of the end where it began,
-//! + 1 of the end where it was accepted.
+//! Messages of agent and host about connections: frames of 16 bytes, little endian, `kind u32, number u32, value i64`
+//! (design/interfaces.md, section 4). A connection has two streams: 2 x its number is that of the end where it began, +
+//! 1 of the end where it was accepted.
 
 use crate::base::error::{Error, Result};
 
-/// Of every frame; of `DATA` to the host the bytes follow it.
+/// The size of every frame; after `DATA` to the host the bytes follow it.
 pub const FRAME_BYTES: usize = 16;
 
 /// From the host.
@@ -13,15 +13,15 @@ pub const FRAME_BYTES: usize = 16;
 pub enum Told {
     /// A program outside wants a connection; `is_answered`: the program at its far end takes it.
     Open { connection: u32, is_answered: bool },
-    /// The next file of bytes is for this stream, and holds so many.
+    /// The next file of bytes is for this stream, and holds this number of bytes.
     Data { stream: u32, bytes: u64 },
-    /// So many bytes more may come from this stream.
+    /// This number of further bytes may come from this stream.
     Credit { stream: u32, bytes: u64 },
     /// Nothing more comes for this stream.
     End { stream: u32 },
     /// The program outside has gone.
     Reset { stream: u32 },
-    /// The guest need not wait at the next so many steps.
+    /// The guest need not wait at this number of next steps.
     Spare { steps: u64 },
 }
 
@@ -32,11 +32,11 @@ pub enum Tell {
     Connected { connection: u32, took_ns: i64 },
     /// It does not come to be.
     Failed { connection: u32, errno: i32 },
-    /// It stands at its far end.
+    /// It is established at its far end.
     Accepted { connection: u32 },
-    /// So many bytes of a stream follow.
+    /// This number of bytes of a stream follow.
     Data { stream: u32, bytes: usize },
-    /// So many bytes of this stream have been handed to TCP.
+    /// This number of bytes of this stream have been handed to TCP.
     Credit { stream: u32, bytes: usize },
     /// Nothing more comes from this stream.
     End { stream: u32 },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Connections of the machine's own programs, `leowarp live`: TCP of the guest between two of its hosts, whose bytes come
-//! from the machine and go there again, while virtual time keeps to the clock on the wall. Nothing of the run is recorded.
+//! Connections of the machine's own programs, `leowarp live`: TCP of the guest between two of its hosts. Its bytes come
+//! from the machine and go there again, while virtual time keeps to real time. Nothing of the run is recorded.
 //!
 //! `python/leowarp/guest/live.py` is the other half.
 
@@ -18,11 +18,11 @@ use relay::Relay;
 use serde_json::json;
 use std::path::Path;
 
-/// Frames, both ways; and where the guest waits for the clock on the wall.
+/// Frames, both ways; and where the guest waits for real time.
 const CONSOLE: u32 = 1;
 const GATE: u32 = 2;
 
-/// What waits for the run's start.
+/// Work that waits for the run's start.
 pub struct Live {
     relay: Relay,
     gate: Gate,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Carries bytes between the host's frames and sockets in the guest, and waits for the host at each step of virtual time.
 //!
-//! What comes from the host in bytes comes in files of the boot's `in/live/`, one each, because a console is read byte by
-//! byte (arch/um/drivers/chan_kern.c, `chan_interrupt`); the frame that announces it follows the file. Each is new: the
-//! guest would go on seeing its own copy of one that it had read.
+//! Bytes from the host come in files of the boot's `in/live/`, one each, because a console is read byte by byte
+//! (arch/um/drivers/chan_kern.c, `chan_interrupt`). The frame that announces a file follows it. Each is new: the guest
+//! would go on seeing its own copy of one that it had read.
 
 use super::frame::{self, Tell, Told, FRAME_BYTES};
 use super::stream::{Outcome, Stream};
@@ -110,11 +110,11 @@ impl Relay {
         })
     }
 
-    /// Until the guest ends: obeys the host as soon as it says something, and at the run's 0 and every step after it hands
+    /// Until the guest ends: obeys the host as soon as it says something. At the run's 0 and every step after it, hands
     /// over what there is and waits at `gate`, unless the host has spared it that.
     ///
-    /// Streams are looked at once a step, because a step is computed at one moment of the clock on the wall: nothing
-    /// would reach the host sooner, and each look costs system calls.
+    /// Streams are checked once per step, because a step is computed at one moment of real time: nothing would reach
+    /// the host sooner, and each check costs system calls.
     pub fn run(&mut self, gate: &mut Gate, step_ns: i64, clock: Clock) -> Result<()> {
         netns::enter(self.home.as_raw_fd())?;
         let ticks = ticks(clock, step_ns)?;
@@ -146,7 +146,7 @@ impl Relay {
         }
     }
 
-    /// What ends a wait, beside handshakes that are over, which come last.
+    /// Events that end a wait, beside finished handshakes, which come last.
     fn awaited(&self, ticks: &File) -> Vec<libc::pollfd> {
         let mut all = vec![entry(0, 0); FIRST_OPENING];
         all[CONSOLE] = entry(self.console.as_raw_fd(), libc::POLLIN);
@@ -167,7 +167,7 @@ impl Relay {
         changed(&ends, numbers.iter()).into_iter().try_for_each(|stream| self.serve(stream, buffer))
     }
 
-    /// What the host says.
+    /// The host's messages.
     fn obey(&mut self, buffer: &mut [u8], clock: Clock) -> Result<()> {
         let n = self.console.read(buffer).map_err(|e| kernel("read what the host says", e))?;
         if n == 0 {
@@ -184,7 +184,7 @@ impl Relay {
         Ok(())
     }
 
-    /// Of a stream that has ended meanwhile the host may still speak.
+    /// The host may still name a stream that has ended meanwhile.
     fn obey_one(&mut self, told: Told, buffer: &mut [u8], clock: Clock) -> Result<()> {
         match told {
             Told::Open { connection, is_answered } => self.connect(connection, is_answered, clock),
@@ -205,7 +205,7 @@ impl Relay {
                 self.serve(stream, buffer)
             }
             Told::Reset { stream } => {
-                // Of a connection whose handshake is under way: it is given up.
+                // A connection whose handshake is under way is given up.
                 if let (0, Some(opening)) = (stream % 2, self.openings.remove(&(stream / 2))) {
                     // Else whoever takes this port next at the host would be taken for it at the far end.
                     self.by_port.remove(&port_of(&opening.fd)?);
@@ -263,7 +263,7 @@ impl Relay {
         }
     }
 
-    /// A connection stands at its far end.
+    /// A connection is established at its far end.
     fn accept(&mut self) -> Result<()> {
         let mut from = socket::address(Ipv4Addr::UNSPECIFIED, 0);
         let mut size = size_of::<libc::sockaddr_in>() as libc::socklen_t;
@@ -286,7 +286,7 @@ impl Relay {
                 self.begin(2 * connection + 1, fd);
                 self.tell(Tell::Accepted { connection }, &[])
             }
-            // Of somebody else in the guest.
+            // A connection from somebody else in the guest.
             None => Stream::new(fd, self.spec.window_bytes).cut(),
         }
     }
@@ -369,7 +369,7 @@ fn changed<'a>(entries: &[libc::pollfd], numbers: impl Iterator<Item = &'a u32>)
     entries.iter().zip(numbers).filter(|(entry, _)| entry.revents != 0).map(|(_, &number)| number).collect()
 }
 
-/// What both ends have: accepted sockets inherit it.
+/// Options of both ends: accepted sockets inherit them.
 fn prepare(fd: &OwnedFd, spec: &setup::Live) -> Result<()> {
     // Whether the program outside would wait to fill its segments nobody can know here.
     socket::set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, &1i32, "set TCP_NODELAY")?;
@@ -384,7 +384,7 @@ fn port_of(fd: &OwnedFd) -> Result<u16> {
     Ok(u16::from_be(own.sin_port))
 }
 
-/// What ended the handshake; 0 = nothing.
+/// The error that ended the handshake; 0 = none.
 fn error_of(fd: &OwnedFd) -> Result<i32> {
     let (mut errno, mut size) = (0i32, size_of::<i32>() as libc::socklen_t);
     let (level, option) = (libc::SOL_SOCKET, libc::SO_ERROR);

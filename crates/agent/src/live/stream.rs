@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One end of a connection in the guest: its socket, what waits to be written there, and how much more the host takes.
 //!
-//! Neither side holds more than a window of bytes for the other, so that it is TCP in the guest that a program outside
-//! waits for: what its socket does not take the host does not read from the program, and what the program outside does
-//! not read nobody reads from its socket.
+//! Neither side holds more than a window of bytes for the other, so a program outside waits for TCP in the guest. The
+//! host does not read from the program what the guest's socket does not take; nobody reads from that socket what the
+//! program outside does not read.
 
 use crate::base::error::{Error, Result};
 use crate::flows::socket;
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// What a stream has come to.
+/// The state of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// So many bytes went.
+    /// The number of bytes that went.
     Moved(usize),
     /// Nothing can go now.
     Waits,
@@ -42,7 +42,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Of a connected socket.
+    /// From a connected socket.
     pub fn new(fd: OwnedFd, window_bytes: u32) -> Self {
         Self {
             fd,
@@ -57,8 +57,8 @@ impl Stream {
         }
     }
 
-    /// What poll(2) shall wait for; 0 = nothing, and then it must not wait for this socket at all, of which it would
-    /// always tell that both ends have hung up.
+    /// Events for poll(2) to wait for. If 0, it must not wait for this socket at all, because it would always report
+    /// that both ends have hung up.
     pub fn awaited(&self) -> i16 {
         let reads = if self.credit_bytes > 0 && !self.has_ended { libc::POLLIN } else { 0 };
         reads | if self.pieces.is_empty() { 0 } else { libc::POLLOUT }
@@ -84,7 +84,7 @@ impl Stream {
         Ok(())
     }
 
-    /// The host takes so many bytes more.
+    /// The host takes this number of further bytes.
     pub fn grant(&mut self, bytes: u64) {
         self.credit_bytes += bytes;
     }

@@ -11,8 +11,8 @@ use leowarp_timeline::event::Change;
 use leowarp_timeline::Event;
 
 impl Network<'_> {
-    /// Instants from the event `first` on at which routes change, each as the place of its first event and the time at which
-    /// hosts are told. Without a lead there are none, and nobody is told of a change that is nearer to the run's start.
+    /// Instants from the event `first` on at which routes change, each as the place of its first event and the time of
+    /// its notice. Without a lead there are none, and a change nearer to the run's start has no notice.
     pub fn told_ahead(events: &[Event], first: usize, delay_ns: i64) -> Vec<(usize, i64)> {
         let mut out: Vec<(usize, i64)> = Vec::new();
         if delay_ns >= 0 {
@@ -86,7 +86,7 @@ impl Network<'_> {
     }
 }
 
-/// What the leolink of the old direction is told in place of that of the new one, which need not be there yet.
+/// Sent to the leolink of the old direction instead of the new one, which may not exist yet.
 ///
 /// The node reckons with the queue that it has now. Its delay is that of the old direction, so that the rest of the new
 /// way carries the difference: leolink adds both modulo 2^64.

@@ -2,34 +2,34 @@
 //! Queueing disciplines of the kernel under a leolink, in place of its fifo, and `fq` on a host's wire, as netlink
 //! messages (include/uapi/linux/pkt_sched.h of Linux 6.12).
 //!
-//! What a scenario leaves out is the kernel's own default, but for limits: the kernel's (1,000 or 10,240 packets, 32 MiB)
-//! give way to the limit of the queue. Disciplines that count packets get a limit in bytes as full frames, `red` gets one
-//! in packets as bytes of full frames, `cake` as the memory of full frames.
+//! Parameters that a scenario leaves out have the kernel's defaults, except for limits. The kernel's (1,000 or 10,240
+//! packets, 32 MiB) give way to the limit of the queue. Disciplines that count packets get a limit in bytes as full
+//! frames, `red` gets one in packets as bytes of full frames, `cake` as the memory of full frames.
 
 use crate::base::error::{Error, Result};
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_NEWQDISC};
 use crate::network::tc::{tcmsg, tcmsg_at, CHILD_HANDLE, CHILD_PARENT, TCA_KIND, TCA_OPTIONS};
 use leowarp_timeline::setup::{Queue, QueueKind};
 
-/// Of a queue without a limit.
+/// The limit of a queue without one.
 const UNLIMITED_PKTS: u32 = 1 << 30;
-/// What a frame of 1,514 bytes takes of the guest's memory while it waits: its truesize, which cake, fq_codel and fq_pie
-/// count. That of a datagram; a TCP segment's is a little less, any shorter packet's too.
+/// Memory of the guest that a frame of 1,514 bytes takes while it waits: its truesize, which cake, fq_codel and fq_pie
+/// count. This is a datagram's; a TCP segment's is a little less, any shorter packet's too.
 const FRAME_MEMORY_BYTES: u32 = 2304;
 /// The kernel's own limit of memory of fq_codel and fq_pie.
 const MEMORY_BYTES: u32 = 32 << 20;
 
-/// What waits may be so much.
+/// The most that may wait.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limit {
     pub pkts: Option<u32>,
     pub bytes: Option<u32>,
-    /// Of a full frame.
+    /// The size of a full frame.
     pub frame_bytes: u32,
 }
 
 impl Limit {
-    /// That of a queue; without one of its own its link's.
+    /// The queue's own limit, or else its link's.
     pub fn of(queue: &Queue, link: Limit) -> Self {
         match (queue.limit_pkts, queue.limit_bytes) {
             (None, None) => link,
@@ -126,8 +126,8 @@ fn parameter(queue: &Queue, name: &str) -> Option<u32> {
     Some(u32::try_from(value).unwrap_or(u32::MAX))
 }
 
-/// Parameters of `red` as tc(8) works them out (tc/tc_red.c of iproute2): limits in bytes, the weight of the moving
-/// average from the burst that is to pass, (2 min + max) / 3, and a table by which the average falls while nothing waits.
+/// Parameters of `red` as tc(8) computes them (tc/tc_red.c of iproute2): limits in bytes, the weight of the moving
+/// average from the burst that is to pass, (2 min + max) / 3. A table says how the average falls while nothing waits.
 #[derive(Debug, PartialEq)]
 struct Red {
     limit_bytes: u32,
@@ -207,9 +207,9 @@ fn probability_log(probability: f64, range_bytes: u32) -> u8 {
     (0..32).find(|&k| step * 2f64.powi(k) > 1.0).unwrap_or(32) as u8
 }
 
-/// By how much the average is shifted after an idle time of `i << cell_log` us, if a frame takes `frame_us`: 2^-shift =
-/// (1 - weight)^frames. tc_red_eval_idle_damping means the same, but takes the natural logarithm and ticks of 64 ns,
-/// where the kernel shifts and looks up us.
+/// Shift of the average after an idle time of `i << cell_log` us, if a frame takes `frame_us`: 2^-shift = (1 -
+/// weight)^frames. The function tc_red_eval_idle_damping intends the same. But it takes the natural logarithm and ticks
+/// of 64 ns, where the kernel shifts and looks up us.
 fn idle_damping(weight_log: u8, frame_us: f64) -> (u8, [u8; 256]) {
     let per_us = -(1.0 - 0.5f64.powi(weight_log.into())).log2().max(-1e9) / frame_us;
     let longest_us = 31.0 / per_us;

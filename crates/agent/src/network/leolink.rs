@@ -155,13 +155,13 @@ fn order_bytes(order: Order) -> [u8; 16] {
 pub struct Switch {
     pub from: usize,
     pub destination: Ipv4Addr,
-    /// What the last packet over the direction before takes to the host from that direction's other end on.
+    /// Time of the last packet over the direction before, from that direction's other end to the host.
     pub rest_from_ns: u64,
     /// The least that the first over the new one takes from its other end on.
     pub rest_to_ns: u64,
-    /// What waits at the direction before goes over the new one.
+    /// Packets that wait at the direction before go over the new one.
     pub moves: bool,
-    /// What goes over the new one is held back in a buffer of so many bytes, and what happens when it is full.
+    /// Packets for the new direction are held in a buffer of this number of bytes, with the rule for a full one.
     pub hold: Option<(u32, HoldFull)>,
     /// The last packet over the direction before is a marker of this number, and of what comes over the new one it is
     /// known where it waits for it; or why not. None = there are no markers.
@@ -186,7 +186,7 @@ pub enum Refused {
 /// Where the ways of a switch meet, and what happens there.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Merge {
-    /// Of the marker, from 1 on.
+    /// Number of the marker, from 1 on.
     pub marker: u32,
     /// The directions by which the old and the new way enter the node.
     pub from: usize,
@@ -210,7 +210,7 @@ pub fn merge(batch: &mut Batch, ifindex: u32, destination: Ipv4Addr, m: &Merge) 
     batch.end(&options);
 }
 
-/// A host is told that its packets to another go another way (`struct leolink_notice`).
+/// A host gets a notice that its packets to another take another path (`struct leolink_notice`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Notice {
     /// From 1 on.
@@ -220,16 +220,16 @@ pub struct Notice {
     pub old_delay_ns: i64,
     pub new_delay_ns: i64,
     pub cause: NoticeCause,
-    /// How long the node waits before it sends it.
+    /// Delay of the node before it sends it.
     pub delay_ns: u64,
     pub is_lost: bool,
 }
 
-/// What a notice is about.
+/// The subject of a notice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NoticeCause {
-    /// A change from a direction of the node to the one that is told. `answer_ns`: from the destination back to the host,
-    /// less what the notice takes there; rests as of [`Switch`]; none = what left before does not arrive.
+    /// A change from a direction of the node to the one that gets this. `answer_ns`: from the destination back to the
+    /// host, less what the notice takes there; rests as of [`Switch`]; none = what left before does not arrive.
     Change { from: usize, rests_ns: Option<(u64, u64)>, answer_ns: i64 },
     /// Nothing.
     False { wait_ns: u64 },

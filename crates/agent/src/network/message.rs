@@ -85,10 +85,10 @@ pub fn up(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, IFF_UP, IFF_UP));
 }
 
-/// Takes an interface down and up again. Of a new veth pair the end that came up first has no carrier until the other
-/// is up, and the kernel sees to that later (net/core/link_watch.c: 100 devices at a time, the rest up to a second
-/// after); until then its queueing discipline is noop, which discards in silence. An end that comes up while the other
-/// is up is in order at once.
+/// Takes an interface down and up again. In a new veth pair the end that came up first has no carrier until the other
+/// is up. The kernel sets it later (net/core/link_watch.c: 100 devices at a time, the rest up to a second after). Until
+/// then its queueing discipline is noop, which discards in silence. An end that comes up while the other is up is in
+/// order at once.
 pub fn up_again(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_UP));
     up(batch, ifindex);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The network as it is to be, and the netlink batches that make the kernel's agree with it.
 //!
-//! A node is a network namespace, a link a veth pair between two of them. Both ends of a link carry the same MAC address
-//! and do without ARP, so that a route is `destination dev interface` and no neighbour is ever to be resolved (`arp`
-//! links: addresses at both ends, routes through the other's). The queueing discipline of a direction hangs on the
+//! A node is a network namespace, a link a veth pair between two of them. Both ends of a link carry the same MAC
+//! address and do without ARP. So a route is `destination dev interface`, and no neighbour is ever to be resolved
+//! (`arp` links: addresses at both ends, routes through the other's). The queueing discipline of a direction is on its
 //! sending side. Interfaces stay up once made: whether a link is up decides only what its discipline takes.
 //!
 //! All events of an instant become rounds of batches, one send a namespace and round: the first ends of new links, their
@@ -51,7 +51,8 @@ struct LinkState {
     ifindex: [u32; 2],
 }
 
-/// What was before an instant: the direction of each node and host whose entry changed or went, and delays that changed.
+/// The state before an instant: the direction of each node and host whose entry changed or went, and delays that
+/// changed.
 #[derive(Default)]
 struct Before {
     routes: BTreeMap<(usize, usize), usize>,
@@ -70,9 +71,9 @@ pub struct Network<'a> {
     next_ifindex: Vec<u32>,
     links: Vec<LinkState>,
     directions: Vec<Direction>,
-    /// Of jittered directions: what the kernel was told last.
+    /// Last values sent to the kernel for jittered directions.
     told: Vec<Option<Direction>>,
-    /// What is to be said of a direction at the end of the instant.
+    /// Changes of a direction to send at the end of the instant.
     say: Vec<Option<Say>>,
     to_say: Vec<usize>,
     /// The direction that a node sends on for a host, for packets without a tag.
@@ -490,7 +491,7 @@ fn mac(link: usize, side: usize) -> [u8; 6] {
     [2, side as u8, n[0], n[1], n[2], n[3]]
 }
 
-/// Of an end of an `arp` link, from 10.128.0.0/9.
+/// Address of an end of an `arp` link, from 10.128.0.0/9.
 fn end_address(link: usize, side: usize) -> Ipv4Addr {
     Ipv4Addr::from(0x0a80_0000 + (2 * link + side) as u32)
 }

@@ -169,7 +169,7 @@ impl Socket {
         self.fd.as_raw_fd()
     }
 
-    /// Has the kernel carry out a batch. What failed is answered on the socket: see [`Socket::refusals`].
+    /// Has the kernel carry out a batch. Failures are answered on the socket: see [`Socket::refusals`].
     pub fn send(&self, batch: &Batch) -> Result<()> {
         let mut from = 0;
         for (i, _) in batch.starts.iter().enumerate() {
@@ -188,7 +188,7 @@ impl Socket {
         Ok(())
     }
 
-    /// What the kernel refused since the last look.
+    /// Refusals of the kernel since the last look.
     pub fn refusals(&self) -> Result<Vec<Refusal>> {
         let mut out = Vec::new();
         let mut buffer = [0u8; 8192];

@@ -74,16 +74,16 @@ pub fn sysctl(name: &str) -> Result<String> {
     }
 }
 
-/// Has every frame of the calling thread's namespace's interface leave as a packet of its own: the stack still hands
-/// down large segments, as on any host, and they are cut before they reach the wire (and the capture).
+/// Has every frame of an interface in the calling thread's namespace leave as a packet of its own. The stack still
+/// hands down large segments, as on any host, and they are cut before they reach the wire (and the capture).
 pub fn disable_segmentation_offload(interface: &str) -> Result<()> {
     const ETHTOOL_STSO: u32 = 0x1f;
     let mut value = [ETHTOOL_STSO, 0];
     ethtool(interface, value.as_mut_ptr().cast(), "switch segmentation offload off")
 }
 
-/// The same of datagrams, which QUIC stacks hand down in batches (UDP_SEGMENT, udp(7)), and has each of them carry its
-/// checksum when it is captured, by which it is told from others of its length.
+/// The same for datagrams, which QUIC stacks hand down in batches (UDP_SEGMENT, udp(7)). Each carries its checksum when
+/// it is captured, which distinguishes it from others of its length.
 pub fn disable_datagram_offload(interface: &str) -> Result<()> {
     const ETHTOOL_SFEATURES: u32 = 0x3b;
     let names = features(interface)?;

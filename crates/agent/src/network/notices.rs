@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which hosts are told that their packets go another way, and what (design/cures.md, "Notice").
+//! Notices to hosts that their packets take another path: receivers and content (design/cures.md, "Notice").
 
 use super::switches::{Told, What, When};
 use super::{Before, Network};
@@ -10,7 +10,7 @@ use leowarp_timeline::setup::LinkKind;
 use std::collections::BTreeSet;
 
 impl Network<'_> {
-    /// `cures.notify_delay`; none = nobody is told.
+    /// `cures.notify_delay`; none = no notices.
     pub(super) fn notify_delay_ns(&self) -> Option<i64> {
         self.setup.cures.notify.as_ref().map(|n| n.delay_ns)
     }
@@ -117,7 +117,7 @@ impl Network<'_> {
         self.flush(t_ns)
     }
 
-    /// What packets take from a node to a host, by the routes as they are now: the delays alone.
+    /// Time from a node to a host, by the routes as they are now: the delays alone.
     fn delay_ns(&self, node: usize, host: usize) -> Option<u64> {
         let way = self.way_from(node, host, |at| self.routes.get(&(at, host)).copied())?;
         Some(way.iter().map(|&d| self.directions[d].delay_ns).sum())

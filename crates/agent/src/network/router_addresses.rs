@@ -10,7 +10,7 @@ use std::net::Ipv4Addr;
 /// Of each namespace.
 const LOOPBACK: u32 = 1;
 
-/// Of a node that is no host, from 10.64.0.0/10.
+/// Address of a node that is no host, from 10.64.0.0/10.
 fn address(node: usize) -> Ipv4Addr {
     Ipv4Addr::from(0x0a40_0001 + node as u32)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the cures have nodes do because of the routes of an instant: who is told what.
+//! Work that the cures give nodes because of the routes of an instant.
 
 use super::{Before, Network};
 use crate::network::directions::is_modelled;
@@ -8,7 +8,7 @@ use crate::network::tc::Say;
 use leowarp_timeline::setup::{Discipline, EndMarker, MoveQueue};
 use std::net::Ipv4Addr;
 
-/// What the leolink of a node's new direction is told.
+/// Message to the leolink of a node's new direction.
 pub(super) struct Told {
     pub to: usize,
     pub what: What,
@@ -38,7 +38,7 @@ pub(super) struct Rests {
 }
 
 impl Network<'_> {
-    /// What the cures have nodes do because of the routes of this instant.
+    /// Work that the cures give nodes because of the routes of this instant.
     pub(super) fn told(&mut self) -> Vec<Told> {
         let before = std::mem::take(&mut self.before);
         let mut told = self.switches(&before);
@@ -48,12 +48,12 @@ impl Network<'_> {
         told
     }
 
-    /// What a packet that left over a direction before takes to the host from that direction's other end on, at most, and
-    /// at least one over another; and the two ways. None = what left before does not arrive.
+    /// Time of a packet that left over the direction before, from that direction's other end to the host, at most; the
+    /// least over another; and the two paths. None = what left before does not arrive.
     ///
-    /// Of the old way the longest that a packet takes counts, of the new one the shortest. Where a delay falls at this
-    /// instant, packets of before still fly the former one, and those behind them wait for them at the link's other end:
-    /// on a full path the last one takes as long as if nothing had fallen.
+    /// The old path counts with the longest time of a packet, the new one with the shortest. Where a delay falls at
+    /// this instant, packets of before still have the former one, and those behind them wait at the link's other end.
+    /// On a full path the last one takes as long as if nothing had fallen.
     pub(super) fn rests(&self, before: &Before, host: usize, from: usize, to: usize) -> Option<Rests> {
         if self.say[from] == Some(Say::Flush) {
             return None;

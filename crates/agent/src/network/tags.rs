@@ -12,7 +12,7 @@ pub struct Tags {
 }
 
 impl Tags {
-    /// The TOS value of a path, and whether it has just been given: a path without a tag takes that of the one that has
+    /// The TOS value of a path, and whether it has just been given. A path without a tag takes that of the one that has
     /// not been named for longest, and needs all its routes anew.
     pub fn tos(&mut self, path: u32) -> (u8, bool) {
         let (tag, fresh) = match self.recent.iter().position(|&(p, _)| p == path) {

@@ -4,8 +4,8 @@
 //!
 //! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. A netem
 //! without a rate sends each packet at the time that was drawn for it, so that packets overtake each other; with one it
-//! would keep their order. The rate is therefore tbf's, which takes packets as they come out of the delay line. What is
-//! late for tbf stays in netem's queue, so netem's limit counts waiting and flying packets.
+//! would keep their order. The rate is therefore tbf's, which takes packets as they come out of the delay line. Packets
+//! late for tbf stay in netem's queue, so netem's limit counts waiting packets and packets in flight.
 
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_DELQDISC, RTM_NEWQDISC};
 use leowarp_timeline::setup::{QueueCounts, Resequence};
@@ -33,7 +33,7 @@ const TCA_NETEM_RATE64: u16 = 8;
 const TCA_NETEM_LATENCY64: u16 = 10;
 const TCA_NETEM_JITTER64: u16 = 11;
 const TCA_NETEM_PRNG_SEED: u16 = 14;
-/// Of a frame's header.
+/// Size of a frame's header.
 pub const ETHERNET_BYTES: u32 = 14;
 /// Without a rate netem sorts by time and a falling delay would reorder within the link. At this rate (2^40 byte/s) a
 /// frame takes 1 ns.
@@ -56,31 +56,31 @@ pub struct Direction {
     /// Refuses what it is offered.
     pub down: bool,
     pub jitter: Jitter,
-    /// Of leolink: its rate, or its delay and loss, come from tables and are never said.
+    /// For leolink: its rate, or its delay and loss, come from tables and are never sent.
     pub has_capacity: bool,
     pub has_channel: bool,
     pub in_order: bool,
     pub probe_bytes: u32,
-    /// Of leolink: what it does for the order of packets.
+    /// For leolink: its part in keeping the order of packets.
     pub order: Option<Order>,
     /// IP length of the packets of which delay lines and buckets are full.
     pub full_packet_bytes: u32,
 }
 
 impl Direction {
-    /// How long a full packet is being sent; 0 = the link is unshaped.
+    /// Transmission time of a full packet; 0 = the link is unshaped.
     pub fn full_packet_ns(&self) -> u64 {
         (self.full_bytes() * 8 * 1_000_000_000).checked_div(self.rate_bps).map_or(0, |ns| ns + 1)
     }
 
-    /// What a full packet takes of the link.
+    /// Bytes of the link that a full packet takes.
     fn full_bytes(&self) -> u64 {
         u64::from(self.full_packet_bytes + ETHERNET_BYTES).saturating_add_signed(self.overhead_bytes.into()).max(1)
     }
 }
 
-/// What is drawn for each packet of a `jitter` and added to its delay: `spread_ns` times a value of a table over 8192
-/// (NETEM_DIST_SCALE), or, without a table, evenly from -`spread_ns` to `spread_ns`.
+/// Random addition to the delay of each packet of a `jitter`: `spread_ns` times a value of a table over 8192
+/// (NETEM_DIST_SCALE). Without a table it is uniform from -`spread_ns` to `spread_ns`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Jitter {
     /// Up to i32::MAX, where netem would cap it.
@@ -89,12 +89,12 @@ pub struct Jitter {
     pub table: usize,
 }
 
-/// What a direction of a station's link does for the order of packets.
+/// The part of a direction of a station's link in keeping the order of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// What it puts in order; none = it does not.
+    /// The packets that it puts in order; none = it does not.
     pub resequence: Option<Resequence>,
-    /// Of a packet that was copied the second to come is discarded.
+    /// The second copy of a packet is discarded.
     pub eliminates: bool,
     /// The station sends on it.
     pub numbers: bool,
@@ -102,14 +102,14 @@ pub struct Order {
     pub restores: bool,
 }
 
-/// What of a direction is said to the kernel.
+/// Settings of a direction for the kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Say {
     /// All, to make it.
     All,
-    /// What the timeline changes.
+    /// Changes by the timeline.
     Changes,
-    /// That, and what it holds is lost.
+    /// The same, and its packets are lost.
     Flush,
 }
 
@@ -132,7 +132,7 @@ pub fn share(ratio: f64) -> u32 {
     (ratio * 4_294_967_296.0).round().clamp(0.0, f64::from(u32::MAX)) as u32
 }
 
-/// Makes or changes a netem. Whatever a change does not name falls back to its default, so all is always named.
+/// Makes or changes a netem. Anything that a change does not name falls back to its default, so all is always named.
 pub fn netem(batch: &mut Batch, ifindex: u32, d: &Direction, counts: QueueCounts, say: Say) {
     if say == Say::Flush {
         // netem cannot lose what it holds but by being taken away
@@ -167,7 +167,7 @@ fn netem_loss(d: &Direction) -> u32 {
 /// Makes a jitter, or changes what it differs in from `before`. A change leaves what it holds where it is: each packet
 /// keeps the time that was drawn for it.
 ///
-/// Of a netem, latency, jitter, limit and loss fall back to 0 unless they are named. Its table and the state of its
+/// In a netem, latency, jitter, limit and loss fall back to 0 unless they are named. Its table and the state of its
 /// random stream stay: naming the seed again would begin the stream anew, so that a change would repeat delays. There
 /// is no way to take a table away from a netem. A changed tbf has a full bucket: its next frame may leave at once.
 pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Direction>, table: &[i16], flush: bool) {
@@ -222,8 +222,8 @@ fn overhead(batch: &mut Batch, d: &Direction) {
     batch.end(&stab);
 }
 
-/// netem's limit counts what flies as well: what waits is limited to `limit_pkts` by adding what the delay line holds
-/// when it is full of full frames.
+/// netem's limit counts packets in flight as well. To limit waiting packets to `limit_pkts`, the content of a delay
+/// line full of full frames is added.
 fn netem_limit(d: &Direction, counts: QueueCounts) -> u32 {
     let Some(limit) = d.limit_pkts else { return NETEM_UNLIMITED_PKTS };
     match counts {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What nodes and stations did about route changes: /proc/leolink/switches, merges and orders, where what has been read is
-//! gone, and nodes, where it stays.
+//! Actions of nodes and stations at route changes: /proc/leolink/switches, merges and orders, where reading consumes,
+//! and nodes, where it does not.
 
 use crate::base::context::Context;
 use crate::base::error::{Error, Result};
@@ -45,7 +45,7 @@ pub fn write_rows(context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// What is known of the node where two ways meet, by the marker's number.
+/// The node where two paths meet, by the marker's number.
 fn merges() -> Result<BTreeMap<u32, [u8; MERGES.1]>> {
     let mut out = BTreeMap::new();
     records(MERGES, |r| {
@@ -136,7 +136,7 @@ fn merge(context: &Context, switch: &Switch, refused: u32, record: Option<&[u8; 
     }
 }
 
-/// Packets that nodes hold back now behind their links, which have delivered them.
+/// Packets that nodes hold now behind their links, which have delivered them.
 pub fn held_behind_links_pkts(setup: &Setup) -> Result<u64> {
     let mut held_pkts = 0;
     if setup.cures.any() {
@@ -189,7 +189,7 @@ fn notices(context: &Context) -> Result<()> {
         let sent_ns = long(r, 32);
         let is_false = flags & 2 != 0;
         let row = Notice {
-            // leolink knows when it was told, which is the lead before a change to come
+            // leolink knows when it got the message, which is the lead before a change to come
             t_ns: context.clock.of_monotonic_ns(long(r, 0) as i64) + if is_false { 0 } else { lead_ns },
             number: word(r, 8),
             to_direction: word(r, 16),
@@ -237,7 +237,7 @@ fn orders(context: &Context) -> Result<()> {
     rows.flush()
 }
 
-/// The number of the host whose address stands in a record.
+/// The number of the host with the address in a record.
 fn host(setup: &Setup, record: &[u8], at: usize) -> Result<u32> {
     let address = &record[at..at + 4];
     host_of(setup, record, at).ok_or_else(|| Error::Input(format!("leolink has a record of no host: {address:?}")))

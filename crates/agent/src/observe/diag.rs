@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! TCP_INFO of the sockets of programs, which are not ours to ask: the kernel lists those of a namespace (sock_diag(7)).
 //!
-//! Which connection a socket belongs to is known once the capture is over, so that samples are kept until then.
+//! The connection of a socket is known once the capture is over, so samples are kept until then.
 
 use crate::base::error::{Error, Result};
 use crate::flows::tcp_info::{BbrInfo, TcpInfo};
@@ -14,8 +14,8 @@ use leowarp_timeline::setup::Setup;
 use std::collections::{BTreeMap, BTreeSet};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
-/// Attributes of an answer, and, less one, bits of a request (include/uapi/linux/inet_diag.h). Who asks for Vegas gets
-/// BBR of a socket that has BBR (net/ipv4/tcp_bbr.c, `bbr_get_info`).
+/// Attributes of an answer, and, less one, bits of a request (include/uapi/linux/inet_diag.h). For a socket that has
+/// BBR, a request for Vegas gets BBR (net/ipv4/tcp_bbr.c, `bbr_get_info`).
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_VEGASINFO: u16 = 3;
 const INET_DIAG_CONG: u16 = 4;
@@ -25,7 +25,7 @@ const INET_DIAG_BBRINFO: u16 = 16;
 const STATES: u32 = 0xfff & !(1 << 10 | 1 << 6 | 1 << 12 | 1 << 7);
 /// struct inet_diag_msg: family, state, timer, retrans; the ends; five numbers.
 const MESSAGE_BYTES: usize = 4 + 48 + 20;
-/// Of all runs of interest far below; at 400 bytes each half a gigabyte of the guest's memory.
+/// All runs of interest are far below; at 400 bytes each it is half a gigabyte of the guest's memory.
 const SAMPLES_MAX: usize = 1 << 20;
 
 /// Both ends as a socket sees them: port here, address and port there.
@@ -40,7 +40,7 @@ struct Sample {
 
 /// Samples of the hosts that run programs.
 pub struct Diag {
-    /// Of each, its number in the setup.
+    /// The number of each in the setup.
     hosts: Vec<(usize, Netlink)>,
     /// By host, ends and time.
     samples: BTreeMap<(usize, Ends, i64), Sample>,

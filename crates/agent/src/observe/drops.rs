@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which packets the leolinks of the guest dropped: /proc/leolink/drops, where what has been read is gone.
+//! Packets that the leolinks of the guest dropped: /proc/leolink/drops, where reading consumes.
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};

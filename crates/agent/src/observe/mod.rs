@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is sampled and counted while a run goes on, and how flows end.
+//! Samples and counts during a run, and how flows end.
 
 pub mod cures;
 pub mod diag;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a run came to: what became of its packets, whether they add up, and `end.json`.
+//! The result of a run: what became of its packets, whether they add up, and `end.json`.
 
 use crate::base::clock::Clock;
 use crate::base::context::Context;
@@ -14,12 +14,12 @@ use leowarp_timeline::record::{FlowEnd, LinkTotal, Missing};
 use leowarp_timeline::setup::{Flow, Setup};
 use serde_json::{json, Value};
 
-/// What is known of a flow at the end.
+/// Facts about a flow at the end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FlowOutcome {
     /// When it begins: of a connection, when its first packet was seen.
     pub start_ns: i64,
-    /// Of a connection of a program: when the answer to its first segment was there.
+    /// For a connection of a program: the instant of the answer to its first segment.
     pub connect_ns: Option<i64>,
     /// When the first payload reached the destination.
     pub first_byte_ns: Option<i64>,
@@ -29,13 +29,13 @@ pub struct FlowOutcome {
     pub complete_ns: Option<i64>,
     /// Payload that arrived at the destination, each byte once.
     pub arrived_bytes: Option<u64>,
-    /// That reached the source; none = not tcp, or packets were not followed.
+    /// Bytes that reached the source; none = not tcp, or packets were not followed.
     pub duplicate_acks_pkts: Option<u64>,
     /// Of data packets.
     pub round_trips: Option<Extremes>,
 }
 
-/// What is known of the packets at the end.
+/// Facts about the packets at the end.
 pub struct Outcome {
     /// By 2 * flow + direction; none at all without packet truth.
     pub totals: Vec<Totals>,
@@ -50,7 +50,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Of a run without packet truth: what the receivers of transfers know by themselves.
+    /// For a run without packet truth: facts that the receivers of transfers know by themselves.
     pub fn of_receivers(setup: &Setup, transfers: &[Transfer]) -> Result<Self> {
         let flow = |f: &Flow| FlowOutcome { start_ns: f.start_ns, ..FlowOutcome::default() };
         let mut flows: Vec<_> = setup.flows.iter().map(flow).collect();
@@ -111,7 +111,7 @@ fn flow_end(flow: usize, transfer: Option<&Transfer>, outcome: &FlowOutcome) -> 
 }
 
 /// Writes `end.json`: every account of packets, and whether all of them add up. If they do not, the run has failed.
-/// `programs`: how those of the user's own ended, if there were any; then `clock` is told, too, which they have read.
+/// `programs`: how the user's own ended, if there were any. Then `clock` is included too, because they have read it.
 pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcome, programs: Vec<Value>) -> Result<()> {
     let mut accounts = Accounts { conservation: Vec::new(), failures: outcome.failures };
     links.iter().for_each(|link| accounts.add_link(link));
@@ -136,7 +136,7 @@ pub fn write_end(end_ns: i64, clock: Clock, links: &[LinkTotal], outcome: Outcom
     Ok(())
 }
 
-/// What went in and what came out of links and flows.
+/// Sums that went in and came out of links and flows.
 struct Accounts {
     conservation: Vec<Value>,
     failures: Vec<String>,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What waits in the queues, and what went over each link: of all leolinks in one read of /proc/leolink/links, of netems
-//! from the statistics of the queueing disciplines, a dump for each namespace. Of a jitter, a netem under a tbf, those of
-//! the tbf are taken: it counts what its netem holds and drops with its own (tbf_enqueue), and sends what has left both.
+//! Waiting packets of the queues, and traffic of each link: of all leolinks in one read of /proc/leolink/links, of
+//! netems from the statistics of the queueing disciplines, a dump for each namespace. For a jitter, a netem under a
+//! tbf, those of the tbf are taken: it counts what its netem holds and drops with its own (tbf_enqueue), and sends what
+//! has left both.
 
 use crate::base::clock::Clock;
 use crate::base::error::{Error, Result};
@@ -33,7 +34,7 @@ pub struct Queues {
     last: Vec<(u32, u64, u32)>,
 }
 
-/// What the kernel counts of any queueing discipline.
+/// The kernel's counts for any queueing discipline.
 #[derive(Debug, Clone, Copy, Default)]
 struct Statistics {
     sent_pkts: u32,

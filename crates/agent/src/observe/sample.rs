@@ -74,7 +74,7 @@ pub fn sample_sockets(rows: &mut Rows<Socket>, infos: &mut Infos, t_ns: i64, tra
     Ok(())
 }
 
-/// What a sender's socket, and its receiver's if it is known, say at an instant.
+/// State of a sender's socket, and of its receiver's if it is known, at an instant.
 pub fn socket_row(t_ns: i64, flow: usize, s: &TcpInfo, r: Option<&TcpInfo>, bbr: Option<BbrInfo>) -> Socket {
     let gain = |value: fn(&BbrInfo) -> u32| bbr.map_or(f64::MISSING, |b| f64::from(value(&b)) / BBR_GAIN_UNIT);
     let has_rtt = s.tcpi_rtt != NO_RTT_YET;
@@ -210,9 +210,9 @@ impl Counters {
 /// Packets that were lost between links, in the whole guest.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LostBetweenLinks {
-    /// That no router had a route for (net/ipv4/route.c).
+    /// Packets without a route at a router (net/ipv4/route.c).
     pub no_route_pkts: u64,
-    /// That found the queue of a neighbour full whose address was being resolved (net/core/neighbour.c).
+    /// Packets that found the queue of a neighbour full whose address was being resolved (net/core/neighbour.c).
     pub unresolved_pkts: u64,
 }
 

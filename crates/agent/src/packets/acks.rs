@@ -2,15 +2,15 @@
 //! How receivers acknowledge: how many segments each acknowledgement answers, how long the first of them waited for it,
 //! and how many duplicates reach the sender. Pure.
 //!
-//! An acknowledgement answers the data segments that arrived since the one before, in order or not: what the receiver's
-//! rule for delaying counts (RFC 5681, 4.2), also while a hole keeps the number that it acknowledges where it is.
+//! An acknowledgement answers the data segments that arrived since the one before, in order or not. The receiver's rule
+//! for delaying counts them so (RFC 5681, 4.2), also while a hole keeps the acknowledged number where it is.
 
 use crate::packets::frame::Parsed;
 use crate::packets::truth::FLAG_ACK;
 use leowarp_timeline::record::AckWait;
 use std::collections::BTreeMap;
 
-/// Waits are told apart by this much.
+/// Waits are distinguished by this much.
 const WAIT_STEP_NS: i64 = 100_000;
 const FLAG_FIN: u8 = 1;
 const FLAG_SYN_OR_RST: u8 = 2 | 4;
@@ -71,7 +71,7 @@ impl Acks {
         self.duplicates
     }
 
-    /// What is to be written of a flow.
+    /// The rows to write for a flow.
     pub fn rows(&self, flow: u32) -> impl Iterator<Item = AckWait> + '_ {
         self.sent.iter().map(move |(&(segments_pkts, wait_ns), &acks_pkts)| AckWait {
             flow,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is kept of the packets of all flows, and which flow a packet of a program belongs to.
+//! The records of the packets of all flows, and the flow of each packet of a program.
 
 use crate::base::error::{Error, Result};
 use crate::packets::acks::Acks;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 const SYN_ACK: u8 = truth::FLAG_SYN | truth::FLAG_ACK;
 
-/// What is kept of all flows: of those of the setup, then of the connections of programs.
+/// The records of all flows: those of the setup, then the connections of programs.
 pub struct Books {
     pub flows: Vec<Flow>,
     /// By 2 * flow + direction.
@@ -37,7 +37,7 @@ impl Books {
     }
 }
 
-/// What is known of the packets of programs.
+/// Facts about the packets of programs.
 pub struct Programs {
     pub connections: Connections,
     /// Packets between hosts of programs that belong to no connection: neither TCP nor UDP, or later fragments.
@@ -49,8 +49,8 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Which flow a packet belongs to that passes a host's wire (its number, and whether it leaves), and what is known of
-    /// it; none = to no program.
+    /// The flow of a packet that passes a host's wire (its number, and whether it leaves), and the facts about it; none
+    /// = of no program.
     pub fn follow(
         &mut self,
         books: &mut Books,

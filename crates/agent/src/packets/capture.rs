@@ -33,10 +33,10 @@ const SNAP_HEADERS_BYTES: u32 = 64;
 /// A packet of which nothing is heard for so long is lost: memory holds all that were sent since.
 const SILENCE_NS: i64 = 60_000_000_000;
 
-/// How long after the last packet everything has been handed over.
+/// Time after the last packet at which everything has been handed over.
 pub const FLUSH_NS: i64 = LAG_NS + 100_000_000;
 
-/// What the thread must know at the end.
+/// Facts that the thread needs at the end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Held {
     /// Packets in links when the run ended; none = not every link counts them.
@@ -54,7 +54,7 @@ struct Host {
 }
 
 impl Host {
-    /// What is to be looked at of it, and the file that its packets are also written to, if one was asked for.
+    /// The wire to look at, and the file that its packets are also written to, if one was asked for.
     fn open(network: &Network, setup: &Setup, index: usize) -> Result<(Wire, Self)> {
         let first = |end: fn(&Flow) -> usize| setup.flows.first().is_some_and(|f| end(f) == index);
         let file = match setup.observe.pcap {
@@ -99,7 +99,7 @@ impl Host {
             books.acks[parsed.flow].passes(&parsed, frame.outgoing);
         }
         if frame.outgoing && is_end {
-            // What leaves after the end is not part of the run (resets of the sockets that it closes).
+            // Packets that leave after the end are not part of the run (resets of the sockets that it closes).
             if t_ns < end_ns {
                 let place = books.streams[stream].sent(parsed.seen);
                 if let (Some(place), 0) = (place, parsed.direction) {
@@ -240,7 +240,7 @@ impl Capture {
         }
     }
 
-    /// What follows from all that has been read.
+    /// Conclusions from everything read so far.
     fn conclude(&mut self, has_drops: bool) -> Result<()> {
         if has_drops {
             self.read_drops()?;
@@ -297,7 +297,7 @@ impl Capture {
                     row.seq = seq.max(0) as u64;
                     row.len_bytes = seen.len_bytes;
                 } else if drop.t_ns < end_ns {
-                    // What left after the end is dropped of no flow: the link counts it, the run does not.
+                    // A packet that left after the end is dropped from no flow: the link counts it, the run does not.
                     self.failures.push(format!("flow {flow}: a packet was dropped that never left: {seen:?}"));
                 }
             }
@@ -355,7 +355,7 @@ impl Capture {
         result
     }
 
-    /// What is to be said of packets of which nothing was heard; and how many of them no count of losses explains.
+    /// The fate of packets of which nothing was heard, and how many of them no count of losses explains.
     fn judge_silence(&self, held: Held) -> (Option<String>, u64) {
         let between = held.lost_between_links;
         let (silent, elsewhere) = (self.silent_pkts, between.no_route_pkts + between.unresolved_pkts);
@@ -372,7 +372,7 @@ impl Capture {
 
     fn finish(mut self, held: Held) -> Result<Outcome> {
         self.match_until(i64::MAX)?;
-        // Of those of which nothing was heard, as many of the latest as links still hold are in flight.
+        // Among those of which nothing was heard, as many of the latest as links still hold are in flight.
         let unsettled: usize = self.books.streams.iter_mut().map(|s| s.unsettled().count()).sum();
         let mut in_flight = held.held_pkts.unwrap_or(0).min(unsettled as u64) as usize;
         self.silent_pkts += (unsettled - in_flight) as u64;
@@ -464,7 +464,8 @@ fn enter(
     lost_between_links(account, packet).map_or(Ok(()), |row| drop_rows.push(&row))
 }
 
-/// The row of a packet that no link says it dropped. When it was lost is not known: its sending time stands there.
+/// The row of a packet that no link says it dropped. The instant of its loss is not known: its sending time takes its
+/// place.
 fn lost_between_links(account: usize, packet: &Packet) -> Option<Drop> {
     let loss = packet.loss.filter(|loss| loss.direction.is_none())?;
     Some(Drop {

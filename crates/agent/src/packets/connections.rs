@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The connections of programs: which flow a packet belongs to whose ports nobody knew before. Pure.
 //!
-//! A connection is an address and port at each of two hosts, of TCP or UDP, and the numbers of TCP's first segment: a SYN
-//! with another number between the same ports is another connection (RFC 9293, 3.4.1). It becomes a flow when its first
-//! packet is seen, numbered after those of the setup.
+//! A connection is an address and port at each of two hosts, of TCP or UDP, and the numbers of TCP's first segment. A
+//! SYN with another number between the same ports is another connection (RFC 9293, 3.4.1). It becomes a flow when its
+//! first packet is seen, numbered after those of the setup.
 
 use crate::packets::frame::{Foreign, Tuple};
 use crate::packets::truth::{FLAG_ACK, FLAG_SYN};
@@ -31,7 +31,7 @@ pub struct Connection {
     pub is_tcp: bool,
     pub source_port: u16,
     pub destination_port: u16,
-    /// Who sent its first packet: 0 the flow's source, 1 its destination.
+    /// The sender of its first packet: 0 the flow's source, 1 its destination.
     pub opened_by: usize,
 }
 
@@ -42,7 +42,7 @@ impl Connection {
         ends(self) == ends(other)
     }
 
-    /// What its flow is like.
+    /// The shape of its flow.
     pub fn kind(&self) -> FlowKind {
         if self.is_tcp {
             FlowKind::Tcp
@@ -60,12 +60,12 @@ pub struct Lived {
     /// When its first and its last packet were seen.
     pub start_ns: i64,
     pub stop_ns: i64,
-    /// Of the socket at the flow's source; none = UDP, or nobody looked while it was there.
+    /// For the socket at the flow's source; none = UDP, or nobody looked while it was there.
     pub congestion_control: Option<String>,
 }
 
 impl Lived {
-    /// What `end.json` says of it.
+    /// Its entry in `end.json`.
     pub fn described(&self) -> Value {
         let c = &self.connection;
         json!({

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How long the packets of a flow took, all of them: one-way delays of both directions and round trips, counted in
-//! narrow bins as packets pass. Pure.
+//! The delays of all packets of a flow: one-way delays of both directions and round trips, counted in narrow bins as
+//! packets pass. Pure.
 //!
 //! The round trip of a data packet is its one-way delay plus that of the first packet back that left once it had
-//! arrived, and arrived itself (as python/leowarp/metrics/per_flow/round_trips.py has it). Data packets are told as they arrive,
-//! packets back in the order in which they were sent, once their fate is known. What had arrived when a packet left has
-//! then been told, because that packet came to its own fate later still: each data packet waits in a queue for its
-//! answer, and two counters move forward.
+//! arrived, and arrived itself (as python/leowarp/metrics/per_flow/round_trips.py has it). Data packets are reported as
+//! they arrive, packets back in the order in which they were sent, once their fate is known. Everything that had
+//! arrived when a packet left has then been reported, because that packet came to its own fate later still. Each data
+//! packet waits in a queue for its answer, and two counters move forward.
 
 use crate::packets::truth::Packet;
 use leowarp_timeline::record::{DelayBin, Missing};
@@ -22,9 +22,9 @@ const OCTAVE_BITS: u32 = 7;
 const WIDEST_BITS: u32 = 13;
 /// Bins that are made at a time: 4 KiB.
 const PAGE: usize = 1024;
-/// Places that are set aside from the start, by histogram and by queue. What is not used of them costs nothing, while
-/// pieces that are made one by one come to lie behind the large buffers of the allocator and keep these from growing in
-/// place: the first touch of four pages of memory costs 40 us, as much as 2,000 packets counted.
+/// Places that are set aside from the start, by histogram and by queue. Unused ones cost nothing. Pieces made one by
+/// one would lie behind the large buffers of the allocator and keep these from growing in place: the first touch of
+/// four pages of memory costs 40 us, as much as 2,000 packets counted.
 const PAGES: usize = 32;
 const WAITING: usize = 4096;
 /// `Histogram::numbers` of a page that is not there.
@@ -85,7 +85,7 @@ impl Histogram {
     }
 }
 
-/// What bins do not tell exactly.
+/// Exact values, which bins do not have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extremes {
     pub min_ns: i64,
@@ -118,7 +118,7 @@ fn lower_ns(place: usize) -> i64 {
 #[derive(Debug)]
 pub struct Delays {
     ways: [Histogram; 2],
-    /// Of a flow whose packets are answered by others: TCP.
+    /// For a flow whose packets are answered by others: TCP.
     round_trips: Option<RoundTrips>,
 }
 
@@ -131,7 +131,7 @@ struct RoundTrips {
 }
 
 impl Delays {
-    /// Of a flow; round trips are counted of TCP alone, those of pings stand one by one in `echoes`.
+    /// For a flow; round trips are counted for TCP alone, those of pings are one by one in `echoes`.
     pub fn new(kind: FlowKind) -> Self {
         let round_trips = (kind == FlowKind::Tcp).then(|| RoundTrips {
             waiting: VecDeque::with_capacity(WAITING),
@@ -166,7 +166,7 @@ impl Delays {
         self.round_trips.as_ref()?.extremes
     }
 
-    /// What is to be written of a flow: each quantity's bins, then how many data packets nothing answered.
+    /// The rows to write for a flow: each quantity's bins, then how many data packets nothing answered.
     pub fn rows(&self, flow: u32) -> impl Iterator<Item = DelayBin> + '_ {
         let ways = self.ways.iter().zip(0u8..).flat_map(move |(way, direction)| way.rows(flow, direction));
         let trips = self.round_trips.iter();

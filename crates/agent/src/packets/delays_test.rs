@@ -76,7 +76,7 @@ fn probes_have_one_way_delays_alone() {
     }
 }
 
-/// What a direction sends: each packet some time after the one before, and its delay if it arrives.
+/// Packets of a direction: each leaves some time after the one before, and has a delay if it arrives.
 fn direction() -> impl Strategy<Value = Vec<Packet>> {
     let one = (0i64..2_000, prop_oneof![4 => (1i64..5_000_000).prop_map(Some), 1 => Just(None)]);
     prop::collection::vec(one, 0..60).prop_map(|all| {

@@ -21,10 +21,10 @@ const ETHERNET_BYTES: usize = 14;
 
 /// A captured frame.
 pub struct Frame<'a> {
-    /// Of the real-time clock.
+    /// On the real-time clock.
     pub real_ns: i64,
     pub outgoing: bool,
-    /// Of the whole frame on the wire.
+    /// The length of the whole frame on the wire.
     pub frame_bytes: u32,
     /// From the Ethernet header on, as much as was captured.
     pub data: &'a [u8],
@@ -73,8 +73,8 @@ pub struct Foreign {
     pub window: u16,
 }
 
-/// What datagrams are told apart by beside identification and length: UDP's header and the first of the payload, as far
-/// as the links' reports of dropped packets go (40 bytes from the IP header on).
+/// Beside identification and length, these bytes distinguish datagrams: UDP's header and the first of the payload. They
+/// end where the links' reports of dropped packets end (40 bytes from the IP header on).
 const DIGEST_UNTIL: usize = 40;
 
 struct Fields<'a>(&'a [u8]);
@@ -97,7 +97,7 @@ impl Fields<'_> {
         Some((head, Seen { t_ns, ip_id: self.half(4)?, seq: 0, ack: 0, flags: 0, len_bytes: 0 }))
     }
 
-    /// Bytes behind the IP header and one of so many bytes.
+    /// Bytes behind the IP header, and a header of this many bytes.
     fn payload_bytes(&self, head: usize, header: usize) -> Option<u32> {
         u32::from(self.half(2)?).checked_sub((head + header) as u32)
     }

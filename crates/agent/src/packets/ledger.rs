@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is written about packets whose fate is known, and the sums that must add up.
+//! The rows about packets whose fate is known, and the sums that must add up.
 
 use crate::base::error::Result;
 use crate::base::table::Rows;
@@ -34,7 +34,7 @@ impl Sum {
     }
 }
 
-/// What became of all packets of a direction of a flow.
+/// The fates of all packets of a direction of a flow.
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
     pub sent: Sum,
@@ -172,7 +172,7 @@ impl Ledger {
             count(bin, packet);
         }
         self.delays[a.flow].enter(a.direction, packet);
-        // What a program's datagrams are answered by are other datagrams, and no replies to any of them.
+        // A program's datagrams are answered by other datagrams, which are no replies to any single one.
         if a.kind == FlowKind::Ping || (a.kind == FlowKind::Udp && a.direction == 0) {
             self.echo(account, packet)?;
         }

@@ -10,8 +10,8 @@ use crate::packets::frame::Frame;
 pub struct PcapNg(Output);
 
 impl PcapNg {
-    /// Begins a file with the blocks of section and interface, whose name it has; frames are to have at most so
-    /// many bytes.
+    /// Begins a file with the blocks of section and interface, whose name it has; frames may have at most this many
+    /// bytes.
     pub fn create(file: &str, interface: &str, snap_bytes: u32) -> Result<Self> {
         let mut output = Output::create(file)?;
         begin(output.buffer(), interface, snap_bytes);

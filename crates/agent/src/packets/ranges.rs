@@ -9,7 +9,7 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// How many offsets are in it.
+    /// The number of offsets in it.
     pub fn total(&self) -> u64 {
         self.total
     }

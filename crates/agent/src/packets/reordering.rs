@@ -20,7 +20,7 @@ const WHOLE: u8 = 0;
 const WINDOW: u8 = 1;
 const CHANGE: u8 = 2;
 
-/// What is measured, of all flows.
+/// Settings of the measurement, for all flows.
 pub struct Reordering {
     flows: Vec<Sequence>,
     rows: Rows<ReorderingRow>,
@@ -33,7 +33,7 @@ struct Sequence {
     window_ns: Option<i64>,
     /// Number of each route change, and what is around it by sending time, half open.
     changes_ns: Vec<(u32, (i64, i64))>,
-    /// Of those, which were looked at.
+    /// The flows that were looked at.
     changes_seen: usize,
     whole: Scope,
     windows: VecDeque<Scope>,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Capture of an interface through a memory-mapped ring (TPACKET_V3, Documentation/networking/packet_mmap.rst).
 //!
-//! The kernel hands over blocks of a thousand and more packets, so a packet costs no system call. Virtual time stands
-//! still while the reader works through a block: a ring of a few blocks cannot overflow.
+//! The kernel hands over blocks of a thousand and more packets, so a packet costs no system call. Virtual time pauses
+//! while the reader works through a block: a ring of a few blocks cannot overflow.
 
 use crate::base::error::{check, Error, Result};
 use crate::packets::frame::Frame;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What passes the interfaces of hosts, as the guest kernel's taps hand it over (guest/tap/taps.c): of all interfaces in
-//! one sequence, to a reader that is woken when the processor has nothing to do and so moves no packet.
+//! Packets at the interfaces of hosts, as the guest kernel's taps hand them over (guest/tap/taps.c). All interfaces are
+//! in one sequence, for a reader that wakes when the processor has nothing to do and so moves no packet.
 
 use crate::base::error::{Error, Result};
 use crate::packets::frame::Frame;

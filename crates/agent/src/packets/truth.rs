@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packet truth: what became of each packet of one direction of one flow. Pure: it is told what was seen and when.
+//! Packet truth: what became of each packet of one direction of one flow. Pure: it gets what was seen and when.
 //!
 //! Before working on this file read RFC 4737, sections 3.3 and 4.2 (reordering by order of sending, extent), and
 //! include/net/ip.h, `ip_select_ident` (why the IP identification tells packets of a connection apart).
 //!
 //! A packet is settled once it arrived or a link told that it dropped it. Packets are handed on in the order in which
-//! they were sent, each after all that were sent before it, so memory holds no more than what lies between the oldest
-//! unsettled packet and the newest. That order also makes "spurious" a simple question: by the time a retransmission is
+//! they were sent, each after all that were sent before it. So memory holds no more than the packets between the oldest
+//! unsettled one and the newest. The order also makes "spurious" a simple question: by the time a retransmission is
 //! handed on, the fate of every earlier copy of its bytes is known.
 
 use crate::packets::ranges::Ranges;
 use std::collections::VecDeque;
 
-/// What tells a packet on the wire.
+/// The fields that distinguish a packet on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     pub t_ns: i64,
@@ -65,8 +65,8 @@ pub struct Packet {
     pub extent_pkts: Option<u32>,
 }
 
-/// What is known of a packet until its fate is: one line of the processor's cache, since what a long path holds is walked
-/// through again and again, and takes the place of what the guest has in there.
+/// The state of a packet until its fate is known. It is one line of the processor's cache: the packets of a long path
+/// are walked through again and again, and take the place of the guest's data in there.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub struct Entry {
@@ -76,7 +76,7 @@ pub struct Entry {
     /// As those of [`Packet`]; `ack` counts for packets with [`FLAG_ACK`] alone.
     seq: i64,
     ack: i64,
-    /// What was seen of it; lengths are those of IPv4 packets.
+    /// The fields that were seen; lengths are those of IPv4 packets.
     wire_seq: u32,
     wire_ack: u32,
     ip_id: u16,
@@ -136,9 +136,9 @@ impl Entry {
 /// How sequence numbers are to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Numbers {
-    /// Of bytes, 32 bits, beginning after a SYN.
+    /// Offset of bytes, 32 bits, beginning after a SYN.
     Tcp,
-    /// Of packets, this many bits.
+    /// Offset of packets, this many bits.
     Packets(u32),
     /// Packets carry none: they are numbered in the order in which they are sent.
     Order,
@@ -178,8 +178,8 @@ const NONE: u32 = u32::MAX;
 
 /// The number of the last packet by the low bits of its IP identification: as many places as there may be packets in flight,
 /// a power of two, of 4 bytes. A connection counts its packets up, so that few meet in one place. With one for each
-/// identification every stream would walk through 256 KiB: memory that is touched for the first time, 40 us a page, and that
-/// takes the place of what the guest has in the processor's cache.
+/// identification every stream would walk through 256 KiB. That memory is touched for the first time, 40 us per page,
+/// and takes the place of the guest's data in the processor's cache.
 #[derive(Debug)]
 struct LastWithId(Vec<u32>);
 
@@ -200,13 +200,13 @@ impl LastWithId {
         self.0[self.place(id)]
     }
 
-    /// What stood there before.
+    /// The former entry.
     fn replace(&mut self, id: u16, number: u32) -> u32 {
         let place = self.place(id);
         std::mem::replace(&mut self.0[place], number)
     }
 
-    /// Whether so many packets want more places.
+    /// Whether this number of packets needs more places.
     fn is_small_for(&self, packets: usize) -> bool {
         packets >= self.0.len() && self.0.len() < Self::MOST
     }
@@ -382,7 +382,7 @@ impl Stream {
         each(&packet);
     }
 
-    /// Of all packets that are not handed on, in the order of sending.
+    /// All packets that are not handed on, in the order of sending.
     fn make_places(&mut self) {
         self.last_with_id.double();
         for (entry, number) in self.entries.iter_mut().zip(self.first..) {

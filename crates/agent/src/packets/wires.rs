@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What passes the wires of hosts: by taps of the guest kernel, or by packet sockets: where it has no taps (`--kernel`), or
-//! where they are asked for.
+//! Packets at the wires of hosts: by taps of the guest kernel, or by packet sockets where it has no taps (`--kernel`),
+//! or where they are requested.
 
 use crate::base::error::Result;
 use crate::network::Network;
@@ -9,8 +9,7 @@ use crate::packets::ring::{Ring, RETIRE_MS};
 use crate::packets::taps::Taps;
 use leowarp_timeline::setup::Capture;
 
-/// How far what one packet socket hands over may be behind what another does: it hands over whatever it has after at most
-/// this.
+/// The most by which one packet socket may be behind another: it hands over whatever it has after at most this.
 pub const LAG_NS: i64 = 2 * RETIRE_MS as i64 * 1_000_000 + 10_000_000;
 
 /// A wire to look at.
@@ -55,8 +54,8 @@ impl Wires {
         matches!(self, Self::Taps(_))
     }
 
-    /// Works through what has been handed over, or, of taps, a part of it, or, at the end, what is left: the wire's number
-    /// and the frame, those of a wire in the order of time. Whether there may be more.
+    /// Works through the packets handed over: all of them, a part of those of taps, or at the end the rest. Each has
+    /// the wire's number and the frame, those of a wire in the order of time. Whether there may be more.
     pub fn drain(&mut self, is_end: bool, mut each: impl FnMut(usize, &Frame) -> Result<()>) -> Result<bool> {
         match self {
             Self::Taps(taps) => taps.drain(is_end, each),

@@ -36,9 +36,9 @@ pub fn raw(number: u32) -> Result<File> {
 
 /// Where the host can hold the whole guest, its clock included.
 ///
-/// The kernel writes to a console's file on the host until all is written, whatever the wall's clock says
-/// (arch/um/drivers/chan_kern.c, `need_output_blocking`). A message that is longer than the pipe behind the console holds
-/// so the guest until somebody reads all of it.
+/// The kernel writes to a console's file on the host until all is written, however long it takes in real time
+/// (arch/um/drivers/chan_kern.c, `need_output_blocking`). A message that is longer than the pipe behind the console
+/// holds so the guest until somebody reads all of it.
 pub struct Gate {
     console: File,
 }

@@ -38,7 +38,7 @@ pub fn prepare(setup: &Setup, input: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the modules that were loaded register, ready to be put before what the kernel has; empty = none was.
+/// The names that the loaded modules register, ready to be put before the kernel's; empty = none was.
 pub fn offers() -> &'static str {
     OFFERS.get().map_or("", String::as_str)
 }
@@ -83,7 +83,7 @@ fn load(module: &Module, path: &Path) -> Result<String> {
     Ok(format!("the module {} registers {registers}; ", module.name))
 }
 
-/// What the kernel said last about a module, ready to be put behind a colon.
+/// The kernel's last words about a module, ready to be put behind a colon.
 fn kernel_words(module: &str) -> String {
     let mut buffer = vec![0u8; 64 * 1024];
     // SAFETY: the buffer has the size that is said.

@@ -14,7 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 const OPEN_FILES_MAX: libc::rlim_t = 4096;
-/// Of any Linux (init/init_task.c); the agent's own is 1 ns, and a thread inherits it.
+/// The value of any Linux (init/init_task.c); the agent's own is 1 ns, and a thread inherits it.
 const TIMER_SLACK_NS: libc::c_ulong = 50_000;
 /// linux/capability.h: chown, dac_override, dac_read_search, fowner, kill, setgid, setuid, net_bind_service, net_raw.
 const CAPABILITIES: u64 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 13;
@@ -26,9 +26,9 @@ pub struct Place {
     directory: String,
 }
 
-/// What a place is made of, beside the host.
+/// The parts of a place, beside the host.
 pub struct Wanted<'a> {
-    /// Of its mount, among those of all programs.
+    /// The number of its mount, among those of all programs.
     pub name: &'a str,
     /// The directory of the host that is its root, as the guest's hostfs names it.
     pub host_dir: &'a str,

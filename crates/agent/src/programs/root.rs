@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a program of the user's own sees as its file system: a directory of the host, read-only, with a place of its own
-//! to write to.
+//! The file system that a program of the user sees: a directory of the host, read-only, with a place of its own to
+//! write to.
 //!
 //! Before working on this file read fs/hostfs/hostfs_kern.c (each access is checked by the host against the rights of the
 //! user who runs the guest) and docs/security.md. The mounts are made before the program starts, and it cannot change
@@ -71,7 +71,7 @@ impl Root {
         make_device(&devices.join(format!("tty{number}")), libc::makedev(TTY_MAJOR, number))
     }
 
-    /// What the program wrote, as the agent sees it.
+    /// The program's files, as the agent sees them.
     pub fn written(&self) -> PathBuf {
         self.path.join(WRITABLE.trim_start_matches('/'))
     }
@@ -101,7 +101,7 @@ fn copy_directory(from: &Path, to: &Path) -> Result<()> {
         .map_err(|e| kernel("read what a program wrote", e))?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
-        // Of the entry itself: a link is a link.
+        // The entry itself: a link is a link.
         let kind = entry.file_type().map_err(|e| kernel("read what a program wrote", e))?;
         let target = to.join(entry.file_name());
         if kind.is_dir() {

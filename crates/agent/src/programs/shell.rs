@@ -22,7 +22,7 @@ use std::thread::JoinHandle;
 
 /// The user's terminal, or standard output; `python/leowarp/guest/user/shell.py` says what is behind each console.
 const CONSOLE: u32 = 1;
-/// What the user's terminal tells of itself; and where the guest waits for the user.
+/// The settings of the user's terminal, and where the guest waits for the user.
 const CONTROL: u32 = 2;
 const STANDARD_ERROR: u32 = 3;
 const PIECE_BYTES: usize = 64 * 1024;
@@ -116,8 +116,8 @@ fn run(clock: Clock, spec: &setup::Shell, place: &Place, input: Option<&Path>, s
         (end_of(&mut child)?, outputs)
     };
     let t_ns = clock.now_ns();
-    // What it left in the background would keep its outputs open.
-    // SAFETY: plain system call. The agent is the guest's init, which such a signal does not reach.
+    // Processes left in the background would keep its outputs open. SAFETY: plain system call. The agent is the guest's
+    // init, which such a signal does not reach.
     unsafe { libc::kill(-1, libc::SIGKILL) };
     for output in outputs {
         output.join().map_err(|_| Error::Broken("a thread that copies an output broke".into()))?;

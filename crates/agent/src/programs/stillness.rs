@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Virtual time stands still while a program waits for its user.
+//! Virtual time pauses while a program waits for its user.
 //!
 //! It waits at a [`Gate`], which the host opens once the user has typed something.
 //!
-//! Who waits for the user: in the terminal's foreground process group everybody sleeps, somebody until the terminal has
-//! input, and nobody has a socket, whose packets only time brings. So time goes on for `ping`, `sleep` and `curl`, and
-//! stands still at the prompt, in `less`, and in an interpreter. That a process sleeps until the terminal has input shows
-//! when its settings are set to what they are: drivers/tty/n_tty.c, `n_tty_set_termios`, wakes all that do, and they sleep
-//! again, one voluntary switch later. (/proc/PID/wchan would say it, but on this architecture names a leftover of the
-//! stack.)
+//! A program waits for the user if everybody in the terminal's foreground process group sleeps, somebody until the
+//! terminal has input, and nobody has a socket, whose packets only time brings. So time goes on for `ping`, `sleep` and
+//! `curl`, and pauses at the prompt, in `less`, and in an interpreter. Setting the terminal to its present settings
+//! shows that a process sleeps until the terminal has input. drivers/tty/n_tty.c, `n_tty_set_termios`, wakes all that
+//! do, and they sleep again, one voluntary switch later. (/proc/PID/wchan would say it, but on this architecture names
+//! a leftover of the stack.)
 
 use crate::base::clock::{self, Clock};
 use crate::base::error::{check, Result};
@@ -19,7 +19,7 @@ use std::os::fd::AsRawFd;
 /// Between two looks; all that can be done at an instant is done when the clock moves.
 const SHORTEST_NS: i64 = 1000;
 const LONGEST_NS: i64 = 10_000_000;
-/// A look at all processes for so many at the first of the group, which mostly is the one that waits.
+/// All processes are checked once per this number of checks of the group's first, which mostly is the one that waits.
 const WHOLE_LOOKS: u64 = 16;
 /// Holds the guest at `gate` whenever a program of the session of `leader` waits for the user of `terminal`. Returns with
 /// the session.

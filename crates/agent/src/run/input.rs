@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the host wrote for a run, read and checked.
+//! The host's files for a run, read and checked.
 
 use crate::base::error::{Error, Result};
 use crate::packets::frame::FLOWS_MAX;
@@ -17,7 +17,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// Of a directory with `setup.json`, `events.bin` and, if a direction has rows of capacity or channel, `tables.bin`.
+    /// From a directory with `setup.json`, `events.bin` and, if a direction has rows of capacity or channel,
+    /// `tables.bin`.
     pub fn read(directory: &Path) -> Result<Self> {
         let file = |name: &str| {
             let path = directory.join(name);
@@ -37,7 +38,7 @@ impl Input {
         Ok(Self { setup, events, tables })
     }
 
-    /// How many of the events come before the run's first instant or in it.
+    /// The number of events before the run's first instant or in it.
     pub fn events_of_start(&self) -> usize {
         self.events.iter().take_while(|e| e.t_ns <= 0).count()
     }

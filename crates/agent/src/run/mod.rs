@@ -77,7 +77,7 @@ pub fn run(input_dir: &Path, output_dir: &Path) -> Result<()> {
     let links_at_end = player.link_totals()?;
     let drained_ns = end_ns + setup.drain_ns.max(1);
     clock.sleep_until(drained_ns)?;
-    // Whatever was sent has arrived by now, and is seen before the capture ends, or a link holds it.
+    // Every sent packet has arrived by now, and is seen before the capture ends, or a link holds it.
     let links_drained = player.link_totals()?;
     clock.sleep_until(drained_ns + FLUSH_NS)?;
     // After the last look at the links: what programs send as they end is none of the run's.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The run from its time 0 on: one thread that sleeps until something is due, does all that is due at that instant in a
-//! fixed order (samples see the network as it was before the instant's events), and sleeps again.
+//! The run from its time 0 on. One thread sleeps until something is due, does all that is due at that instant in a
+//! fixed order, and sleeps again. Samples see the network as it was before the instant's events.
 
 use crate::base::context::Context;
 use crate::base::error::{Error, Result};
@@ -22,7 +22,7 @@ use std::ops::Range;
 
 const PROGRESS_NS: i64 = 1_000_000_000;
 
-/// What is due; in this order within an instant.
+/// Kinds of work; in this order within an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     Queues,
@@ -34,13 +34,13 @@ enum Due {
     Stop(usize),
     /// Of this program.
     StopProgram(usize),
-    /// Of this program, a while after it was to stop.
+    /// Ends this program, a while after it was to stop.
     KillProgram(usize),
-    /// Of those of changes that there are not.
+    /// False notices.
     FalseNotice(usize),
-    /// Of the changes of the instant that begins with this event.
+    /// Notices of the changes of the instant that begins with this event.
     NoticesAhead(usize),
-    /// Of this flow of probes, packet.
+    /// This flow of probes, this packet.
     Probe(usize, u64),
     Progress,
 }
@@ -50,15 +50,15 @@ pub struct Player<'a> {
     context: Context<'a>,
     network: Network<'a>,
     flows: Flows,
-    /// Of each transfer: it has ended and its last sample has been taken.
+    /// For each transfer: it has ended and its last sample has been taken.
     looked_last: Vec<bool>,
-    /// Of each flow that the run's end waits for: when it came to its own.
+    /// For each flow that the run's end waits for: the instant of its own end.
     awaited: Vec<(usize, Option<i64>)>,
     counters: Counters,
     queues: Queues,
     infos: Infos,
     socket_rows: Rows<Socket>,
-    /// Of the sockets of programs.
+    /// For the sockets of programs.
     diag: Option<Diag>,
     counter_rows: Rows<Counter>,
     queue_rows: Rows<Queue>,
@@ -66,7 +66,7 @@ pub struct Player<'a> {
     drops: Option<(Drops, Rows<Drop>)>,
 }
 
-/// What is still to be done.
+/// Work that is still to be done.
 type Agenda = BinaryHeap<Reverse<(i64, Due)>>;
 
 /// The flows that the end of a run waits for: those that have one.
@@ -119,7 +119,7 @@ impl<'a> Player<'a> {
         program::end_all(self.context.ending.end_ns(), &self.flows.programs)
     }
 
-    /// What went over each direction so far.
+    /// Traffic of each direction so far.
     pub fn link_totals(&mut self) -> Result<Vec<LinkTotal>> {
         self.queues.totals(&self.network, self.context.clock)
     }
@@ -156,7 +156,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// What is to be done from the start on: what repeats, for the first time; the first event; the ends of transfers.
+    /// Work from the start on: repeated work for the first time, the first event, the ends of transfers.
     fn agenda(&mut self, first: usize) -> Agenda {
         let mut agenda = Agenda::new();
         let mut add = |t_ns: i64, what: Due| agenda.push(Reverse((t_ns, what)));

@@ -241,7 +241,7 @@ fn jitter_table(i: usize, table: &JitterTable) -> Checked {
 /// IP, and ICMP or UDP.
 const PROBE_HEADERS_BYTES: u32 = 20 + 8;
 
-/// What a flow of its kind needs and has not.
+/// The field that a flow of its kind needs and lacks.
 fn lacks(flow: &Flow) -> Option<&'static str> {
     let pace = flow.packets_per_s.is_some_and(|n| n.is_finite() && n > 0.0);
     let either = |other: bool| if flow.packets_per_s.is_some() { pace && !other } else { other };

@@ -3,17 +3,17 @@
 
 use serde::Deserialize;
 
-/// What nodes do when a route of theirs changes, so that packets arrive in order; by default nothing.
+/// Actions of nodes when a route of theirs changes, so that packets arrive in order; by default none.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cures {
-    /// What waits at the link before goes over the new one; none = it stays where it is.
+    /// Packets that wait at the link before go over the new one; none = they stay.
     pub move_queue: Option<MoveQueue>,
-    /// New packets are held back; none = they are not.
+    /// New packets are held; none = they are not.
     pub hold: Option<Hold>,
     /// A marker ends the old way, and what comes by the new one waits for it; none = there is none.
     pub end_marker: Option<EndMarker>,
-    /// How long after a change packets go over both links; none = over the new one alone.
+    /// Time after a change in which packets go over both links; none = over the new one alone.
     pub duplicate_ns: Option<u64>,
     /// Stations number what they send, and put what they get in order; none = they do not.
     pub resequence: Option<Resequence>,
@@ -25,7 +25,7 @@ pub struct Cures {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndMarker {
-    /// How long a packet waits for it, at most.
+    /// The longest wait of a packet for it.
     pub wait_ns: u64,
     /// Where packets wait.
     pub buffer: Hold,
@@ -35,12 +35,11 @@ pub struct EndMarker {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Notify {
-    /// How long after the change they leave; below 0: so long before it.
+    /// Delay after the change at which they leave; below 0: this long before it.
     pub delay_ns: i64,
     /// The share that is lost, 0 to 1.
     pub loss_ratio: f64,
-    /// Run time in ns, the host that is told and the one to which its packets go, in order of time: of changes that
-    /// there are not.
+    /// False notices, in order of time: run time in ns, the host that gets it and the one to which its packets go.
     pub r#false: Vec<(i64, usize, usize)>,
 }
 
@@ -48,11 +47,11 @@ pub struct Notify {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resequence {
-    /// What has numbers of its own.
+    /// The scope of numbering.
     pub by: Numbering,
-    /// Which packets wait for those before them.
+    /// Packets that wait for those before them.
     pub kind: Ordering,
-    /// How long a packet waits for those before it.
+    /// The longest wait of a packet for those before it.
     pub delay_ns: u64,
 }
 
@@ -86,17 +85,17 @@ pub enum MoveQueue {
     Lost,
 }
 
-/// The buffer of what is held back.
+/// The buffer of held packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hold {
     /// For each direction of a link, frames with the link's overhead.
     pub buffer_bytes: u32,
-    /// What happens when it is full.
+    /// The rule for a full one.
     pub full: HoldFull,
 }
 
-/// What a full hold buffer does.
+/// Rules for a full hold buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HoldFull {
@@ -117,7 +116,7 @@ impl Cures {
             || self.advanced().is_some()
     }
 
-    /// How long packets of a new way wait at stations, if only they do.
+    /// Time for which packets of a new path wait at stations, if only they do.
     pub fn advanced(&self) -> Option<u64> {
         self.resequence.filter(|r| r.kind == Ordering::Advanced).map(|r| r.delay_ns)
     }

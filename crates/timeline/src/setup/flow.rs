@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// How long a flood without an interval waits for an answer.
+/// Time for which a flood without an interval waits for an answer.
 pub const FLOOD_SILENCE_NS: i64 = 1_000_000_000;
 
 /// One flow.
@@ -65,13 +65,13 @@ pub struct Program {
     pub directory: Option<String>,
     /// The programs' root: a directory of the host, as the guest's hostfs names it.
     pub root: String,
-    /// What a program may write, and what it may print, each.
+    /// Limits of a program's files and of its outputs, each.
     pub storage_bytes: u64,
     /// Exit code of the client; none = it is still running when the flow stops.
     pub expect_exit: Option<i32>,
 }
 
-/// What a flow is.
+/// Kinds of flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FlowKind {

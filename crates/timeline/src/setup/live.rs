@@ -3,18 +3,18 @@
 
 use serde::Deserialize;
 
-/// Connections of programs outside, from one host to another, by the clock on the wall. Nothing is recorded.
+/// Connections of programs outside, from one host to another, in real time. Nothing is recorded.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Live {
-    /// Where they begin: index into `hosts`.
+    /// The host where they begin: index into `hosts`.
     pub from: usize,
     /// Where they end.
     pub to: usize,
-    /// Of both ends; none = what the kernel chooses.
+    /// The congestion control of both ends; none = the kernel's choice.
     pub congestion_control: Option<String>,
-    /// Between two looks at the clock on the wall.
+    /// Time between two looks at the real-time clock.
     pub step_ns: i64,
-    /// What may be under way between the host and one end of a connection, each way.
+    /// The most bytes in flight between the host and one end of a connection, each way.
     pub window_bytes: u32,
 }

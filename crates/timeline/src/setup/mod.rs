@@ -35,9 +35,9 @@ pub struct Setup {
     pub duration_ns: i64,
     /// Root of all random streams; each link direction draws from its own.
     pub seed: u64,
-    /// How long packets in flight at the end may still arrive.
+    /// Time for which packets in flight at the end may still arrive.
     pub drain_ns: i64,
-    /// What ends the run.
+    /// Conditions that end the run.
     pub ends: Ends,
     /// `ends` = `flows`: how long the run goes on after the last flow has come to its end.
     pub linger_ns: i64,
@@ -64,12 +64,12 @@ pub struct Setup {
     /// Kernel modules that are loaded, or that the kernel has, and their parameters.
     #[serde(default)]
     pub modules: Vec<Module>,
-    /// What nodes do about a change of their routes, besides obeying it.
+    /// Actions of nodes at a change of their routes, besides obeying it.
     #[serde(default)]
     pub cures: Cures,
     /// What is recorded.
     pub observe: Observe,
-    /// What the user runs by hand.
+    /// The program that the user runs by hand.
     #[serde(default)]
     pub shell: Option<Shell>,
     /// Connections of programs outside.
@@ -95,7 +95,7 @@ pub enum Ends {
 pub struct JitterTable {
     /// `uniform`, `normal`, `exponential` or `table`.
     pub name: String,
-    /// Of the standard deviation, to give netem's jitter.
+    /// Multiplier of the standard deviation, which gives netem's jitter.
     pub multiplier: f64,
     /// At most [`JITTER_VALUES_MAX`]; none = netem's own uniform distribution, from -jitter to +jitter.
     pub values: Vec<i16>,
@@ -110,7 +110,7 @@ pub const JITTER_VALUES_MAX: usize = 16384;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Module {
-    /// What the kernel calls it (`/sys/module/NAME`).
+    /// The kernel's name for it (`/sys/module/NAME`).
     pub name: String,
     /// To be loaded, relative to the boot's `in/`; none = the kernel has it.
     pub file: Option<String>,
@@ -124,14 +124,14 @@ pub enum SetupError {
     /// Not JSON, or not of this shape.
     #[error("setup.json: {0}")]
     Json(#[from] serde_json::Error),
-    /// Of this shape, but it does not make sense.
+    /// It has this shape, but does not make sense.
     #[error("setup.json: {what} is {value}, but {rule}")]
     Rule {
         /// Path of the field.
         what: String,
         /// What it holds.
         value: String,
-        /// What it must be.
+        /// The required form.
         rule: String,
     },
 }
@@ -152,7 +152,7 @@ impl Setup {
         self.flows.iter().any(|f| f.program.is_some())
     }
 
-    /// What a direction (`2 * link`, + 1 for b>a) has of its own.
+    /// Settings that a direction (`2 * link`, + 1 for b>a) has of its own.
     pub fn direction(&self, direction: usize) -> &Direction {
         &self.links[direction / 2].directions[direction % 2]
     }

@@ -15,7 +15,7 @@ pub struct Node {
     pub kind: NodeKind,
 }
 
-/// What a node is.
+/// Kinds of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeKind {
@@ -39,7 +39,7 @@ pub struct Host {
     pub address: Ipv4Addr,
     /// Kernel parameters of its namespace, by dotted name.
     pub sysctl: BTreeMap<String, String>,
-    /// Who spaces out what its sockets send.
+    /// The pacer of its sockets.
     #[serde(default)]
     pub pacing: Pacing,
     /// When its sockets acknowledge what they receive.
@@ -80,7 +80,7 @@ pub enum DelayedAck {
     Off,
 }
 
-/// Who spaces out what a host's sockets send.
+/// Pacers of a host's sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pacing {
@@ -101,9 +101,9 @@ pub struct Link {
     pub b: usize,
     /// What it is.
     pub kind: LinkKind,
-    /// What models it; wires need none.
+    /// Its model; wires need none.
     pub discipline: Option<Discipline>,
-    /// What becomes of packets that it holds when it goes down; what counts is what `events.bin` says each time.
+    /// Fate of the packets that it holds when it goes down; the decision is what `events.bin` says each time.
     pub on_down: Option<OnDown>,
     /// Packets that may wait; none of the two limits = unlimited.
     pub limit_pkts: Option<u32>,
@@ -116,7 +116,7 @@ pub struct Link {
     /// netem and jitter only: what its limit counts.
     #[serde(default)]
     pub queue_counts: QueueCounts,
-    /// What each direction has besides; a>b, b>a.
+    /// Further settings of each direction; a>b, b>a.
     #[serde(default)]
     pub directions: [Direction; 2],
 }
@@ -133,7 +133,7 @@ impl Link {
     }
 }
 
-/// What a link is.
+/// Kinds of links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkKind {
@@ -157,7 +157,7 @@ pub enum Discipline {
     Jitter,
 }
 
-/// What becomes of packets that a link holds when it goes down.
+/// Fates of the packets that a link holds when it goes down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDown {
@@ -167,7 +167,7 @@ pub enum OnDown {
     Drop,
 }
 
-/// What the limit of a netem link counts.
+/// Meanings of the limit of a netem link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueCounts {
@@ -178,11 +178,11 @@ pub enum QueueCounts {
     WaitingAndFlying,
 }
 
-/// What a direction has of its own; discipline leolink only.
+/// Settings of a direction; discipline leolink only.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Direction {
-    /// What waits before the serialiser; none = a fifo with the link's limits.
+    /// The queue before the serialiser; none = a fifo with the link's limits.
     pub queue: Option<Queue>,
     /// False: a packet that meets a smaller delay overtakes.
     pub in_order: bool,
@@ -210,7 +210,7 @@ impl Direction {
 /// The most packets that may wait in a direction in which packets overtake.
 pub const OVERTAKING_LIMIT_PKTS: u32 = 65_536;
 
-/// What waits before a serialiser.
+/// A queue before a serialiser.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Queue {
@@ -218,7 +218,7 @@ pub struct Queue {
     pub kind: QueueKind,
     /// It marks packets that can be marked, instead of dropping them.
     pub ecn: bool,
-    /// Of the discipline, by name; see [`QueueKind::parameters`].
+    /// Parameters of the discipline, by name; see [`QueueKind::parameters`].
     pub parameters: BTreeMap<String, u64>,
     /// None of the two = the link's.
     pub limit_pkts: Option<u32>,
@@ -247,7 +247,7 @@ pub enum QueueKind {
 }
 
 impl QueueKind {
-    /// What the kernel calls it.
+    /// The kernel's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fifo => "fifo",

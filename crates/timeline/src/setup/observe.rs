@@ -22,13 +22,13 @@ pub struct Observe {
     pub reordering_threshold_pkts: u32,
     /// Width of the windows in which reordering is measured; none = no windows.
     pub reordering_window_ns: Option<i64>,
-    /// How long before and after a route change a flow's reordering is measured.
+    /// Time before and after a route change in which a flow's reordering is measured.
     pub around_changes_ns: (i64, i64),
-    /// Which packets are stored.
+    /// Packets that may be stored.
     pub packets: Packets,
     /// For `changes`: when, by sending time; sorted, disjoint, half open.
     pub windows_ns: Vec<(i64, i64)>,
-    /// Which ends also leave a pcapng of the first flow.
+    /// The ends that also leave a pcapng of the first flow.
     pub pcap: Pcap,
     /// How much of each frame it has.
     pub pcap_snap_bytes: u32,
@@ -46,7 +46,7 @@ pub enum Packets {
     All,
 }
 
-/// Which ends leave a pcapng.
+/// Ends that leave a pcapng.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pcap {
@@ -60,7 +60,7 @@ pub enum Pcap {
     Both,
 }
 
-/// What packets are captured by.
+/// Means of capturing packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Capture {

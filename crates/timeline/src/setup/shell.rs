@@ -16,7 +16,7 @@ pub struct Shell {
     pub environment: BTreeMap<String, String>,
     /// Its root: a directory of the host, as the guest's hostfs names it.
     pub root: String,
-    /// What it may write.
+    /// Limit of its files.
     pub storage_bytes: u64,
     /// It runs on the user's terminal; none = its outputs are pipes.
     pub terminal: Option<Terminal>,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `leowarp reorder` is asked for: its options, as one value.
+"""A request to `leowarp reorder`: its options, as one value.
 
 The words that an option may be are enumerations here, so that typer lists them in the help and refuses others.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """What a file may be; `crates/arrivals` reads text and captures, Arrow the other two."""
+    """Kinds of files; `crates/arrivals` reads text and captures, Arrow the other two."""
 
     text = "text"
     csv = "csv"
@@ -30,9 +30,7 @@ class Format(StrEnum):
 
 
 class Protocol(StrEnum):
-    """What numbers the packets of a capture: ICMP echo's sequence, TCP's, RTP's (RFC 3550, 5.1), or a field of UDP's
-    payload.
-    """
+    """Packet numbers in a capture: ICMP echo's sequence, TCP's, RTP's (RFC 3550, 5.1), or a field of UDP's payload."""
 
     icmp = "icmp"
     icmp_reply = "icmp-reply"
@@ -43,7 +41,7 @@ class Protocol(StrEnum):
 
 # Members are lower-case, unlike constants elsewhere: their names are the words that a user types.
 class TimeUnit(StrEnum):
-    """Of a column with times."""
+    """Unit of a column with times."""
 
     s = "s"
     ms = "ms"
@@ -52,7 +50,7 @@ class TimeUnit(StrEnum):
 
 
 class Order(StrEnum):
-    """Which byte of a number comes first; network order is big."""
+    """Order of a number's bytes; network order is big."""
 
     big = "big"
     little = "little"
@@ -73,26 +71,15 @@ _METRICS, _TABLES, _CAPTURES = "Metrics", "CSV and Parquet", "Captures"
 class Request:
     """The fields are the arguments and options as typed; the rules between them are in the methods.
 
-    Attributes
-    ----------
-    file : str
-        A path, or ``-`` for standard input.
-    threshold, buffer_threshold : int, int or None
-        RFC 5236's DT and BT, packets; None: BT is DT.
-    loss_window : int
-        Packets after which a missing one is lost (RFC 4737).
-    n_max : int
-        Largest n of n-reordering (RFC 4737, 5.3).
-    first, sent : int or None
-        Number of the first packet sent, and how many were sent: what no arrival can tell.
-    bits : int or None
-        Width of numbers that wrap around; None: by the protocol, or they do not.
-    flow : int or None
-        Number in the list of ``--flows``.
-    field_offset, field_size, field_order : int or None, int, Order
-        Where in a UDP payload the number stands, bytes.
-    figures : Path or None
-        Directory to draw into.
+    file: A path, or ``-`` for standard input.
+    threshold, buffer_threshold: RFC 5236's DT and BT, packets; None: BT is DT.
+    loss_window: Packets after which a missing one is lost (RFC 4737).
+    n_max: Largest n of n-reordering (RFC 4737, 5.3).
+    first, sent: Number of the first packet sent, and how many were sent: what no arrival can tell.
+    bits: Width of numbers that wrap around; None: by the protocol, or they do not.
+    flow: Number in the list of ``--flows``.
+    field_offset, field_size, field_order: int or None, int, Order. Where in a UDP payload the number stands, bytes.
+    figures: Directory to draw into.
     """
 
     file: Annotated[
@@ -168,12 +155,9 @@ class Request:
     json_: options.Json = False
 
     def source(self) -> Source:
-        """What the file does not say itself.
+        """Facts that the file itself does not have.
 
-        Returns
-        -------
-        Source
-            Options of CSV, Parquet and captures as typed; which fit the file `reordering.measure_file` decides.
+        Returns: Options of CSV, Parquet and captures as typed; which fit the file `reordering.measure_file` decides.
         """
         # Here and not above: a help page must not wait for numpy.
         from leowarp.reordering import Source
@@ -187,10 +171,7 @@ class Request:
     def settings(self) -> Settings:
         """How the sequence is measured.
 
-        Returns
-        -------
-        Settings
-            Thresholds and windows in packets. How many were sent is not among them: it is known apart from the
+        Returns: Thresholds and windows in packets. The number sent is not among them: it is known apart from the
             arrivals.
         """
         from leowarp.reordering import Settings
@@ -205,16 +186,9 @@ class Request:
         )
 
     def formats(self) -> list[Drawn]:
-        """Of the figures; all of them if none was typed.
+        """Names of the figures; all of them if none was typed.
 
-        Returns
-        -------
-        list of Drawn
-
-        Raises
-        ------
-        ScenarioError
-            If some were typed and no figure is asked for.
+        Raises ScenarioError if some were typed and no figure is asked for.
         """
         if self.format_ and self.figures is None:
             raise ScenarioError("--format is of figures, and none are drawn", hint="--figures DIRECTORY")

@@ -25,7 +25,7 @@ def reorder(request: Request) -> None:
     from leowarp.cli.output import note, print_json
 
     file, source = request.file, request.source()
-    # Opening it waits for a writer, in silence. Of a pipe without a name (/dev/fd/63) there is nothing to wait for.
+    # Opening it waits for a writer, in silence. A pipe without a name (/dev/fd/63) has nothing to wait for.
     if Path(os.path.realpath(file)).is_fifo():
         note(f"{_name(file)} is a named pipe: waiting for a process that writes into it (Ctrl-C ends this)")
     if request.flows:
@@ -53,12 +53,9 @@ def reorder(request: Request) -> None:
 
 # Implements RFC 4737, 1.3 (context).
 def _facts(measured: Measured, file: str) -> dict[str, Any]:
-    """What was measured: the file, the flow, what else a capture held, and what to look at (RFC 4737, 1.3).
+    """The measurement: the file, the flow, further content of a capture, and what to look at (RFC 4737, 1.3).
 
-    Returns
-    -------
-    dict
-        ``flow`` is None of text and tables, ``capture`` and ``captured_at`` of what is no capture.
+    Returns: ``flow`` is None of text and tables, ``capture`` and ``captured_at`` of what is no capture.
     """
     from dataclasses import asdict
 
@@ -81,10 +78,7 @@ def _say_skipped(skipped: list[Skipped]) -> None:
 def _print_flows(file: str, source: Source, as_json: bool) -> None:
     """The flows of a capture, to choose one by its number.
 
-    Raises
-    ------
-    LeowarpError
-        As `reordering.flows`: the file is no capture, or cannot be read.
+    Raises LeowarpError: As `reordering.flows`: the file is no capture, or cannot be read.
     """
     from dataclasses import asdict
 
@@ -111,7 +105,7 @@ def _print_flows(file: str, source: Source, as_json: bool) -> None:
 
 
 def _seconds(flow: Flow) -> str | None:
-    """How long a flow lasted; None where the capture has no times."""
+    """Length of a flow; None where the capture has no times."""
     if flow.first_ns is None or flow.last_ns is None:
         return None
     return f"{(flow.last_ns - flow.first_ns) / 1e9:.3f}"
@@ -150,22 +144,12 @@ def _print_tables(measured: Measured, file: str) -> None:
 def compact(values: Any, counts: Any, total: int, rows: int = 21) -> list[tuple[str, int, float]]:
     """Value or range of values, count and share: a line each if there are few, else ranges that double in width.
 
-    Parameters
-    ----------
-    values, counts : sequences of int
-        A displacement or an occupancy, and how many packets had it; of one length.
-    total : int
-        What shares are of.
-    rows : int
-        Most values that get a line each.
+    values, counts: sequences of int. A displacement or an occupancy, and how many packets had it; of one length.
+    total: What shares are of.
+    rows: Most values that get a line each.
+    Returns: list of (text, count, share). By value. Ranges begin at powers of two on both sides of 0, so those of two
+        files can be compared.
 
-    Returns
-    -------
-    list of (text, count, share)
-        By value. Ranges begin at powers of two on both sides of 0, so those of two files can be compared.
-
-    Examples
-    --------
     >>> compact([-1, 0, 2], [1, 8, 1], 10)
     [('-1', 1, 0.1), ('0', 8, 0.8), ('2', 1, 0.1)]
     """
@@ -216,7 +200,7 @@ def _text(value: Any) -> str | None:
 
 
 def _name(file: str) -> str:
-    """What the file is called in titles."""
+    """Name of the file in titles."""
     return "standard input" if file == "-" else Path(file).name
 
 
@@ -230,29 +214,22 @@ def _flow_text(flow: Flow) -> str:
 def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> list[Path]:
     """Figures of RD, RBD and n-reordering, in each of the formats.
 
-    Returns
-    -------
-    list of Path
-        What was written. A density without a single packet is not drawn.
-
-    Raises
-    ------
-    HostError
-        If the folder cannot be written.
+    Returns: What was written. A density without a single packet is not drawn.
+    Raises HostError if the folder cannot be written.
     """
     from leowarp.report.curves import densities
     from leowarp.report.style import save
 
     result = measured.reordering
     rd, rbd, n = result.density, result.buffer_density, result.n_reordering
-    # What a figure needs to be read without its command: file, flow, counts and threshold.
+    # Facts that a figure needs to be read without its command: file, flow, counts and threshold.
     where = _name(file) if measured.flow is None else f"{_name(file)}, {_flow_text(measured.flow)}"
     counts = f"{where} · received: {result.received_pkts:,} · duplicates: {result.duplicate_pkts:,} · lost: "
     counts += f"{result.lost_pkts:,}"
     scalars = f"MD = {_text(rd.mean_displacement_pkts)} packets, E_r = {_text(rd.entropy_nats)} nats"
     mean = f"mean {_text(rbd.buffer_mean_pkts)} packets"
     figures = {}
-    # Of no packets there is no density; n-reordering of none is a figure that says so.
+    # Without packets there is no density; n-reordering of none is a figure that says so.
     if rd.counted_pkts:
         figures["density"] = densities.density(
             [densities.Shares(rd.displacement_pkts, rd.share)],
@@ -274,7 +251,7 @@ def _draw(measured: Measured, file: str, folder: Path, formats: list[Drawn]) -> 
 
 
 class _Shown:
-    """How far a long file has been read, on stderr: a bar on a terminal, elsewhere a line every few seconds.
+    """Progress of reading a long file, on stderr: a bar on a terminal, elsewhere a line every few seconds.
 
     A context and a callable in one: `reordering.measure_file` calls it with (share done or None, packets so far), and
     leaving the block clears the bar. A short file shows nothing: on a terminal the first line comes after half a

@@ -15,16 +15,13 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 MOST_FLOWS = 3
-"""Of more flows the metrics are too many for a terminal: `--all` prints them."""
+"""With more flows the metrics are too many for a terminal: `--all` prints them."""
 
 
 def print_comparison(runs: Sequence[Run]) -> None:
     """The numbers of the runs that a paper would compare, one column a run, and where all of them are.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        One at least; the first one's path stands in the last line's example.
+    runs: One at least; the first one's path is in the last line's example.
     """
     from leowarp.base.layout import directory_names
     from leowarp.cli.printed.tables import print_sections
@@ -40,11 +37,7 @@ def print_comparison(runs: Sequence[Run]) -> None:
 def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
     """The runs' summaries as one JSON object.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-    page : Path
-        The page of the comparison, written before.
+    page: The page of the comparison, written before.
     """
     from leowarp.cli.output import print_json
 
@@ -52,7 +45,7 @@ def print_comparison_json(runs: Sequence[Run], page: Path) -> None:
 
 
 def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> None:
-    """What differs between two runs, causes first; as JSON, or with `everything`, every scalar of every flow."""
+    """Differences between two runs, causes first; as JSON, or with `everything`, every scalar of every flow."""
     from leowarp.cli.output import print_json
     from leowarp.results.differences import Part, differences
 
@@ -78,7 +71,7 @@ def print_differences(a: Run, b: Run, *, everything: bool, as_json: bool) -> Non
 
 
 def print_causes(runs: Sequence[Run], causes: Sequence[Difference], names: Sequence[str] | None = None) -> None:
-    """What differs in the plans, modules, kernels and versions, one column a run."""
+    """Differences of the plans, modules, kernels and versions, one column per run."""
     from leowarp.base.layout import directory_names
     from leowarp.cli.output import print_table
     from leowarp.results.differences import condensed, said

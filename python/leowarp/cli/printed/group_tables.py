@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def stays(path: Path) -> None:
-    """Says that a run is not made again."""
+    """Says that a run is kept."""
     note(f"{path} is there already, of the same plan, kernel and agent; --force makes it again")
 
 

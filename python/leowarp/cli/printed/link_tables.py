@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Order(StrEnum):
-    """By what directions and satellites are sorted, the most first."""
+    """Sort orders of directions and satellites, the most first."""
 
     bytes = "bytes"
     queue = "queue"

@@ -12,19 +12,16 @@ from leowarp.cli.output import fitting, print_table, say
 from leowarp.scalars.overview import Section
 
 MOST_COLUMNS = 6
-"""So many flows, or runs, have a column each, in tables below each other if they must; more only if they fit."""
+"""This number of flows, or runs, have a column each, in tables below each other if they must; more only if they fit."""
 
 SHOWN = 3
-"""Of more flows than that: the worst and the best."""
+"""With more flows than that: the worst and the best."""
 
 
 def print_sections(sections: Sequence[Section], *, rest: str = "") -> None:
     """The sections of an overview below each other.
 
-    Parameters
-    ----------
-    rest : str
-        Where the flows stand that there is no room for.
+    rest: Where the flows stand that there is no room for.
     """
     for section in sections:
         names = [name for name, _ in section.rows]
@@ -72,10 +69,7 @@ def _print_spread(section: Section, spread: Section, rest: str) -> None:
 def print_scalars(summary: dict[str, Any], *, nulls: bool) -> None:
     """All scalars of a summary under their own names, in groups; one column a flow.
 
-    Parameters
-    ----------
-    nulls : bool
-        Also those that are null of every flow.
+    nulls: Also those that are null of every flow.
     """
     _print_groups("Run", ("value",), scalars.RUN, [scalars.flat(summary)], nulls=nulls)
     flows = summary["flows"]
@@ -102,15 +96,15 @@ def _print_groups(
 ) -> None:
     """One table: a line with each group's name, then its scalars, in the order of their declaration.
 
-    What is not declared was written by another version of leowarp and stands below, under "other".
+    An undeclared scalar was written by another version of leowarp and is below, under "other".
     """
     groups: dict[str, str] = {}
     for scalar in declared:
         # An object of which nothing is known is one null under its own name.
         groups.setdefault(scalar.name.partition(".")[0], scalar.group)
         groups[scalar.name] = scalar.group
-    # By what the summaries hold, not by what is declared: a scalar that another version wrote is shown, and one that it
-    # did not know is no row of dashes.
+    # By the content of the summaries, not by declarations: a scalar that another version wrote is shown, and one that
+    # it did not know is no row of dashes.
     written = list(dict.fromkeys(name for summary in values for name in summary if name != "flow"))
     names = [*(name for name in groups if name in written), *(name for name in written if name not in groups)]
     kept = [name for name in names if nulls or any(summary.get(name) is not None for summary in values)]

@@ -175,14 +175,9 @@ def routes(
 def _talks(row: dict[str, Any], ways: list[tuple[str, str]], plan: Plan) -> bool:
     """Whether a row of routes is of a pair of stations in one of the ways asked for.
 
-    Parameters
-    ----------
-    row : dict
-        Of `10-routes.parquet`.
-    ways : list of (source, destination)
-        Names of nodes.
-    plan : Plan
-        Its medium says whether pairs and rows have the same names; where not, every row is shown.
+    row: Of `10-routes.parquet`.
+    ways: list of (source, destination). Names of nodes.
+    plan: Its medium says whether pairs and rows have the same names; where not, every row is shown.
     """
     from leowarp.scenario.schema import Access
 
@@ -214,16 +209,8 @@ def _ms(nanoseconds: int | None) -> str | None:
 def plan_of(file: Path, settings: list[str] | None) -> Plan:
     """The plan of a scenario, a plan or a run directory, with `--set` applied.
 
-    Parameters
-    ----------
-    file : Path
-    settings : list of str or None
-        ``KEY=VALUE`` each.
-
-    Raises
-    ------
-    ScenarioError
-        As `scenario.load` and `scenario.resolve`.
+    settings: ``KEY=VALUE`` each.
+    Raises ScenarioError: As `scenario.load` and `scenario.resolve`.
     """
     from leowarp import scenario
 
@@ -233,21 +220,10 @@ def plan_of(file: Path, settings: list[str] | None) -> Plan:
 def parsed(quantity: Any, option: str, text: str) -> int | float:
     """The number of an option's text, in the quantity's kept unit (ns of a time); an error names the option.
 
-    Parameters
-    ----------
-    quantity : Quantity
-        Of `leowarp.base.units`.
-    option : str
-        As typed: ``--at``.
-    text : str
+    quantity: Of `leowarp.base.units`.
+    option: As typed: ``--at``.
+    Raises ScenarioError if the text is no such quantity.
 
-    Raises
-    ------
-    ScenarioError
-        If the text is no such quantity.
-
-    Examples
-    --------
     >>> parsed(units.TIME, "--at", "5 s")
     5000000000
     """

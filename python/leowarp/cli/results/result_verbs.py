@@ -44,7 +44,7 @@ def show(
     ] = False,
     json_: options.Json = False,
 ) -> None:
-    """What a run did: the few numbers that matter, as `leowarp run` printed them; or all of them, or its links."""
+    """Results of a run: the few numbers that matter, as `leowarp run` printed them; or all of them, or its links."""
     import leowarp
     from leowarp.cli.output import print_json
     from leowarp.cli.printed import link_tables
@@ -58,7 +58,7 @@ def show(
     if again:
         from leowarp import trace
 
-        # What the run cost is not in its trace: the manifest's numbers stay.
+        # The run's cost is not in its trace: the manifest's numbers stay.
         costs = opened.manifest["costs"]
         numbers = opened.numbers.with_cost(cpu_s=costs["cpu_s"], wall_s=costs["wall_s"])
         # The manifest has the sha256 of every file, these among them.

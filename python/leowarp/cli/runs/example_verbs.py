@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs that begin a scenario of one's own: examples, init."""
+"""Verbs that begin your own scenario: examples, init."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def init(
     # `exists` follows a link and says no to one that leads nowhere, through which the file would be written all the
     # same.
     standing = [file for file in texts if Path(file).exists() or Path(file).is_symlink()]
-    # A table or C file that stands there with the same content is the one that is meant.
+    # A table or C file that is there with the same content is the right one.
     other = [file for file in standing if file == f"{stem}.toml" or not _is_same(Path(file), texts[file])]
     if other:
         raise ScenarioError(

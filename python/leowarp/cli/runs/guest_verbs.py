@@ -111,14 +111,14 @@ def remove(name: Annotated[str, typer.Argument(help="A kernel that you added.")]
 
 @kernel_app.command()
 def info(choice: Choice = "default", json_: options.Json = False) -> None:
-    """What the kernel and the agent are made of: versions, sources, checksums. Builds them if they are not there."""
+    """Sources of the kernel and the agent: versions, checksums. Builds them if they are not there."""
     from leowarp.cli.output import print_json, print_table
 
     facts = _facts(built_image(choice))
     if json_:
         print_json(facts)
         return
-    # Warnings are told where a run is made; here they would be a cell as long as a paragraph.
+    # Warnings are printed where a run is made; here they would be a cell as long as a paragraph.
     for part in ("kernel", "agent"):
         print_table(
             part,
@@ -251,12 +251,8 @@ def doctor(
 def _verdict(checks: list[Check], booted: bool | None) -> str:
     """The last line of `doctor`: how much is lacking, or what the guest that was booted said.
 
-    Parameters
-    ----------
-    checks : list of Check
-        All, that of the boot last if there was one.
-    booted : bool or None
-        Whether a guest came up; None: none was booted.
+    checks: All, that of the boot last if there was one.
+    booted: Whether a guest came up; None: none was booted.
     """
     lacking = sum(not check.ok for check in checks)
     if lacking:
@@ -293,15 +289,8 @@ def _plainly(value: Any) -> str:
 def built_image(choice: str | Path) -> GuestImage:
     """Kernel and agent, with messages and the build's progress on stderr.
 
-    Parameters
-    ----------
-    choice : str or Path
-        A name of the shelf, a kernel tree or a binary; it counts as named by the user, who typed it.
-
-    Raises
-    ------
-    HostError, ScenarioError
-        As `guest.guest_image`.
+    choice: A name of the shelf, a kernel tree or a binary; it counts as named by the user, who typed it.
+    Raises HostError, ScenarioError: As `guest.guest_image`.
     """
     from leowarp.base.progress import building
     from leowarp.guest import guest_image
@@ -313,10 +302,7 @@ def built_image(choice: str | Path) -> GuestImage:
 def _facts(image: GuestImage) -> dict[str, Any]:
     """Paths and facts of kernel and agent, by part.
 
-    Returns
-    -------
-    dict
-        ``kernel`` and ``agent``, each with its ``program`` and what it was built from.
+    Returns: ``kernel`` and ``agent``, each with its ``program`` and what it was built from.
     """
     return {
         "kernel": {"program": str(image.kernel), **image.kernel_facts},

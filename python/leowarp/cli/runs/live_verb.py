@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `live`: programs of this machine over a scenario's network, by the clock on the wall."""
+"""The verb `live`: programs of this machine over a scenario's network, in real time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def live(
     kernel: options.Kernel = None,
     trust: options.Trust = False,
 ) -> None:
-    """This machine's programs over a scenario's network, by the clock on the wall: not repeatable."""
+    """This machine's programs over a scenario's network, in real time: not repeatable."""
     from leowarp.cli.output import note
     from leowarp.running.live import Ways
     from leowarp.running.live import live as run_live

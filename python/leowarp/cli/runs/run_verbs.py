@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verbs that boot the guest: run, demo, reproduce.
 
-What a verb needs is imported within it: `leowarp --help` must not wait for numpy, pandas and matplotlib.
+Modules that a verb needs are imported within it: `leowarp --help` must not wait for numpy, pandas and matplotlib.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def demo(
     for job in made:
         if job not in todo:
             note(f"{job.out} is there already, of the same plan, kernel and agent; --force makes it again")
-    # What stands complete was sorted out above, so whatever is left in the way is of another plan, or unfinished.
+    # Complete runs were sorted out above, so whatever is left in the way is of another plan, or unfinished.
     leowarp.run_many(todo, at_once=jobs, kernel=kernel, force=True, report=True, progress=True)
     runs = [leowarp.open(job.out) for job in made]
     with shown(True) as show:

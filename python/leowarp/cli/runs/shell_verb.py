@@ -27,7 +27,7 @@ def shell(
     kernel: options.Kernel = None,
     trust: options.Trust = False,
 ) -> None:
-    """A shell at a host; virtual time stands still while it waits for you. Or one command, and its exit code."""
+    """A shell at a host; virtual time pauses while it waits for you. Or one command, and its exit code."""
     from leowarp.cli.output import note
     from leowarp.running.by_hand import shell as run_shell
     from leowarp.running.by_hand import station_of

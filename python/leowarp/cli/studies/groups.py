@@ -26,12 +26,12 @@ class FileOrVerb(TyperGroup):
         return super().parse_args(ctx, self._with_verb(args))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Which verb the words mean; the same rule once more, since click asks for it with words of its own."""
+        """The verb that the words mean; the same rule once more, since click asks for it with words of its own."""
         return super().resolve_command(ctx, self._with_verb(args))
 
     def _with_verb(self, args: list[str]) -> list[str]:
         """The words with the default verb before them if they do not begin with a verb."""
-        # Not by what the context allows: that is the parent's when the group itself is looked up.
+        # The context's permission does not count: it is the parent's when the group itself is looked up.
         is_verb = not args or args[0] in self.commands or args[0] in ("-h", "--help")
         return args if is_verb else [self.default, *args]
 
@@ -39,14 +39,7 @@ class FileOrVerb(TyperGroup):
 def with_default(verb: str) -> type[FileOrVerb]:
     """A group whose verb of this name needs no name.
 
-    Parameters
-    ----------
-    verb : str
-        One of the group's verbs.
-
-    Returns
-    -------
-    type
-        For ``typer.Typer(cls=...)``, which takes a class and not an instance.
+    verb: One of the group's verbs.
+    Returns: type. For ``typer.Typer(cls=...)``, which takes a class and not an instance.
     """
     return type("FileOrVerb", (FileOrVerb,), {"default": verb})

@@ -74,7 +74,7 @@ def run(
             trust=trust,
         )
     except KeyboardInterrupt:
-        # Not by `interruptible`: what a user wants to know here is that nothing is lost, and how to go on.
+        # `interruptible` does not suit: a user wants to know here that nothing is lost, and how to go on.
         again = f"leowarp study {file}" + (f" --out {out}" if out is not None else "")
         note(f"leowarp: interrupted; what was made stays. To go on: {again}")
         sys.exit(INTERRUPTED_EXIT_CODE)
@@ -86,7 +86,7 @@ def run(
 
 @study_app.command()
 def status(directory: StudyDirectory, json_: options.Json = False) -> None:
-    """How far a study is, what failed, and who is at work there."""
+    """Progress of a study, its failures, and the process at work there."""
     from dataclasses import asdict
 
     from leowarp.cli.output import print_json, print_table
@@ -141,13 +141,8 @@ def run_again(
 def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
     """Prints what a study would be; nothing is built or run.
 
-    Parameters
-    ----------
-    file : Path
-        A study, or a study's directory.
-    out : Path or None
-        The study's directory, as `study run` takes it.
-    as_json : bool
+    file: A study, or a study's directory.
+    out: The study's directory, as `study run` takes it.
     """
     from leowarp.cli.output import print_json, print_table
     from leowarp.study.sweep.estimate import dry_run
@@ -167,7 +162,7 @@ def _dry_run(file: Path, out: Path | None, as_json: bool) -> None:
 
 
 def _print_result(made: StudyResult, as_json: bool) -> None:
-    """What was made: how many runs, where the results are, and the first failures with their messages.
+    """Results: how many runs, where the results are, and the first failures with their messages.
 
     Failures go to stderr in both forms: with ``--json`` stdout holds the object alone, which has all of them.
     """
@@ -194,14 +189,9 @@ def _print_result(made: StudyResult, as_json: bool) -> None:
 
 
 def _note_more(failed: int, path: Path) -> None:
-    """How many more failed than were named, and how to make them again.
+    """Number of failures beyond those named, and how to repeat them.
 
-    Parameters
-    ----------
-    failed : int
-        All of them; 0 says nothing.
-    path : Path
-        The study's directory.
+    failed: All of them; 0 says nothing.
     """
     if failed > MOST_FAILURES:
         note(f"... and {failed - MOST_FAILURES} more; all are in the results with status = failed")
@@ -212,10 +202,7 @@ def _note_more(failed: int, path: Path) -> None:
 def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
     """The state of a study as lines of a table.
 
-    Returns
-    -------
-    list of (quantity, value)
-        As texts; runs no longer in the study only if there are any.
+    Returns: list of (quantity, value). As texts; runs no longer in the study only if there are any.
     """
     lines = [
         ("runs", f"{state.total:,}"),
@@ -230,7 +217,7 @@ def _status_lines(state: StudyStatus) -> list[tuple[str, str]]:
 
 
 def _progress(kind: ProgressKind) -> bool | OnStudyProgress:
-    """What `run_study` takes as `progress`: a callable for JSON, else whether there is a display at all."""
+    """Value for `run_study`'s `progress`: a callable for JSON, else whether there is a display at all."""
     if kind is ProgressKind.json:
         from leowarp.study.sweep.display import json_lines
 

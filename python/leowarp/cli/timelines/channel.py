@@ -29,16 +29,9 @@ Row = tuple[str | None, ...]
 class MobileChannel:
     """The mobile channel of a plan, over the plan's duration.
 
-    Attributes
-    ----------
-    plan : Plan
-        Whose medium is `mobile`.
-    mobile : Mobile
-        The section itself.
-    fading : LandMobile or None
-        The model of the fading; None: the last hop is in line of sight (``fading = false``).
-    realisation : Realisation
-        Power, codewords and their outcomes as a run of this plan and seed has them.
+    mobile: The section itself.
+    fading: The model of the fading; None: the last hop is in line of sight (``fading = false``).
+    realisation: Power, codewords and their outcomes as a run of this plan and seed has them.
     """
 
     plan: Plan
@@ -58,13 +51,10 @@ class MobileChannel:
 
     @cached_property
     def statistics(self) -> pa.Table:
-        """What the series does beside the model's closed forms; columns as `timeline.channel.statistics.COLUMNS`.
+        """The series beside the model's closed forms; columns as `timeline.channel.statistics.COLUMNS`.
 
-        Returns
-        -------
-        pyarrow.Table
-            A row a statistic: its name, the state or level it is of, its value, and the closed form or null. Computed
-            once.
+        Returns: A row per statistic: its name, the state or level it is of, its value, and the closed form or null.
+            Computed once.
         """
         return statistics(self.power, self.fading)
 
@@ -72,21 +62,9 @@ class MobileChannel:
 def channel_of(plan: Plan, source: str) -> MobileChannel:
     """The channel that a run of the plan would have.
 
-    Parameters
-    ----------
-    plan : Plan
-    source : str
-        What the user named, for messages.
-
-    Returns
-    -------
-    MobileChannel
-        Cut at the run's duration.
-
-    Raises
-    ------
-    ScenarioError
-        If the plan has none.
+    source: What the user named, for messages.
+    Returns: Cut at the run's duration.
+    Raises ScenarioError if the plan has none.
     """
     if not isinstance(plan.medium, Mobile):
         raise ScenarioError(
@@ -101,10 +79,7 @@ def channel_of(plan: Plan, source: str) -> MobileChannel:
 def title(channel: MobileChannel) -> str:
     """Scenario, environment, speed, carrier, duration and seed.
 
-    Returns
-    -------
-    str
-        One line; without fading the scenario, duration and seed alone.
+    Returns: One line; without fading the scenario, duration and seed alone.
     """
     run = f"{channel.plan.run.duration_ns / 1e9:g} s, seed {channel.plan.run.seed}"
     if channel.fading is None:
@@ -117,12 +92,10 @@ def title(channel: MobileChannel) -> str:
 
 
 def level_rows(channel: MobileChannel) -> list[Row]:
-    """What the power did, and what the model says: shares and stays of the states, quantiles, mean.
+    """The power series, and the model's values: shares and stays of the states, quantiles, mean.
 
-    Returns
-    -------
-    list of (name, value, closed form)
-        As texts with units; None where nothing was met or no closed form is known, which a table shows as a dash.
+    Returns: list of (name, value, closed form). As texts with units; None where nothing was met or no closed form is
+        known, which a table shows as a dash.
     """
     rows = channel.statistics.to_pylist()
 
@@ -171,10 +144,8 @@ def fade_rows(channel: MobileChannel) -> list[Row]:
 def codeword_rows(channel: MobileChannel) -> list[Row]:
     """Share of all codewords decoded after 0, 1, ... retransmissions, with the delay that each has, and lost.
 
-    Returns
-    -------
-    list of (what, share, delay)
-        The delay is first_delay + n retransmission_delay, to the decoding; None of those that are lost.
+    Returns: list of (what, share, delay). The delay is first_delay + n retransmission_delay, to the decoding; None of
+        those that are lost.
     """
     harq, outcomes = harq_of(channel.mobile), channel.realisation.outcomes
     rows: list[Row] = [
@@ -190,12 +161,10 @@ def codeword_rows(channel: MobileChannel) -> list[Row]:
 
 
 def link_rows(channel: MobileChannel) -> list[Row]:
-    """What the link layer works with.
+    """Parameters of the link layer.
 
-    Returns
-    -------
-    list of (quantity, value)
-        Es/N0, kind of hybrid ARQ, codewords, threshold, bits and symbols, as texts with units.
+    Returns: list of (quantity, value). Es/N0, kind of hybrid ARQ, codewords, threshold, bits and symbols, as texts with
+        units.
     """
     # The same numbers as --json, so that a terminal and a script cannot be told different ones.
     numbers = harq_numbers(channel)
@@ -218,13 +187,10 @@ def link_rows(channel: MobileChannel) -> list[Row]:
 
 
 def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
-    """What became of all codewords, and what the link layer works with.
+    """Fate of all codewords, and parameters of the link layer.
 
-    Returns
-    -------
-    dict
-        The fields of `media.mobile.described`, and ``symbol_rate_hz`` of first transmissions and ``threshold_bits``
-        (None: the threshold goes by the rate of the code).
+    Returns: The fields of `media.mobile.described`, and ``symbol_rate_hz`` of first transmissions and
+        ``threshold_bits`` (None: the threshold goes by the rate of the code).
     """
     harq = harq_of(channel.mobile)
     # Bits over bits a symbol, once each codeword's period: what a band must carry if no codeword is sent again.
@@ -232,7 +198,7 @@ def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
     constant = harq.threshold_kind == "constant"
     return asdict(described(channel.mobile, channel.realisation.outcomes)) | {
         "symbol_rate_hz": symbols * 1e9 / harq.codeword_period_ns,
-        # By code rate the threshold hangs on what was sent so far (`RATIOS_BY_RATE` of timeline/channel/harq.py): no
+        # By code rate the threshold depends on the bits sent so far (`RATIOS_BY_RATE` of timeline/channel/harq.py): no
         # one number.
         "threshold_bits": harq.threshold_ratio * harq.data_bits if constant else None,
     }
@@ -241,10 +207,7 @@ def harq_numbers(channel: MobileChannel) -> dict[str, Any]:
 def as_json(channel: MobileChannel) -> dict[str, Any]:
     """All of it as one object; statistics as `timeline.channel.statistics.COLUMNS`.
 
-    Returns
-    -------
-    dict
-        What `about` gives, with ``statistics`` a list of rows, ``harq`` as `harq_numbers`, and ``warnings``.
+    Returns: What `about` gives, with ``statistics`` a list of rows, ``harq`` as `harq_numbers`, and ``warnings``.
     """
     return about(channel) | {
         "spacing_ns": channel.power.spacing_ns,
@@ -257,12 +220,9 @@ def as_json(channel: MobileChannel) -> dict[str, Any]:
 
 
 def about(channel: MobileChannel) -> dict[str, object]:
-    """What the channel was made from.
+    """Inputs of the channel.
 
-    Returns
-    -------
-    dict
-        Quantities under names that end in their unit; those of the fading are None without it.
+    Returns: Quantities under names that end in their unit; those of the fading are None without it.
     """
     fading = channel.fading
     return {

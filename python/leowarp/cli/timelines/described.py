@@ -33,21 +33,13 @@ def measurements(
     settings: list[str] | None,
     columns: tuple[str, ...] | None = None,
 ) -> list[Measurement]:
-    """What a path names: a measured file, a scenario, or a run (then one for each of its ping flows).
+    """Subject of a path: a measured file, a scenario, or a run (then one for each of its ping flows).
 
-    Parameters
-    ----------
-    format : str
-        "auto", or what wrote the file.
-    interval_ns : int, optional
-        Between two lines of a format that does not say it.
-    capacity : path, optional
-        What the path could carry, beside a file of delays.
-
-    Raises
-    ------
-    ScenarioError, TraceError
-        If the path names nothing that was measured, or a file is not of its format: with file and line.
+    format: "auto", or what wrote the file.
+    interval_ns: Between two lines of a format that does not say it.
+    capacity: What the path could carry, beside a file of delays.
+    Raises ScenarioError, TraceError if the path names nothing that was measured, or a file is not of its format: with
+        file and line.
     """
     if path.is_dir():
         return _of_run(path)
@@ -103,7 +95,7 @@ def _of_run(path: Path) -> list[Measurement]:
         rtt_ns = of_flow["reply_ns"].to_numpy().astype(np.float64) - sent_ns
         # Two probes of the same instant are one sample: times of a measurement ascend.
         kept = np.diff(sent_ns, prepend=-1) > 0
-        # Where the run has a wall clock, reconfigurations are told in seconds of its minute.
+        # Where the run has a wall clock, reconfigurations are in seconds of its minute.
         wall_ns = wall_ns_of(plan.medium.clock) if isinstance(plan.medium, Access) else None
         source = f"{path}, {named(FlowKey.of_plan(number, flow))}"
         pings.append(Measurement.of_round_trips(sent_ns[kept], rtt_ns[kept], wall_ns=wall_ns, source=source))
@@ -166,7 +158,7 @@ def _delay_lines(description: Description) -> dict[str, str]:
 def _schedule_lines(description: Description) -> dict[str, str]:
     """Reconfigurations that were found in the data, the steps between slots, and spikes.
 
-    Times are of the measurement's own clock; seconds of a minute are given where the wall clock is known, because that
+    Times are of the measurement's own clock. Seconds of a minute are given where the wall clock is known, because that
     is how a schedule of 15 s was described first (12, 27, 42, 57 s).
     """
     heights_ms = [spike.height_ns / 1e6 for spike in description.spikes]
@@ -221,7 +213,7 @@ def _every(schedule: Schedule | None) -> str:
 
 
 def _recorder_lines(description: Description) -> dict[str, str]:
-    """What happened to the recording and not to the path."""
+    """Effects on the recording and not on the path."""
     values = {}
     if description.clock_steps:
         values["the sender's clock was set"] = "; ".join(
@@ -259,7 +251,7 @@ def _loss_lines(description: Description) -> dict[str, str]:
         # A share of packets is no probe that was lost: without one of these, "0 of 350" would be all that is said.
         values = {} if not loss.lost else values
         values |= _table_loss_lines(loss)
-    # Of nothing lost there are no runs, whose mean would be one of no numbers.
+    # Without losses there are no runs, whose mean would be one of no numbers.
     if not loss.lost:
         return values
     if loss.lost_down is not None:
@@ -281,7 +273,7 @@ def _loss_lines(description: Description) -> dict[str, str]:
 
 
 def _table_loss_lines(loss: Loss) -> dict[str, str]:
-    """What a table says of the share of packets lost."""
+    """A table's share of packets lost."""
     values = {"lost, over time": _percent(loss.over_time_ratio)}
     if loss.over_time_up_ratio is not None:
         values = {"lost down, over time": values["lost, over time"],

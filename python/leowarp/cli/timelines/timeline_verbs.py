@@ -81,7 +81,7 @@ def show(
 
 
 def _print_slots(slots: list[dict[str, Any]], begin_ns: float, end_ns: float) -> None:
-    """What was drawn for each slot of an access link that begins in the given time, or holds at its beginning."""
+    """Draws for each slot of an access link that begins in the given time, or holds at its beginning."""
     from leowarp.cli.output import print_table
 
     # The slot that holds at --from began before it, and its values are what packets meet there.
@@ -155,7 +155,7 @@ def describe(
     set_: options.Settings = None,
     json_: options.Json = False,
 ) -> None:
-    """What a measured path looks like: delays, reconfigurations found from the data, spikes, losses, capacity."""
+    """A measured path: delays, reconfigurations found from the data, spikes, losses, capacity."""
     from leowarp.cli.output import note, print_json, print_table
     from leowarp.cli.timelines.described import as_json, lines, measurements, slot_lines
     from leowarp.timeline.recordings import describe as described
@@ -273,7 +273,7 @@ def _implied(measurement: Measurement) -> tuple[str, ...]:
 
 
 def _event(row: dict[str, Any]) -> str:
-    """What happens to whom: the ends of a link or the node, then the columns that are not null."""
+    """Subject of an event: the ends of a link or the node, then the columns that are not null."""
     ends = f"{row['a']} > {row['b']}" if "a" in row and "b" in row else row.get("a", row.get("node", ""))
     rest = [f"{key}={value}" for key, value in row.items() if key not in ("t_ns", "event", "a", "b", "node")]
     return " ".join([ends, *rest])

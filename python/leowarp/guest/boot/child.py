@@ -27,32 +27,15 @@ from leowarp.guest.machine.own_time import POLL_S
 class Child:
     """A program in a session of its own that dies with this process; `launch.py` starts it.
 
-    Parameters
-    ----------
-    command : sequence of str
-        An absolute path, and arguments.
-    directory : Path
-        Where it works.
-    environment : mapping
-        All of its environment.
-    output : Path
-        File for all that it prints.
-    descriptors : mapping of int to int
-        Descriptors of this process that it gets beside the standard ones, each with its number there.
-
-    Attributes
-    ----------
-    pid : int
-    returncode : int, optional
-        Once it was reaped: its exit status, or less the signal that ended it.
-    rusage : resource.struct_rusage, optional
-        Likewise: what it used. `ru_maxrss` is its largest resident size in KiB as the host's kernel counted it; what
-        is less than the launcher's own 10 MiB is told as those.
-
-    Raises
-    ------
-    HostError
-        If the host lets no such process be made.
+    command: An absolute path, and arguments.
+    directory: Where it works.
+    environment: All of its environment.
+    output: File for all that it prints.
+    descriptors: Descriptors of this process that it gets beside the standard ones, each with its number there.
+    returncode: Once it was reaped: its exit status, or less the signal that ended it.
+    rusage: Likewise: what it used. `ru_maxrss` is its largest resident size in KiB as the host's kernel counted it;
+        what is less than the launcher's own 10 MiB is told as those.
+    Raises HostError if the host lets no such process be made.
     """
 
     def __init__(
@@ -109,10 +92,7 @@ class Child:
     def has_ended(self, timeout_s: float) -> bool:
         """Whether it has ended; waits for that, but not longer than this.
 
-        Parameters
-        ----------
-        timeout_s : float
-            By the clock on the wall; 0 asks and does not wait.
+        timeout_s: By the clock on the wall; 0 asks and does not wait.
         """
         assert self._ended is not None
         return bool(select.select([self._ended], [], [], timeout_s)[0])

@@ -34,20 +34,12 @@ _COMPLAINT = re.compile(
 class Complaint:
     """One kind of complaint: the same text, apart from numbers, or a warning of the same line.
 
-    Attributes
-    ----------
-    headline : str
-        A WARNING's file, line and function; of others the first line.
-    at : Place, optional
-        The function, of a WARNING.
-    text : str
-        What a WARNING says beside its place; may be empty.
-    caller : Place, optional
-        The first function of a module in the call trace.
-    boot_ns : int
-        When it was printed first, since boot.
-    count : int
-        How often it was printed. Most places of the kernel warn once a boot, however often it comes there.
+    headline: A WARNING's file, line and function; of others the first line.
+    at: The function, of a WARNING.
+    text: What a WARNING says beside its place; may be empty.
+    caller: The first function of a module in the call trace.
+    boot_ns: When it was printed first, since boot.
+    count: How often it was printed. Most places of the kernel warn once a boot, however often it comes there.
     """
 
     headline: str
@@ -76,15 +68,8 @@ class Complaint:
 class Complaints:
     """Collects them from the console's lines, which may be many: a warning may come with every packet.
 
-    Parameters
-    ----------
-    loaded : list of str
-        Names of the user's modules, which are named if a call trace names none.
-
-    Attributes
-    ----------
-    start_ns : int, optional
-        The run's time 0 on the guest's clock; None until the agent has told it, which it does before.
+    loaded: Names of the user's modules, which are named if a call trace names none.
+    start_ns: The run's time 0 on the guest's clock; None until the agent has told it, which it does before.
     """
 
     def __init__(self, loaded: list[str]) -> None:

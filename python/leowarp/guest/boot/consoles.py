@@ -33,14 +33,9 @@ _PIECE_BYTES = 1 << 16
 class Consoles:
     """Nothing behind any console, and what all kinds of them have in common. A context: within it they are open.
 
-    Attributes
-    ----------
-    words : sequence of str
-        For the kernel's command line.
-    descriptors : mapping of int to int
-        Descriptors of this process, each with its number in the kernel's.
-    is_still : bool
-        Whether the guest stands still because it waits for its user.
+    words: For the kernel's command line.
+    descriptors: Descriptors of this process, each with its number in the kernel's.
+    is_still: Whether the guest stands still because it waits for its user.
     """
 
     def __init__(self) -> None:
@@ -73,12 +68,8 @@ class Consoles:
     def check(self) -> None:
         """Raises what went wrong on this side.
 
-        Raises
-        ------
-        BrokenPipeError
-            If nobody reads our output any more.
-        KeyboardInterrupt
-            If the user ended the session, or the terminal is gone.
+        Raises BrokenPipeError if nobody reads our output any more.
+        Raises KeyboardInterrupt if the user ended the session, or the terminal is gone.
         """
         if self._failed is not None:
             raise self._failed
@@ -102,10 +93,7 @@ class Consoles:
 class Outputs(Consoles):
     """Standard output and standard error of a program in the guest, on those of this process.
 
-    Parameters
-    ----------
-    out, err : int
-        Descriptors to write to.
+    out, err: Descriptors to write to.
     """
 
     def __init__(self, out: int, err: int) -> None:
@@ -129,10 +117,7 @@ class Outputs(Consoles):
 class Terminal(Consoles):
     """The user's terminal, in raw mode as long as the guest runs: its own console does what a terminal's driver does.
 
-    Parameters
-    ----------
-    keys, screen : int
-        Descriptors of the terminal.
+    keys, screen: Descriptors of the terminal.
     """
 
     def __init__(self, keys: int, screen: int) -> None:

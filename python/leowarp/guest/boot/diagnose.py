@@ -134,18 +134,11 @@ _REASONS = (
 class Words:
     """The words that a guest left.
 
-    Attributes
-    ----------
-    console : str
-        Its last output; a message ends with the last lines of it.
-    console_file : Path or None
-        Where its whole output lies; None: in a directory that is removed.
-    work : Path
-        The guest's directory.
-    modules : sequence of str
-        Names of the user's own in its kernel.
-    complaints : sequence of str
-        What its kernel complained of before (`complaints`), a sentence each.
+    console: Its last output; a message ends with the last lines of it.
+    console_file: Where its whole output lies; None: in a directory that is removed.
+    work: The guest's directory.
+    modules: Names of the user's own in its kernel.
+    complaints: What its kernel complained of before (`complaints`), a sentence each.
     """
 
     console: str
@@ -161,18 +154,9 @@ def failure(returncode: int, agent_error: dict | None, words: Words) -> LeowarpE
     The agent's own words come first, then what the console says, then how the process ended: each knows less than the
     one before it.
 
-    Parameters
-    ----------
-    returncode : int
-        Of the kernel program; negative = the signal that ended it.
-    agent_error : dict or None
-        The agent's own `{"error": ..., "hint": ...}`, which knows best.
-    words : Words
-
-    Returns
-    -------
-    LeowarpError or None
-        HostError where this machine is to blame, else GuestError; to be raised by the caller.
+    returncode: Of the kernel program; negative = the signal that ended it.
+    agent_error: The agent's own `{"error": ..., "hint": ...}`, which knows best.
+    Returns: HostError where this machine is to blame, else GuestError; to be raised by the caller.
     """
     if agent_error is not None:
         return with_disk(GuestError, f"the guest reports: {agent_error['error']}", agent_error.get("hint"), words)
@@ -221,14 +205,9 @@ def _of_panic(what: str, words: Words) -> tuple[str, str]:
 def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: Words) -> LeowarpError:
     """`error`, unless the disk is full: then that is the cause. The guest's own words may be lost in that case.
 
-    Parameters
-    ----------
-    error : type
-        HostError or GuestError.
-    message, hint : str, str or None
-        What happened, and what to do.
-    words : Words
-        The file system of its `work` is asked.
+    error: HostError or GuestError.
+    message, hint: What happened, and what to do.
+    words: The file system of its `work` is asked.
     """
     if free_space_bytes(words.work) < MIB:
         return HostError(
@@ -241,10 +220,7 @@ def with_disk(error: type[LeowarpError], message: str, hint: str | None, words: 
 def with_last_words(message: str, words: Words) -> str:
     """`message` with the kernel's first complaint, the last lines that the guest printed, and where all of them are.
 
-    Returns
-    -------
-    str
-        Several lines if the guest printed any for people.
+    Returns: Several lines if the guest printed any for people.
     """
     # The first: the others may be its consequence.
     before = f"; before that, {words.complaints[0]}" if words.complaints else ""
@@ -260,13 +236,8 @@ def last_words(console: str) -> list[str]:
     """The last lines of a console, at most `LAST_WORDS`, for a person to read: without the agent's messages to the host
     and without a panic's registers, and with the first line that says a cause, wherever it stands.
 
-    Returns
-    -------
-    list of str
-        Each cut at `LONGEST_WORD` characters.
+    Returns: Each cut at `LONGEST_WORD` characters.
 
-    Examples
-    --------
     >>> last_words("Kernel panic - not syncing: x")
     ['Kernel panic - not syncing: x']
     """

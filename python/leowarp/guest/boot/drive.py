@@ -56,12 +56,8 @@ TABLE_SIZES = (
 class GuestProgress:
     """How far a guest is.
 
-    Attributes
-    ----------
-    virtual_ns : int or None
-        Virtual time from the run's start; None while the network is built.
-    cpu_s, wall_s : float
-        Processor time, and time on the wall, since boot.
+    virtual_ns: Virtual time from the run's start; None while the network is built.
+    cpu_s, wall_s: Processor time, and time on the wall, since boot.
     """
 
     virtual_ns: int | None
@@ -73,18 +69,12 @@ class GuestProgress:
 class GuestResult:
     """What a complete guest left behind.
 
-    Attributes
-    ----------
-    out_dir : Path
-        Holds the record files (design/interfaces.md, section 5).
-    end : dict
-        Its `end.json`.
-    cpu_s, wall_s : float
-        Processor time of the kernel program and of the guest's processes; time on the wall from launch to end.
-    peak_memory_bytes : int
-        Largest resident size of the kernel program, the guest's memory included.
-    kernel_warnings : tuple of str
-        What the guest's kernel complained of: a sentence each (`complaints`).
+    out_dir: Holds the record files (design/interfaces.md, section 5).
+    end: Its `end.json`.
+    cpu_s, wall_s: Processor time of the kernel program and of the guest's processes; time on the wall from launch to
+        end.
+    peak_memory_bytes: Largest resident size of the kernel program, the guest's memory included.
+    kernel_warnings: What the guest's kernel complained of: a sentence each (`complaints`).
     """
 
     out_dir: Path
@@ -128,32 +118,16 @@ def drive(
 ) -> GuestResult:
     """Boot `image` on the input in `directory`/in and wait for its end.
 
-    Parameters
-    ----------
-    image : GuestImage
-        Kernel and agent.
-    directory : Path
-        Holds `in/` with `setup.json` and `events.bin`. The guest sees this directory and nothing else of the host,
-        and writes to `out/` in it.
-    console : Path
-        File for all that the guest prints.
-    duration_ns, seed, memory_bytes : int
-        Of the plan.
-    on_progress : callable
-        Called a few times a second.
-    patience : Patience, optional
-        When the guest counts as stuck.
-    consoles : Consoles, optional
-        What stands behind the guest's consoles but the first; nothing if not given.
-    on_warning : callable
-        Gets each of the result's `kernel_warnings` at the end, also if the user ends the guest.
-
-    Raises
-    ------
-    HostError
-        If the machine lacks something: everything it lacks, in one message.
-    GuestError
-        If the guest panics, runs out of memory, stands still, or ends without `end.json`.
+    image: Kernel and agent.
+    directory: Holds `in/` with `setup.json` and `events.bin`. The guest sees this directory and nothing else of the
+        host, and writes to `out/` in it.
+    console: File for all that the guest prints.
+    duration_ns, seed, memory_bytes: Of the plan.
+    patience: When the guest counts as stuck.
+    consoles: What stands behind the guest's consoles but the first; nothing if not given.
+    on_warning: Gets each of the result's `kernel_warnings` at the end, also if the user ends the guest.
+    Raises HostError if the machine lacks something: everything it lacks, in one message.
+    Raises GuestError if the guest panics, runs out of memory, stands still, or ends without `end.json`.
     """
     directory = prepared(image, directory, memory_bytes)
     watched = Watched(image, directory, console.resolve(), duration_ns, on_progress, patience or Patience(), consoles)
@@ -170,10 +144,7 @@ def drive(
 def prepared(image: GuestImage, directory: Path, memory_bytes: int) -> Path:
     """`directory`, ready for the guest: nothing that it needs is missing, `out/` is empty, the initramfs is there.
 
-    Raises
-    ------
-    HostError
-        If the machine lacks something: everything it lacks, in one message.
+    Raises HostError if the machine lacks something: everything it lacks, in one message.
     """
     directory = directory.resolve()
     host.demand(check(image, directory, memory_bytes), "booting the guest")
@@ -223,13 +194,8 @@ def command_line(memory_bytes: int, modules: bool = False, consoles: Sequence[st
 class Spent:
     """How a guest ended and what it took.
 
-    Attributes
-    ----------
-    returncode : int
-        Exit status of the kernel program; less the signal that ended it.
-    cpu_s, wall_s : float
-    peak_memory_bytes : int
-        Largest resident size of the kernel program.
+    returncode: Exit status of the kernel program; less the signal that ended it.
+    peak_memory_bytes: Largest resident size of the kernel program.
     """
 
     returncode: int
@@ -273,10 +239,7 @@ class Watched:
     def run(self, seed: int, memory_bytes: int) -> Spent:
         """Boot it and wait for its end, whatever that is.
 
-        Raises
-        ------
-        GuestError
-            If it had to be ended, because it stood still or printed without end.
+        Raises GuestError if it had to be ended, because it stood still or printed without end.
         """
         began = time.monotonic()
         with self._consoles, self._boot(seed, memory_bytes) as child, closing(Console(self._console_file)) as console:
@@ -383,11 +346,8 @@ class Watched:
     def ending(self, spent: Spent) -> dict:
         """The guest's `end.json`.
 
-        Raises
-        ------
-        LeowarpError
-            If there is no good one: the agent's own error, what the console and the exit status mean, or how far the
-            guest came.
+        Raises LeowarpError if there is no good one: the agent's own error, what the console and the exit status mean,
+            or how far the guest came.
         """
         words = self._words(self._console_text)
         error = diagnose.failure(spent.returncode, self.error, words)
@@ -404,12 +364,8 @@ class Watched:
 def end_of(out: Path) -> dict:
     """The `end.json` in a run's output.
 
-    Raises
-    ------
-    FileNotFoundError
-        If the guest ended without one.
-    GuestError
-        If it is no JSON, or does not say that the run is sound.
+    Raises FileNotFoundError if the guest ended without one.
+    Raises GuestError if it is no JSON, or does not say that the run is sound.
     """
     try:
         end = json.loads((out / "end.json").read_text())

@@ -36,10 +36,7 @@ MOST_BYTES, MOST_DESCRIPTORS = 1 << 17, 64
 def main(parent_pid: int) -> None:
     """Starts what is asked for until the socket is closed or the parent is gone, and all guests have ended.
 
-    Raises
-    ------
-    OSError
-        If the parent is gone already.
+    Raises OSError if the parent is gone already.
     """
     requests, parent = socket.socket(fileno=0), os.pidfd_open(parent_pid)
     libc = ctypes.CDLL(None, use_errno=True)

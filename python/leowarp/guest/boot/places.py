@@ -36,14 +36,9 @@ class Place:
 class Fault:
     """What a kernel printed about where it was.
 
-    Attributes
-    ----------
-    at : str
-        Function, file and line, or address, for a message: "in tcp_ack", "at my_cc.c:9 in my_ssthresh".
-    module : str, optional
-        The module that this is in.
-    caller : Place, optional
-        The first function of a module in the call trace, if there is a trace; `at` itself aside.
+    at: Function, file and line, or address, for a message: "in tcp_ack", "at my_cc.c:9 in my_ssthresh".
+    module: The module that this is in.
+    caller: The first function of a module in the call trace, if there is a trace; `at` itself aside.
     """
 
     at: str
@@ -85,17 +80,9 @@ def caller_in(text: str, at: Place | None = None) -> Place | None:
 def fault_in(console: str, modules: Sequence[str] = ()) -> Fault | None:
     """Where the kernel was when it printed its registers, or ran into BUG().
 
-    Parameters
-    ----------
-    console : str
-        What it printed; of several faults the first counts, whose consequence the others are.
-    modules : sequence of str
-        Names of the user's own, one C file each.
-
-    Returns
-    -------
-    Fault or None
-        None: it printed neither.
+    console: What it printed; of several faults the first counts, whose consequence the others are.
+    modules: Names of the user's own, one C file each.
+    Returns: None: it printed neither.
     """
     if bug := _BUG.search(console):
         module = next((name for name in modules if bug["file"] == f"{name}.c"), None)

@@ -29,16 +29,11 @@ ANSWER_S = 1.0
 class Patience:
     """When a guest counts as stuck.
 
-    Attributes
-    ----------
-    frozen_cpu_s : float
-        Processor seconds without any progress of the virtual clock. With ``time-travel=inf-cpu`` a program that neither
-        sleeps nor reads the clock stops it for good (docs/concepts/virtual-time.md).
-    asleep_s : float
-        Seconds that all of it slept, without any processor time in between; to wait for a processor or the disk is not
-        to sleep.
-    silent_virtual_s : float
-        Virtual seconds without a word of the agent.
+    frozen_cpu_s: Processor seconds without any progress of the virtual clock. With ``time-travel=inf-cpu`` a program
+        that neither sleeps nor reads the clock stops it for good (docs/concepts/virtual-time.md).
+    asleep_s: Seconds that all of it slept, without any processor time in between; to wait for a processor or the disk
+        is not to sleep.
+    silent_virtual_s: Virtual seconds without a word of the agent.
     """
 
     frozen_cpu_s: float = 60.0
@@ -50,18 +45,11 @@ class Patience:
 class Sample:
     """A look at a guest.
 
-    Attributes
-    ----------
-    asleep_s, cpu_s : float
-        Of all of it so far.
-    kernel_cpu_s : float
-        Of its kernel alone.
-    clock_ns : int, optional
-        Virtual time since boot; None: it cannot be read.
-    heard_ns : int, optional
-        The run's time that the agent told last.
-    calls : Calls, optional
-        System calls of its programs; None: not known.
+    asleep_s, cpu_s: Of all of it so far.
+    kernel_cpu_s: Of its kernel alone.
+    clock_ns: Virtual time since boot; None: it cannot be read.
+    heard_ns: The run's time that the agent told last.
+    calls: System calls of its programs; None: not known.
     """
 
     asleep_s: float
@@ -75,10 +63,7 @@ class Sample:
 class Standstill:
     """Decides from samples whether a guest still gets anywhere.
 
-    Attributes
-    ----------
-    calls : Calls, optional
-        When virtual time moved last.
+    calls: When virtual time moved last.
     """
 
     def __init__(self, patience: Patience) -> None:
@@ -138,12 +123,9 @@ def make_kernel_tell(child: Child, has_modules: bool) -> None:
     and panics (segv, arch/um/kernel/trap.c). If it had page tables to write or was copying from a process, it takes
     the signal for theirs and goes on; then it is sent another.
 
-    Parameters
-    ----------
-    child : Child
-        Of this process.
-    has_modules : bool
-        Whether to wait for an instruction of a module: its loop may spend most of its time in functions that it calls.
+    child: Of this process.
+    has_modules: Whether to wait for an instruction of a module: its loop may spend most of its time in functions that
+        it calls.
     """
     for _ in range(SIGNALS):
         if child.has_ended(0) or (has_modules and not _stopped_in_module(child.pid)):
@@ -189,12 +171,8 @@ def _is_in_module(pid: int) -> bool:
 def message_and_hint(why: str, program: str | None, then: Calls | None, now: Calls | None) -> tuple[str, str]:
     """What is said of a guest whose program stands still.
 
-    Parameters
-    ----------
-    program : str, optional
-        Of the guest, the one on its processor.
-    then, now : Calls, optional
-        When virtual time moved last, and now.
+    program: Of the guest, the one on its processor.
+    then, now: When virtual time moved last, and now.
     """
     made, hint = polling(then, now)
     culprit = f"; the program on its processor: {program}" if program else ""
@@ -204,12 +182,8 @@ def message_and_hint(why: str, program: str | None, then: Calls | None, now: Cal
 def message_and_hint_of_kernel(why: str, fault: Fault | None, modules: Sequence[str]) -> tuple[str, str]:
     """What is said of a guest whose kernel computes without an end.
 
-    Parameters
-    ----------
-    fault : Fault, optional
-        Where it was; None: it did not print that.
-    modules : sequence of str
-        Names of the user's own in it.
+    fault: Where it was; None: it did not print that.
+    modules: Names of the user's own in it.
     """
     where = f"is {fault.described(modules)}" if fault else f"computes{with_loaded(modules)}"
     message = f"the guest stands still: {why}; its kernel {where}"

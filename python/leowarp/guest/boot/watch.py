@@ -89,12 +89,8 @@ class Usage:
     A guest's processes are children of the kernel program, which waits for those that end before it and leaves the
     others: what it has waited for is in what `wait4` tells of it, the others are not.
 
-    Attributes
-    ----------
-    main_s, reaped_s : float
-        Of the kernel program, and of its processes that it has waited for, at the last sample.
-    children_s : dict of int to float
-        Of each of the others, by process id.
+    main_s, reaped_s: Of the kernel program, and of its processes that it has waited for, at the last sample.
+    children_s: Of each of the others, by process id.
     """
 
     pid: int

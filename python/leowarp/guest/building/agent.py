@@ -36,12 +36,8 @@ DEBIAN_PACKAGES = ["rustc-web", "cargo-web"]
 class Agent:
     """A built agent.
 
-    Attributes
-    ----------
-    program : Path
-        A static program, the guest's `/init`.
-    facts : dict
-        What it was built from: sha256 of the sources, the compiler's version, sha256 of the program.
+    program: A static program, the guest's `/init`.
+    facts: What it was built from: sha256 of the sources, the compiler's version, sha256 of the program.
     """
 
     program: Path
@@ -55,11 +51,8 @@ def agent(
 
     `on_wait` is called ten times a second while cargo runs; what it raises ends cargo.
 
-    Raises
-    ------
-    HostError
-        If cargo or rustc is missing or does not answer, and no agent was built from these sources before; or if the
-        build fails: with cargo's errors.
+    Raises HostError if cargo or rustc is missing or does not answer, and no agent was built from these sources before;
+        or if the build fails: with cargo's errors.
     """
     checkout = recipe.agent_sources()
     if checkout is None:
@@ -93,10 +86,7 @@ def agent(
 def _packaged() -> Agent:
     """The agent that a wheel carries, held against its checksums.
 
-    Raises
-    ------
-    HostError
-        If there is none, or a file of it was changed since the wheel was made.
+    Raises HostError if there is none, or a file of it was changed since the wheel was made.
     """
     program = recipe.packaged("leowarp-agent")
     if program is None:
@@ -120,10 +110,7 @@ def _read_entry(entry: Path) -> Agent:
 def _compiler() -> str:
     """The version of rustc, which is part of the agent's key.
 
-    Raises
-    ------
-    HostError
-        If cargo or rustc is not there or does not answer, with the line that installs them.
+    Raises HostError if cargo or rustc is not there or does not answer, with the line that installs them.
     """
     hint = f"{apt(DEBIAN_PACKAGES)}; or https://rustup.rs"
     if shutil.which("cargo") is None or shutil.which("rustc") is None:
@@ -138,10 +125,7 @@ def _compiler() -> str:
 def _cargo_build(checkout: Path, on_wait: Callable[[], None]) -> Path:
     """Run cargo; returns the program in the directory of objects, which all checkouts share.
 
-    Raises
-    ------
-    HostError
-        With the first errors of cargo, and the file that has all it printed.
+    Raises HostError: With the first errors of cargo, and the file that has all it printed.
     """
     target = cache_folder("cargo-target")
     # Panic messages hold the paths of sources; without the prefixes the same recipe would give other bytes elsewhere.

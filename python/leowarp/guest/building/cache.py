@@ -37,10 +37,7 @@ MOST_FACTS_BYTES = 1 << 20
 def cache_root() -> Path:
     """Directory of everything built, which only the user and root may change.
 
-    Raises
-    ------
-    HostError
-        If somebody else may write there or on the way to it.
+    Raises HostError if somebody else may write there or on the way to it.
     """
     root = cache_place()
     demand_own_cache(root)
@@ -56,10 +53,7 @@ def demand_own_cache(place: Path) -> None:
 def cache_folder(kind: str) -> Path:
     """Directory of what is kept of one kind; it may not be there yet.
 
-    Raises
-    ------
-    HostError
-        As `cache_root`.
+    Raises HostError: As `cache_root`.
     """
     folder = cache_place() / kind
     demand_own_cache(folder)
@@ -85,16 +79,9 @@ def cache_place() -> Path:
 def demand_path_for_make(attempted: str) -> None:
     """Refuses a cache in whose path make cannot build, before make says so in words of its own.
 
-    Parameters
-    ----------
-    attempted : str
-        What needs it: "building the guest kernel".
-
-    Raises
-    ------
-    HostError
-        If its path has a blank, or another character that make, kbuild's shell lines or gcc's options take for
-        something else (kernel: Makefile, "source directory cannot contain spaces or colons").
+    attempted: What needs it: "building the guest kernel".
+    Raises HostError if its path has a blank, or another character that make, kbuild's shell lines or gcc's options take
+        for something else (kernel: Makefile, "source directory cannot contain spaces or colons").
     """
     root = cache_root()
     # kbuild resolves links, and a name is relative to where one stands.
@@ -117,13 +104,9 @@ _CHARACTERS = {" ": "a blank", ":": "a colon", "'": "a quote", '"': "a double qu
 def content_key(parts: Iterable[tuple[str, str | bytes | Path]]) -> str:
     """Key of named parts: 16 hexadecimal digits of a sha256 over names and contents (a Path stands for its bytes).
 
-    Parameters
-    ----------
-    parts : iterable of (str, str, bytes or Path)
-        In an order that does not depend on the machine; another order is another key.
+    parts: iterable of (str, str, bytes or Path). In an order that does not depend on the machine; another order is
+        another key.
 
-    Examples
-    --------
     >>> content_key([("a", "x")])
     '87898619c5d0f3bf'
     """
@@ -156,10 +139,7 @@ def faults(entry: Path) -> list[str]:
 def _recorded(path: Path) -> dict[str, str]:
     """Names and hashes of an entry's files.
 
-    Raises
-    ------
-    OSError, ValueError, RecursionError
-        If the list cannot be read, or is not as `_seal` writes it.
+    Raises OSError, ValueError, RecursionError if the list cannot be read, or is not as `_seal` writes it.
     """
     recorded = json.loads(plainfiles.read(path, MOST_FACTS_BYTES))
     if not isinstance(recorded, dict) or not recorded:
@@ -173,10 +153,7 @@ def _recorded(path: Path) -> dict[str, str]:
 def entry_faults(entry: Path) -> list[str]:
     """As `faults`, of an entry of the cache: there each file is listed.
 
-    Raises
-    ------
-    HostError
-        If somebody else may change the entry or one of its files.
+    Raises HostError if somebody else may change the entry or one of its files.
     """
     demand_own_cache(entry)
     unlisted = []
@@ -203,12 +180,8 @@ def read_facts(path: Path) -> dict[str, Any]:
 def built_earlier(kind: str, facts_name: str, recipe_sha256: str) -> Path | None:
     """A sound entry that was built from this recipe by whatever compiler, the last by name; None if there is none.
 
-    Parameters
-    ----------
-    kind, facts_name : str
-        ``kernel`` and ``kernel.json``, or ``agent`` and ``agent.json``.
-    recipe_sha256 : str
-        As `recipe.recipe_sha256`: what of ours went into it, source and compiler left out.
+    kind, facts_name: ``kernel`` and ``kernel.json``, or ``agent`` and ``agent.json``.
+    recipe_sha256: As `recipe.recipe_sha256`: what of ours went into it, source and compiler left out.
     """
     # Any compiler will do: it is asked where there is none, and the recipe is what decides what a guest does.
     for facts in sorted((cache_root() / kind).glob(f"*/{facts_name}"), reverse=True):
@@ -229,22 +202,12 @@ def entry_or_build(
 
     Two processes that want the same entry build it once: the second waits for the first.
 
-    Parameters
-    ----------
-    kind, key : str
-        Folder and name below the cache's root.
-    build : callable
-        Fills the empty directory that it is given. It runs under the entry's lock.
-    on_message : callable
-        Gets a line of text if another process is waited for, or if what is there is damaged.
-    root : Path, optional
-        In place of `cache_root`.
-
-    Raises
-    ------
-    HostError
-        If the cache cannot be written, or if somebody else can write there. Whatever `build` raises passes through,
-        and the entry stays absent.
+    kind, key: Folder and name below the cache's root.
+    build: Fills the empty directory that it is given. It runs under the entry's lock.
+    on_message: Gets a line of text if another process is waited for, or if what is there is damaged.
+    root: In place of `cache_root`.
+    Raises HostError if the cache cannot be written, or if somebody else can write there. Whatever `build` raises passes
+        through, and the entry stays absent.
     """
     home = (root or cache_root()) / kind
     entry = home / key
@@ -309,17 +272,9 @@ def _writable(home: Path) -> Iterator[None]:
 def locked(path: Path, kind: str, on_message: Callable[[str], None]) -> Iterator[None]:
     """Hold a lock file; another process that holds it is waited for, after one message.
 
-    Parameters
-    ----------
-    path : Path
-        Made if it is not there, and left there: a name that were removed could be locked twice.
-    kind : str
-        What is being built, for the message.
-
-    Raises
-    ------
-    HostError
-        If the file is no plain one, such as a symbolic link. What it holds is never changed.
+    path: Made if it is not there, and left there: a name that were removed could be locked twice.
+    kind: What is being built, for the message.
+    Raises HostError if the file is no plain one, such as a symbolic link. What it holds is never changed.
     """
     # The kernel of the host drops a flock with its process, so no killed build can leave it locked.
     try:

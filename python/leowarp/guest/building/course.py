@@ -33,12 +33,8 @@ OnProgress = Callable[[BuildProgress], None]
 class Course:
     """Tells `on_progress` how far a build is.
 
-    Parameters
-    ----------
-    on_progress : callable
-        Gets a `BuildProgress` for each step, and a few times a second while the source is unpacked.
-    clock : callable
-        Seconds; the machine's steady clock if not given.
+    on_progress: Gets a `BuildProgress` for each step, and a few times a second while the source is unpacked.
+    clock: Seconds; the machine's steady clock if not given.
     """
 
     def __init__(self, on_progress: OnProgress, clock: Callable[[], float] = time.monotonic) -> None:
@@ -55,10 +51,7 @@ class Course:
     def unpacked(self, done_bytes: int, whole_bytes: int) -> None:
         """So many bytes of the compressed source have been read.
 
-        Parameters
-        ----------
-        done_bytes, whole_bytes : int
-            Of the tarball as it lies there, compressed.
+        done_bytes, whole_bytes: Of the tarball as it lies there, compressed.
         """
         done = done_bytes / max(1, whole_bytes)
         self._tell("unpack", round(100 * done), 100, done * self._ends["unpack"])
@@ -66,10 +59,7 @@ class Course:
     def printed(self, line: str) -> None:
         """The build printed this line.
 
-        Parameters
-        ----------
-        line : str
-            Of kbuild (a step) or of guest/build.sh ("leowarp: pack"); any other line changes nothing.
+        line: Of kbuild (a step) or of guest/build.sh ("leowarp: pack"); any other line changes nothing.
         """
         if line.startswith(_PACK):
             self._tell("pack", self._steps, max(self._steps, STEPS), self._ends["compile"])
@@ -97,18 +87,9 @@ class Course:
 def share_of_steps(steps: int) -> float:
     """Share of the steps' processor time that is spent when so many have been printed.
 
-    Parameters
-    ----------
-    steps : int
-        From 0; of more than `STEPS`, as a newer tree may have, 1.
+    steps: From 0; of more than `STEPS`, as a newer tree may have, 1.
+    Returns: 0 to 1, straight between the points of `CURVE`.
 
-    Returns
-    -------
-    float
-        0 to 1, straight between the points of `CURVE`.
-
-    Examples
-    --------
     >>> share_of_steps(0), share_of_steps(582), share_of_steps(5000)
     (0.0, 0.472, 1.0)
     """
@@ -117,15 +98,6 @@ def share_of_steps(steps: int) -> float:
         return 1.0
     (x0, y0), (x1, y1) = CURVE[place - 1], CURVE[place]
     return y0 + (y1 - y0) * (steps - x0) / (x1 - x0)
-
-
-def steps_in(log: str) -> int:
-    """How many steps the text of a `build.log` has.
-
-    >>> steps_in("  CC      net/ipv4/tcp.o")
-    1
-    """
-    return sum(1 for line in log.splitlines() if STEP.match(line))
 
 
 def jobs() -> int:

@@ -3,7 +3,7 @@ import pytest
 
 from leowarp.base.progress import BuildProgress
 from leowarp.guest.building import course
-from leowarp.guest.building.course import CURVE, STEPS, Course, share_of_steps, steps_in
+from leowarp.guest.building.course import CURVE, STEP, STEPS, Course, share_of_steps
 
 
 class Machine:
@@ -66,4 +66,5 @@ def test_the_curve_rises_from_nothing_to_all():
 
 
 def test_steps_of_a_log():
-    assert steps_in("make: Entering\n  CC      a.o\n  LD [M]  b.ko\nleowarp: pack\n  warning\n") == 2
+    log = "make: Entering\n  CC      a.o\n  LD [M]  b.ko\nleowarp: pack\n  warning\n"
+    assert [line for line in log.splitlines() if STEP.match(line)] == ["  CC      a.o", "  LD [M]  b.ko"]

@@ -39,15 +39,8 @@ def examine(memory_bytes: int = DEFAULT_GUEST_MEMORY_BYTES) -> list[Check]:
 
     An installation that carries a built guest (a wheel) is not asked for compilers.
 
-    Parameters
-    ----------
-    memory_bytes : int
-        Of the guest to be booted: its memory file and its address space are asked for.
-
-    Returns
-    -------
-    list of Check
-        In the order in which they are shown.
+    memory_bytes: Of the guest to be booted: its memory file and its address space are asked for.
+    Returns: In the order in which they are shown.
     """
     # In the order in which a lack shows: without the right machine nothing else matters.
     checks = [_machine(), _python(), _native(), host.ptrace(), _memory_file(memory_bytes), host.memory(memory_bytes)]

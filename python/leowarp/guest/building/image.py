@@ -22,16 +22,10 @@ if TYPE_CHECKING:
 class GuestImage:
     """Kernel and agent, as files.
 
-    Parameters
-    ----------
-    kernel : Path
-        The kernel program (User Mode Linux).
-    agent : Path
-        The guest's init, a static program.
-    symbols : dict of str to int
-        Addresses of the kernel's variables that are read from outside; may be empty.
-    kernel_facts, agent_facts : dict
-        What they were built from, for the manifest.
+    kernel: The kernel program (User Mode Linux).
+    agent: The guest's init, a static program.
+    symbols: Addresses of the kernel's variables that are read from outside; may be empty.
+    kernel_facts, agent_facts: What they were built from, for the manifest.
     """
 
     kernel: Path
@@ -56,20 +50,12 @@ def guest_image(
 
     An error of either, or Ctrl-C, ends the other's build, too, and leaves no process.
 
-    Parameters
-    ----------
-    kernel_choice : str, Path or Guest
-        A name of the shelf, a kernel tree, or a kernel binary, as the user named it; or what a plan says of its guest:
-        that knows who named the kernel.
-    on_message, on_progress : callable
-        A line of text, from two threads; how far the kernel's build is.
-
-    Raises
-    ------
-    HostError
-        If something that a build needs is missing, or a build fails.
-    ScenarioError
-        If `kernel_choice` is not a kernel, or a file names it and the user never accepted it (`trust`).
+    kernel_choice: str, Path or Guest. A name of the shelf, a kernel tree, or a kernel binary, as the user named it; or
+        what a plan says of its guest: that knows who named the kernel.
+    on_message, on_progress: A line of text, from two threads; how far the kernel's build is.
+    Raises HostError if something that a build needs is missing, or a build fails.
+    Raises ScenarioError if `kernel_choice` is not a kernel, or a file names it and the user never accepted it
+        (`trust`).
     """
     if isinstance(kernel_choice, str | Path):
         named: str | Path = kernel_choice

@@ -15,10 +15,7 @@ _CHARACTER_DEVICE = 0o020600
 def initramfs(init: Path) -> bytes:
     """Archive with `/init`, `/dev/console`, `/dev/null` and the empty directories the agent mounts upon.
 
-    Parameters
-    ----------
-    init : Path
-        A static program: the archive has no libraries.
+    init: A static program: the archive has no libraries.
     """
     entries = [("dev", _DIRECTORY, b"", 0, 0), ("dev/console", _CHARACTER_DEVICE, b"", 5, 1)]
     # Device numbers of Documentation/admin-guide/devices.txt: the kernel opens /dev/console for its init.

@@ -55,14 +55,9 @@ OnMessage = Callable[[str], None]
 class Kernel:
     """A built kernel.
 
-    Parameters
-    ----------
-    program : Path
-        The kernel, an executable file.
-    symbols : dict of str to int
-        Addresses for watching it; empty if unknown.
-    facts : dict
-        Version, source, checksums, compiler and warnings: what the manifest says of it.
+    program: The kernel, an executable file.
+    symbols: Addresses for watching it; empty if unknown.
+    facts: Version, source, checksums, compiler and warnings: what the manifest says of it.
     """
 
     program: Path
@@ -80,25 +75,15 @@ def kernel(
 ) -> Kernel:
     """The kernel for `choice`: ours, one built from the user's tree, or the user's binary.
 
-    Parameters
-    ----------
-    choice : str or Path
-        A name on the shelf, or a path: of a directory (a kernel tree; built with our configuration and objects) or a
-        file (used as it is).
-    on_message, on_progress : callable
-        Called with a line of text; with a `leowarp.base.progress.BuildProgress` while building, a few times a second
-        while the source is unpacked and for each step of the build. What they raise ends the build.
-    keep_tree : bool
-        Keep source and build tree beside the cache entry, to compile modules against.
-    force : bool
-        Build even if the cache has it.
-
-    Raises
-    ------
-    HostError
-        If the machine lacks what a build needs, or the build fails: with the log's name and its last errors.
-    ScenarioError
-        If `choice` is not a kernel.
+    choice: A name on the shelf, or a path: of a directory (a kernel tree; built with our configuration and objects) or
+        a file (used as it is).
+    on_message, on_progress: Called with a line of text; with a `leowarp.base.progress.BuildProgress` while building, a
+        few times a second while the source is unpacked and for each step of the build. What they raise ends the build.
+    keep_tree: Keep source and build tree beside the cache entry, to compile modules against.
+    force: Build even if the cache has it.
+    Raises HostError if the machine lacks what a build needs, or the build fails: with the log's name and its last
+        errors.
+    Raises ScenarioError if `choice` is not a kernel.
     """
     if isinstance(choice, str) and is_kernel_name(choice):
         if choice == shelf.DEFAULT and not force and (ready := _packaged() or _built_earlier(on_message)):
@@ -114,14 +99,6 @@ def is_built(shelved: ShelfKernel) -> bool:
     """Whether the cache has a kernel of the shelf, by whatever compiler and version of its source it was built."""
     wanted = recipe.recipe_sha256(recipe.kernel_recipe(_guest_sources()), shelved.identity())
     return built_earlier(KIND, "kernel.json", wanted) is not None
-
-
-def kernel_entry(kernel: Kernel) -> Path:
-    """Directory of a built kernel: `linux`, `config`, `symbols.json`, `kernel.json`, `build.log`.
-
-    Of a user's binary, the directory that it lies in.
-    """
-    return kernel.program.parent
 
 
 def _packaged() -> Kernel | None:
@@ -188,10 +165,7 @@ def _from_shelf(shelved: ShelfKernel, on_message, on_progress, keep_tree, force)
 def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
     """Apply a patch to an unpacked tree.
 
-    Raises
-    ------
-    HostError
-        If it does not apply, or there is no patch(1).
+    Raises HostError if it does not apply, or there is no patch(1).
     """
     command = ["patch", "-p1", "--forward", "--batch", "--silent", "-d", str(tree), "-i", str(patch)]
     try:
@@ -210,10 +184,7 @@ def _apply(patch: Path, address: str, tree: Path, name: str) -> None:
 def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
     """A kernel from the user's tree, with what of ours fits it; what does not is left out and told (`left_out`).
 
-    Raises
-    ------
-    ScenarioError
-        If the directory is no Linux tree with ``arch/um``.
+    Raises ScenarioError if the directory is no Linux tree with ``arch/um``.
     """
     if not (tree / "arch" / "um").is_dir():
         raise ScenarioError(f"using the kernel tree {tree}: it has no arch/um", hint="name the top of a Linux tree")
@@ -231,10 +202,7 @@ def _from_tree(tree: Path, on_message, on_progress, keep_tree, force) -> Kernel:
 def _from_binary(path: Path) -> Kernel:
     """The user's program as it is, after it has shown that it is User Mode Linux with virtual time.
 
-    Raises
-    ------
-    ScenarioError
-        If it is not there, cannot be run, is no such program, does not answer, or lacks time travel.
+    Raises ScenarioError if it is not there, cannot be run, is no such program, does not answer, or lacks time travel.
     """
     attempted = f"using the kernel {path}"
     if not path.is_file():
@@ -294,10 +262,7 @@ def _read_entry(entry: Path) -> Kernel:
 def _guest_sources() -> Path:
     """The directory with guest/build.sh.
 
-    Raises
-    ------
-    HostError
-        If this installation has none: neither a checkout nor a wheel made by `make wheel`.
+    Raises HostError if this installation has none: neither a checkout nor a wheel made by `make wheel`.
     """
     directory = recipe.guest_sources()
     if directory is None:
@@ -343,14 +308,9 @@ def _tree(key: str, keep: bool, on_message: OnMessage) -> Iterator[Path]:
 class _Build:
     """One run of guest/build.sh.
 
-    Attributes
-    ----------
-    key : str
-        Of the cache entry: source, recipe, compiler and linker.
-    tree_key : str
-        Of the kept tree of source and objects: the same without our objects.
-    course : Course
-        Tells how far it is.
+    key: Of the cache entry: source, recipe, compiler and linker.
+    tree_key: Of the kept tree of source and objects: the same without our objects.
+    course: Tells how far it is.
     """
 
     def __init__(

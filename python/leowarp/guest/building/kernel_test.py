@@ -127,7 +127,7 @@ def test_a_kernel_is_built_once_with_progress(workshop):
     assert kernel() == first
     assert builds(place) == 1
     assert left_over(place) == []
-    assert sorted(p.name for p in kernels.kernel_entry(first).iterdir()) == [
+    assert sorted(p.name for p in first.program.parent.iterdir()) == [
         "build.log", "config", "files.json", "kernel.json", "left-out.txt", "linux", "overrides.txt", "symbols.json",
         "symbols.txt",
     ]  # fmt: skip

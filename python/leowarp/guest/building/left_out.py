@@ -55,10 +55,7 @@ def warnings(left_out: Mapping[str, str]) -> list[str]:
 def check_fits(plan: Plan, kernel_facts: Mapping[str, Any]) -> None:
     """Nothing, if the kernel has all that a plan asks of leowarp's objects; `kernel_facts` as in `GuestImage`.
 
-    Raises
-    ------
-    ScenarioError
-        If one that the plan needs was left out of it: which, why, and which key asks for it.
+    Raises ScenarioError if one that the plan needs was left out of it: which, why, and which key asks for it.
     """
     left_out: Mapping[str, str] = kernel_facts.get("left_out", {})
     for key, name in _asked(plan).items():

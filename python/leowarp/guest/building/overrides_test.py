@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from leowarp.guest.building import overrides, overrides_page
+import kernel_page
+from leowarp.guest.building import overrides
 
 ROOT = Path(__file__).resolve().parents[4]
 GUEST = ROOT / "guest"
@@ -58,7 +59,7 @@ def test_an_entry_has_a_test_and_a_page_that_are_there_and_functions_that_stand_
         assert f"__wrap_{function}" in text
     if not entry.get("beside"):
         assert entry.get("known_by", "") in text
-    assert entry["purpose"] in overrides_page._PURPOSES
+    assert entry["purpose"] in kernel_page._PURPOSES
 
 
 def test_an_object_that_is_not_on_the_list_is_not_linked(reader):
@@ -84,11 +85,11 @@ def test_a_structure_is_known_by_its_members_and_not_by_its_layout_in_the_file(r
     assert reader.structure_sha256(one, "based") is None
 
 
-@pytest.mark.parametrize("name", overrides_page.TABLES)
+@pytest.mark.parametrize("name", kernel_page.TABLES)
 def test_the_table_of_a_page_is_made_from_the_list(name):
     text = (ROOT / name).read_text(encoding="utf-8")
-    assert overrides_page.with_table(name, text) == text, "run: make docs"
+    assert kernel_page.with_table(name, text) == text, "run: make docs"
 
 
 def test_the_kernel_page_is_made_from_the_list():
-    assert (ROOT / overrides_page.PAGE).read_text(encoding="utf-8") == overrides_page.page(), "run: make docs"
+    assert (ROOT / kernel_page.PAGE).read_text(encoding="utf-8") == kernel_page.page(), "run: make docs"

@@ -51,15 +51,9 @@ def packaged(name: str) -> Path | None:
 def kernel_recipe(directory: Path) -> list[tuple[str, Path]]:
     """Name and file of each part of the kernel's recipe, for its content key.
 
-    Parameters
-    ----------
-    directory : Path
-        `guest_sources`, or a copy of it.
-
-    Returns
-    -------
-    list of (str, Path)
-        In an order that is the same everywhere. Any C file in a folder of guest/ is part of it.
+    directory: `guest_sources`, or a copy of it.
+    Returns: list of (str, Path). In an order that is the same everywhere. Any C file in a folder of guest/ is part of
+        it.
     """
     objects = sorted(path.relative_to(directory).as_posix() for path in directory.glob(KERNEL_OBJECTS))
     return [(name, directory / name) for name in (*KERNEL_FILES, *objects)]
@@ -106,11 +100,8 @@ def deciding(path: Path) -> bytes:
 def recipe_sha256(parts: list[tuple[str, Path]], also: str = "") -> str:
     """sha256 over names and contents of a recipe, 64 hexadecimal digits; the order of the parts counts.
 
-    Parameters
-    ----------
-    parts : list of (str, Path)
-    also : str
-        What else decides, such as which kernel of the shelf it is.
+    parts: list of (str, Path)
+    also: What else decides, such as which kernel of the shelf it is.
     """
     total = hashlib.sha256(also.encode())
     for name, path in parts:
@@ -121,10 +112,7 @@ def recipe_sha256(parts: list[tuple[str, Path]], also: str = "") -> str:
 def first_line_of(*command: str) -> str:
     """First line that a tool prints, such as its version.
 
-    Raises
-    ------
-    HostError
-        If the tool is not there, fails, prints nothing, or does not end.
+    Raises HostError if the tool is not there, fails, prints nothing, or does not end.
     """
     lines = output_of(*command).splitlines()
     if not lines:

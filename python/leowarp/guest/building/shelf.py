@@ -32,12 +32,8 @@ _ENTRY = "kernel.json"
 class Patch:
     """Somebody else's change of a kernel's source.
 
-    Parameters
-    ----------
-    address : str
-        Where it can be had: a URL, or a file's name for one of the user's own.
-    sha256 : str
-        Of its content.
+    address: Where it can be had: a URL, or a file's name for one of the user's own.
+    sha256: Of its content.
     """
 
     address: str
@@ -48,22 +44,13 @@ class Patch:
 class ShelfKernel:
     """A kernel that a name stands for.
 
-    Parameters
-    ----------
-    name, what : str
-        As `leowarp kernel list` shows them.
-    source : str
-        A Debian package with the source, or the path of a tarball or a tree of the user's own.
-    base : str
-        The entry of kernels.toml whose overrides and options it has; the name itself for those of leowarp.
-    options : tuple of str
-        Lines of a kernel configuration beside guest/kernel.config: ``CONFIG_TUN=y``.
-    patches : tuple of Patch
-        Applied in this order.
-    purposes : tuple of str or None
-        Of the overrides that it has (guest/overrides.toml); None: all.
-    is_own : bool
-        Whether the user put it there.
+    name, what: As `leowarp kernel list` shows them.
+    source: A Debian package with the source, or the path of a tarball or a tree of the user's own.
+    base: The entry of kernels.toml whose overrides and options it has; the name itself for those of leowarp.
+    options: Lines of a kernel configuration beside guest/kernel.config: ``CONFIG_TUN=y``.
+    patches: Applied in this order.
+    purposes: Of the overrides that it has (guest/overrides.toml); None: all.
+    is_own: Whether the user put it there.
     """
 
     name: str
@@ -94,12 +81,8 @@ def shelf() -> list[ShelfKernel]:
 def kernel_of(name: str) -> ShelfKernel:
     """The kernel of that name.
 
-    Raises
-    ------
-    ScenarioError
-        If the shelf has none.
-    HostError
-        If this installation has no guest/, so that not even the default kernel is known.
+    Raises ScenarioError if the shelf has none.
+    Raises HostError if this installation has no guest/, so that not even the default kernel is known.
     """
     kernels = shelf()
     found = next((kernel for kernel in kernels if kernel.name == name), None)
@@ -131,23 +114,12 @@ def add(
 ) -> ShelfKernel:
     """Put a kernel on the user's shelf; nothing is built yet.
 
-    Parameters
-    ----------
-    name : str
-        For `guest.kernel` and --kernel.
-    source : Path
-        A kernel tree, or a tarball of one.
-    patches : sequence of Path
-        Files for ``patch -p1``, in this order. They are copied.
-    base : str
-        The kernel of kernels.toml whose overrides and options it gets.
-    options : sequence of str
-        Further lines of configuration: ``CONFIG_NET_SCH_DUALPI2=y``.
-
-    Raises
-    ------
-    ScenarioError
-        If the name is taken or no name, or a file is not there.
+    name: For `guest.kernel` and --kernel.
+    source: A kernel tree, or a tarball of one.
+    patches: Files for ``patch -p1``, in this order. They are copied.
+    base: The kernel of kernels.toml whose overrides and options it gets.
+    options: Further lines of configuration: ``CONFIG_NET_SCH_DUALPI2=y``.
+    Raises ScenarioError if the name is taken or no name, or a file is not there.
     """
     attempted = f"putting the kernel {name} on the shelf"
     if not _NAME.fullmatch(name):
@@ -186,10 +158,7 @@ def add(
 def remove(name: str) -> None:
     """Take a kernel off the user's shelf; what was built of it stays in the cache.
 
-    Raises
-    ------
-    ScenarioError
-        If it is not the user's.
+    Raises ScenarioError if it is not the user's.
     """
     if all(kernel.name != name for kernel in _own()):
         raise ScenarioError(f"taking {name} off the shelf: you have put no kernel of that name there")
@@ -199,10 +168,7 @@ def remove(name: str) -> None:
 def patch_file(kernel: ShelfKernel, patch: Patch, on_message: Callable[[str], None]) -> Path:
     """A patch as a file with the recorded content: the user's, kept, or fetched from its address.
 
-    Raises
-    ------
-    HostError
-        If it cannot be fetched, or is not the one that the shelf names.
+    Raises HostError if it cannot be fetched, or is not the one that the shelf names.
     """
     kept = _home() / kernel.name / patch.sha256 if kernel.is_own else cache_root() / "patches" / patch.sha256
     if not kept.is_file():

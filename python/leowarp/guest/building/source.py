@@ -54,14 +54,9 @@ NOT_COMPILED = (
 class Source:
     """A tarball of the kernel's source.
 
-    Parameters
-    ----------
-    tarball : Path
-        xz-compressed, with one directory at its top.
-    version : str
-        Of the Debian package, or the file's name for a tarball of the user's own.
-    sha256 : str
-        Of the tarball.
+    tarball: xz-compressed, with one directory at its top.
+    version: Of the Debian package, or the file's name for a tarball of the user's own.
+    sha256: Of the tarball.
     """
 
     tarball: Path
@@ -90,10 +85,7 @@ def local_source() -> Source | None:
 def own_source(tarball: Path) -> Source:
     """A tarball of the user's own.
 
-    Raises
-    ------
-    HostError
-        If it is gone.
+    Raises HostError if it is gone.
     """
     if not tarball.is_file():
         raise HostError(
@@ -105,10 +97,7 @@ def own_source(tarball: Path) -> Source:
 def fetch_source(on_message: Callable[[str], None]) -> Source:
     """Fetch Debian's package (153 MB) as an ordinary user and take the tarball out of it.
 
-    Raises
-    ------
-    HostError
-        If neither apt nor any of the addresses gives it.
+    Raises HostError if neither apt nor any of the addresses gives it.
     """
     make_directory(_sources())
     with tempfile.TemporaryDirectory(dir=_sources()) as scratch:
@@ -142,10 +131,7 @@ def _by_apt(directory: Path, on_message: Callable[[str], None]) -> Path | None:
 def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
     """Debian's package from its archives by name, accepted for its sha256 alone.
 
-    Raises
-    ------
-    HostError
-        With what each address answered, and how to get it by hand.
+    Raises HostError: With what each address answered, and how to get it by hand.
     """
     refused = []
     for url in PINNED_URLS:
@@ -172,10 +158,7 @@ def _by_checksum(directory: Path, on_message: Callable[[str], None]) -> Path:
 def take_tarball(package: Path, directory: Path) -> Path:
     """The kernel's tarball out of a Debian package, without dpkg: an ar archive with a tar inside (deb(5)).
 
-    Raises
-    ------
-    HostError
-        If the package is not one, or holds no such tarball.
+    Raises HostError if the package is not one, or holds no such tarball.
     """
     data = _member_of_ar(package, "data.tar", directory)
     subprocess.run(["tar", "-xf", str(data), "-C", str(directory), f"./usr/src/{PACKAGE}.tar.xz"], check=True)
@@ -266,10 +249,7 @@ def _not_unpacked(top: str) -> list[str]:
 def tree_version(tree: Path) -> str:
     """Version of a kernel tree, from the first lines of its Makefile: "6.12.117".
 
-    Raises
-    ------
-    ScenarioError
-        If there is no Makefile, or it lacks VERSION, PATCHLEVEL or SUBLEVEL.
+    Raises ScenarioError if there is no Makefile, or it lacks VERSION, PATCHLEVEL or SUBLEVEL.
     """
     fields = {}
     try:

@@ -44,12 +44,8 @@ OnMessage = Callable[[str], None]
 class Commands:
     """What a flow of programs runs.
 
-    Attributes
-    ----------
-    words : tuple of str
-        Command lines, environment, working directory and root, as the plan has them.
-    files : tuple of Path
-        Those of this machine that command lines name by a path.
+    words: Command lines, environment, working directory and root, as the plan has them.
+    files: Those of this machine that command lines name by a path.
     """
 
     words: tuple[str, ...]
@@ -71,16 +67,9 @@ class Commands:
 class Code:
     """Something that runs if a plan does.
 
-    Attributes
-    ----------
-    key : str
-        Of the plan.
-    path : Path
-        A program, a source file, or a directory: a kernel tree.
-    named_in : Path, optional
-        The file that names it; None: the user did.
-    commands : Commands, optional
-        Of a flow of programs, which is more than one file; `path` is then its client's.
+    path: A program, a source file, or a directory: a kernel tree.
+    named_in: The file that names it; None: the user did.
+    commands: Of a flow of programs, which is more than one file; `path` is then its client's.
     """
 
     key: str
@@ -150,10 +139,7 @@ def demand_code(codes: Iterable[Code], on_message: OnMessage = lambda text: None
 def memory() -> Path:
     """Directory of what was accepted: $XDG_STATE_HOME/leowarp/trusted, else ~/.local/state/leowarp/trusted.
 
-    Raises
-    ------
-    HostError
-        If there is no home directory.
+    Raises HostError if there is no home directory.
     """
     return state_home() / "trusted"
 
@@ -161,10 +147,7 @@ def memory() -> Path:
 def state_home() -> Path:
     """Directory of what the user told leowarp: $XDG_STATE_HOME/leowarp, else ~/.local/state/leowarp.
 
-    Raises
-    ------
-    HostError
-        If there is no home directory.
+    Raises HostError if there is no home directory.
     """
     if xdg := os.environ.get("XDG_STATE_HOME"):
         return Path(xdg) / "leowarp"

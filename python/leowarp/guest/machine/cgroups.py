@@ -18,10 +18,7 @@ ROOT = Path("/sys/fs/cgroup")
 def memory_left_bytes(proc: Path = PROC, root: Path = ROOT) -> int | None:
     """The least that the limits of the group and its parents leave; None if none of them has a limit.
 
-    Parameters
-    ----------
-    proc, root : Path
-        The list of the process's groups, and where the hierarchies are mounted.
+    proc, root: The list of the process's groups, and where the hierarchies are mounted.
     """
     left = []
     for directory in _directories("memory", proc, root):

@@ -22,10 +22,7 @@ _EM_X86_64 = 62
 def is_static_address_program(path: Path) -> bool:
     """Whether a file is an x86-64 ELF program that is not position independent, as User Mode Linux is.
 
-    Raises
-    ------
-    OSError
-        If it cannot be read.
+    Raises OSError if it cannot be read.
     """
     with path.open("rb") as file:
         head = file.read(20)
@@ -47,10 +44,7 @@ _MACHINES = {
 def machine_of(head: bytes) -> int | None:
     """The processor that a program is for (e_machine), or None if it is no ELF program.
 
-    Parameters
-    ----------
-    head : bytes
-        The file's first 20 bytes or more.
+    head: The file's first 20 bytes or more.
     """
     if len(head) < 20 or head[:4] != b"\x7fELF" or head[5] not in (1, 2):
         return None
@@ -89,14 +83,9 @@ class Section:
 class Target:
     """The target of a pointer in an ELF file.
 
-    Attributes
-    ----------
-    name : str, optional
-        Of the symbol, if the pointer says it by name.
-    address : int, optional
-        In memory, of a program that is linked.
-    offset : int, optional
-        In the file; None: what it leads to is in another one.
+    name: Of the symbol, if the pointer says it by name.
+    address: In memory, of a program that is linked.
+    offset: In the file; None: what it leads to is in another one.
     """
 
     name: str | None
@@ -107,10 +96,7 @@ class Target:
 class Elf:
     """An ELF-64 file, linked (a kernel program) or still to be linked (a kernel module).
 
-    Raises
-    ------
-    struct.error, IndexError, ValueError
-        If it is no such file. Names are read as they are needed.
+    Raises struct.error, IndexError, ValueError if it is no such file. Names are read as they are needed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -163,17 +149,9 @@ class Elf:
 def symbols(path: Path, names: set[str]) -> dict[str, int]:
     """Address of each of `names` that the symbol table has; empty if the program is stripped.
 
-    Parameters
-    ----------
-    path : Path
-        An ELF-64 program; of another file the answer means nothing, or struct.error is raised.
-    names : set of str
-        Of variables, static ones included.
-
-    Returns
-    -------
-    dict of str to int
-        Virtual addresses, which are those of the process: the program is linked at fixed ones.
+    path: An ELF-64 program; of another file the answer means nothing, or struct.error is raised.
+    names: Of variables, static ones included.
+    Returns: Virtual addresses, which are those of the process: the program is linked at fixed ones.
     """
     elf = Elf(path)
     addresses: dict[str, int] = {}

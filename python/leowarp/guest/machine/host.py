@@ -26,16 +26,10 @@ DISK_NEEDED_BYTES = 64 * MIB
 class Check:
     """One thing that a machine has or lacks.
 
-    Parameters
-    ----------
-    name : str
-        What was looked at.
-    ok : bool
-        Whether it is as needed.
-    found, needed : str
-        What there is, and the rule.
-    mend : str or None
-        What to type or to change where it is lacking.
+    name: What was looked at.
+    ok: Whether it is as needed.
+    found, needed: What there is, and the rule.
+    mend: What to type or to change where it is lacking.
     """
 
     name: str
@@ -48,16 +42,8 @@ class Check:
 def demand(checks: list[Check], attempted: str) -> None:
     """Raise one HostError that names every check that failed, with what mends each.
 
-    Parameters
-    ----------
-    checks : list of Check
-    attempted : str
-        What needs them, for the message: "booting the guest".
-
-    Raises
-    ------
-    HostError
-        If one failed at least.
+    attempted: What needs them, for the message: "booting the guest".
+    Raises HostError if one failed at least.
     """
     failed = [check for check in checks if not check.ok]
     if not failed:
@@ -166,10 +152,7 @@ def memory(memory_bytes: int) -> Check:
 def limits(memory_bytes: int) -> list[Check]:
     """Resource limits (ulimit) that would end the guest without a word: SIGXFSZ of a memory file too long, ENOMEM.
 
-    Parameters
-    ----------
-    memory_bytes : int
-        The guest's memory: the length of its file, and the least of its address space.
+    memory_bytes: The guest's memory: the length of its file, and the least of its address space.
     """
     rules = [
         ("largest file (ulimit -f)", resource.RLIMIT_FSIZE, memory_bytes, "ulimit -f unlimited"),
@@ -226,9 +209,6 @@ def tool(name: str, package: str, directories: str | None = None) -> Check:
 def apt(packages: list[str]) -> str:
     """The line that installs Debian packages.
 
-    Parameters
-    ----------
-    packages : list of str
-        Names; `sudo` stands before the line unless root asks.
+    packages: Names; `sudo` stands before the line unless root asks.
     """
     return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install -y --no-install-recommends {' '.join(packages)}"

@@ -98,13 +98,9 @@ def trees(roots: Iterable[int], looks: Mapping[int, Look]) -> dict[int, Look]:
 class OwnTime:
     """Time that processes and what they started had for themselves, from the first look on.
 
-    Attributes
-    ----------
-    cpu_s : float
-        Processor seconds that they used; of a process that has ended, as far as it was looked at.
-    asleep_s : float
-        Seconds between looks at which all of them slept. A process that was ready to run, waited for the disk or was
-        stopped has had no time for itself, however long that took.
+    cpu_s: Processor seconds that they used; of a process that has ended, as far as it was looked at.
+    asleep_s: Seconds between looks at which all of them slept. A process that was ready to run, waited for the disk or
+        was stopped has had no time for itself, however long that took.
     """
 
     def __init__(self, roots: Iterable[int]) -> None:
@@ -122,10 +118,7 @@ class OwnTime:
     def look(self, looks: Mapping[int, Look] | None = None) -> bool:
         """Looks anew, or at what was just seen; says whether any of the processes is left.
 
-        Parameters
-        ----------
-        looks : dict of int to Look, optional
-            By process id, as `everything` gives them; others' children are passed over.
+        looks: By process id, as `everything` gives them; others' children are passed over.
         """
         now_s, looks = time.monotonic(), trees(self._roots, everything() if looks is None else looks)
         # What they used before the first look is not counted: it is patience from now on.

@@ -67,15 +67,8 @@ class Processor:
     def starved(self, wall_s: float, cpu_s: float) -> bool:
         """Whether the guest should move: it got too little of its processor lately, and another one is free.
 
-        Parameters
-        ----------
-        wall_s, cpu_s : float
-            The clock on the wall, and the guest's processor time so far.
-
-        Returns
-        -------
-        bool
-            True: another processor was taken, and the guest's processes are to be kept to it (`keep`).
+        wall_s, cpu_s: The clock on the wall, and the guest's processor time so far.
+        Returns: True: another processor was taken, and the guest's processes are to be kept to it (`keep`).
         """
         if self._since is None or wall_s < self._since[0]:
             self._since = (wall_s, cpu_s)

@@ -22,21 +22,10 @@ MOST_S = 20.0
 def output_of(*command: str) -> str:
     """What a program prints, which must be little and soon: it may be anybody's.
 
-    Parameters
-    ----------
-    *command : str
-        A name on the PATH or a path, and its arguments.
-
-    Returns
-    -------
-    str
-        Its standard output. What it says on stderr is the message if it fails.
-
-    Raises
-    ------
-    HostError
-        If it is not there, fails, prints more than `MOST_SAID_BYTES`, or has had `MOST_S` for itself (`OwnTime`): a
-        version takes no machine so long.
+    *command: A name on the PATH or a path, and its arguments.
+    Returns: Its standard output. What it says on stderr is the message if it fails.
+    Raises HostError if it is not there, fails, prints more than `MOST_SAID_BYTES`, or has had `MOST_S` for itself
+        (`OwnTime`): a version takes no machine so long.
     """
     attempted = f"asking `{' '.join(command)}`"
     try:

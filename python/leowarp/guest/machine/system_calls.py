@@ -34,11 +34,7 @@ _NAMES = {
 class Calls:
     """System calls of all programs since boot.
 
-    Attributes
-    ----------
-    count : int
-    last : tuple of str
-        Names of the last of them, at most 8, the newest at the end.
+    last: Names of the last of them, at most 8, the newest at the end.
     """
 
     count: int
@@ -56,10 +52,7 @@ def calls_in(raw: bytes) -> Calls:
 def polling(then: Calls | None, now: Calls | None) -> tuple[str, str]:
     """What was called while virtual time stood still, for the message, and what to do about it.
 
-    Parameters
-    ----------
-    then, now : Calls, optional
-        When virtual time moved last, and now; None: unknown.
+    then, now: When virtual time moved last, and now; None: unknown.
     """
     if then is None or now is None:
         return "", (

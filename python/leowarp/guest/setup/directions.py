@@ -33,14 +33,9 @@ _ROUGH = {"rate": "capacity", "delay": "channel", "loss": "channel"}
 class Directions:
     """What the timeline says of directions.
 
-    Attributes
-    ----------
-    capacity_rows, channel_rows : int64 (directions,)
-        How many rows each direction's tables have.
-    rows : structured, dtype `ROW`
-        All of them: by direction, of each its capacity and then its channel, by time.
-    queues : dict
-        Of the directions that have one, as in `setup.json`.
+    capacity_rows, channel_rows: int64 (directions,). How many rows each direction's tables have.
+    rows: structured, dtype `ROW`. All of them: by direction, of each its capacity and then its channel, by time.
+    queues: Of the directions that have one, as in `setup.json`.
     """
 
     capacity_rows: np.ndarray
@@ -52,18 +47,10 @@ class Directions:
     def of_timeline(cls, timeline: pa.Table, network: Network) -> Directions:
         """Tables and queues of all directions.
 
-        Parameters
-        ----------
-        timeline : pyarrow.Table
-            Sorted by time, columns of `timeline.schema`.
-        network : Network
-            Its nodes and links, as numbered.
-
-        Raises
-        ------
-        ScenarioError
-            If a table does not begin at 0, does not increase in time, belongs to a link that is not of discipline
-            leolink, or if an event says again what a table says.
+        timeline: Sorted by time, columns of `timeline.schema`.
+        network: Its nodes and links, as numbered.
+        Raises ScenarioError if a table does not begin at 0, does not increase in time, belongs to a link that is not of
+            discipline leolink, or if an event says again what a table says.
         """
         counts, parts, places = {}, [], []
         for rank, event in enumerate(("capacity", "channel")):
@@ -86,19 +73,9 @@ class Directions:
     def of_link(self, link: int, in_order: bool | None, probe_bytes: int | None) -> list[dict[str, Any]] | None:
         """`directions` of a link; None if both are plain.
 
-        Parameters
-        ----------
-        link : int
-            Its number.
-        in_order : bool or None
-            False: packets overtake; None: a timeline from before the column was there.
-        probe_bytes : int or None
-            IP length of the probes that measured the delays, whose transmission time is in them.
-
-        Returns
-        -------
-        list of two dict, or None
-            a > b, then b > a, with what differs from the agent's defaults alone.
+        in_order: False: packets overtake; None: a timeline from before the column was there.
+        probe_bytes: IP length of the probes that measured the delays, whose transmission time is in them.
+        Returns: list of two dict, or None. a > b, then b > a, with what differs from the agent's defaults alone.
         """
         common: dict[str, Any] = {"in_order": False} if in_order is False else {}
         if probe_bytes:
@@ -125,10 +102,7 @@ def _records(rows: pa.Table) -> np.ndarray:
 def _capacity(rows: pa.Table) -> np.ndarray:
     """Rows of capacity: bit/s, `UNSHAPED` where the timeline has null.
 
-    Raises
-    ------
-    ScenarioError
-        If a rate is negative. 0 is right: nothing is sent.
+    Raises ScenarioError if a rate is negative. 0 is right: nothing is sent.
     """
     records = _records(rows)
     if len(rows):
@@ -144,10 +118,7 @@ def _capacity(rows: pa.Table) -> np.ndarray:
 def _channel(rows: pa.Table) -> np.ndarray:
     """Rows of a channel: ns of delay, and loss as a share of 2^32.
 
-    Raises
-    ------
-    ScenarioError
-        If a delay is missing or negative, or a loss is not from 0 to 1.
+    Raises ScenarioError if a delay is missing or negative, or a loss is not from 0 to 1.
     """
     records = _records(rows)
     if len(rows):

@@ -64,22 +64,13 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
 
     Without tables there is no `tables.bin`. Modules of one's own are named, not put there: see `modules`.
 
-    Parameters
-    ----------
-    plan : Plan
-        Its workload: flows, hosts, modules, what to observe.
-    timeline : pyarrow.Table
-        Columns of `timeline.schema`, sorted by time.
-    directory : Path
-        The guest's `in/`, or one of several in it.
-    by_hand : callable, optional
-        Gets the numbers of hosts by their nodes' names; gives what the user runs by hand, as `setup.json` has it: the
-        key `shell` or `live` and its value.
-
-    Raises
-    ------
-    ScenarioError
-        If the timeline names a node or a link that it does not create, or is not sorted; if its tables contradict it.
+    plan: Its workload: flows, hosts, modules, what to observe.
+    timeline: Columns of `timeline.schema`, sorted by time.
+    directory: The guest's `in/`, or one of several in it.
+    by_hand: Gets the numbers of hosts by their nodes' names; gives what the user runs by hand, as `setup.json` has it:
+        the key `shell` or `live` and its value.
+    Raises ScenarioError if the timeline names a node or a link that it does not create, or is not sorted; if its tables
+        contradict it.
     """
     network = Network.of_timeline(timeline)
     directions = Directions.of_timeline(timeline, network)
@@ -103,15 +94,8 @@ def write_input(plan: "Plan", timeline: pa.Table, directory: Path, by_hand: ByHa
 def events(timeline: pa.Table, network: Network) -> np.ndarray:
     """Records of the events of a timeline, in its order, but for what the setup and the tables say.
 
-    Returns
-    -------
-    records : structured array of shape (n,), dtype `EVENT`
-        `design/interfaces.md`, section 4.
-
-    Raises
-    ------
-    ScenarioError
-        If the events are not sorted by time, or one is of a kind that the guest does not know.
+    Returns: structured array of shape (n,), dtype `EVENT`. `design/interfaces.md`, section 4.
+    Raises ScenarioError if the events are not sorted by time, or one is of a kind that the guest does not know.
     """
     t_ns = timeline["t_ns"].to_numpy()
     if np.any(np.diff(t_ns) < 0):
@@ -175,10 +159,7 @@ def distributions(timeline: pa.Table) -> list[str]:
 def jitter_tables(timeline: pa.Table) -> list[JitterTable]:
     """What netem draws from, in the order in which jitter events number them.
 
-    Raises
-    ------
-    ScenarioError
-        If an event names the distribution `table`, and the timeline's metadata has none.
+    Raises ScenarioError if an event names the distribution `table`, and the timeline's metadata has none.
     """
     tables = []
     for name in distributions(timeline):
@@ -240,19 +221,9 @@ _FILL = {
 def setup(plan: "Plan", timeline: pa.Table, network: Network, directions: Directions | None = None) -> dict[str, Any]:
     """`setup.json` as a dict.
 
-    Parameters
-    ----------
-    plan : Plan
-    timeline : pyarrow.Table
-    network : Network
-        Its numbering: whatever names a node, a host or a link does it by these.
-    directions : Directions, optional
-        If they are at hand; else made from the timeline.
-
-    Returns
-    -------
-    dict
-        Keys of design/interfaces.md, sections 4, 13, 15 and 18. What is not known is None.
+    network: Its numbering: whatever names a node, a host or a link does it by these.
+    directions: If they are at hand; else made from the timeline.
+    Returns: Keys of design/interfaces.md, sections 4, 13, 15 and 18. What is not known is None.
     """
     if directions is None:
         directions = Directions.of_timeline(timeline, network)
@@ -390,10 +361,7 @@ def _column(rows: pa.Table, name: str) -> list[Any]:
 def _flow(flow: Any, host_numbers: dict[str, int]) -> dict[str, Any]:
     """A flow of the setup, its ends as numbers of hosts.
 
-    Raises
-    ------
-    ScenarioError
-        If the timeline has no host of that station.
+    Raises ScenarioError if the timeline has no host of that station.
     """
     ends = []
     for station in (flow.source, flow.destination):
@@ -460,10 +428,7 @@ def windows(plan: "Plan", timeline: pa.Table) -> list[list[int]]:
     Around each route change, as the timeline numbers them: `observe.packets_before` to `packets_after` it. Windows
     that touch are one.
 
-    Returns
-    -------
-    list of [int, int]
-        Within the run; empty if none are to be stored but those that always are.
+    Returns: list of [int, int]. Within the run; empty if none are to be stored but those that always are.
     """
     if plan.observe.packets == "none":
         return []

@@ -23,15 +23,10 @@ HOSTS_LIMIT = HOSTS_PER_BLOCK * 256
 class Network:
     """Numbers of nodes, hosts and links.
 
-    Parameters
-    ----------
-    nodes : list of (name, kind)
-    hosts : list of int
-        Node numbers, in order of appearance.
-    links : pyarrow.Table of n rows
-        The event that first took each link up, all its columns.
-    link_a, link_b : int64 arrays of shape (n,)
-        Node numbers of its ends.
+    nodes: list of (name, kind)
+    hosts: Node numbers, in order of appearance.
+    links: pyarrow.Table of n rows. The event that first took each link up, all its columns.
+    link_a, link_b: int64 arrays of shape (n,). Node numbers of its ends.
     """
 
     nodes: list[tuple[str, str]]
@@ -44,10 +39,8 @@ class Network:
     def of_timeline(cls, timeline: pa.Table) -> Network:
         """Nodes, hosts and links in order of first appearance.
 
-        Raises
-        ------
-        ScenarioError
-            If a node appears twice, a link joins nodes that there are not, or hosts are more than addresses.
+        Raises ScenarioError if a node appears twice, a link joins nodes that there are not, or hosts are more than
+            addresses.
         """
         rows = timeline.filter(pc.equal(timeline["event"], "node")).select(["a", "kind"]).to_pylist()
         nodes = [(row["a"], row["kind"]) for row in rows]
@@ -87,10 +80,7 @@ class Network:
     def directions(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Direction number of each (from, to) pair of node numbers: 2 * link, + 1 against the link's own order.
 
-        Raises
-        ------
-        ScenarioError
-            If a pair has no link.
+        Raises ScenarioError if a pair has no link.
         """
         keys = _pair(self.link_a, self.link_b, len(self.nodes))
         # One sort and a binary search: timelines have millions of events.
@@ -114,10 +104,7 @@ def _pair(a: np.ndarray, b: np.ndarray, nodes: int) -> np.ndarray:
 def numbers_of(column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
     """Number of each name, int64 of shape (rows,); a null is -1.
 
-    Raises
-    ------
-    ScenarioError
-        If a name has no number.
+    Raises ScenarioError if a name has no number.
     """
     if len(column) == 0:
         return np.zeros(0, dtype=np.int64)

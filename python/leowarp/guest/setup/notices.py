@@ -15,18 +15,11 @@ if TYPE_CHECKING:
 def false_notices(plan: Plan, host_numbers: dict[str, int]) -> list[tuple[int, int, int]]:
     """False notices of a run, in order of time.
 
-    Parameters
-    ----------
-    plan : Plan
-        Its flows: each end is told about the other.
-    host_numbers : dict of str to int
-        By the name of a host's node.
-
-    Returns
-    -------
-    list of (int, int, int)
-        Run time in ns, the host that is told, and the one to which its packets go. The instants of a pair are a Poisson
-        process of mean interval `cures.notify_false_interval`, from the stream ``cures.notices`` of the two numbers.
+    plan: Its flows: each end is told about the other.
+    host_numbers: By the name of a host's node.
+    Returns: list of (int, int, int). Run time in ns, the host that is told, and the one to which its packets go. The
+        instants of a pair are a Poisson process of mean interval `cures.notify_false_interval`, from the stream
+        ``cures.notices`` of the two numbers.
     """
     mean_ns = plan.cures.notify_false_interval_ns
     if mean_ns is None:

@@ -22,19 +22,10 @@ def put_input(
 ) -> None:
     """Fills the guest's `in/`.
 
-    Parameters
-    ----------
-    image : GuestImage
-        Against its kernel the plan's modules are compiled.
-    directory : Path
-        `in/` of the directory in which the guest works.
-    by_hand : callable, optional
-        As for `write_input`.
-
-    Raises
-    ------
-    ScenarioError, HostError
-        As `write_input` and `compile_modules`.
+    image: Against its kernel the plan's modules are compiled.
+    directory: `in/` of the directory in which the guest works.
+    by_hand: As for `write_input`.
+    Raises ScenarioError, HostError: As `write_input` and `compile_modules`.
     """
     write_input(plan, timeline, directory, by_hand)
     put_modules(compile_modules(plan, image), directory)

@@ -50,21 +50,12 @@ def module_name(source: Path) -> str:
 def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: None) -> Path:
     """The module `NAME.ko` of the C file `source`, compiled against `kernel`, from the cache if it is there.
 
-    Parameters
-    ----------
-    source : Path
-        One C file. It may include the kernel's headers and, as `"net/ipv4/tcp_cubic.c"`, its own congestion controls.
-    kernel : Kernel
-        A built one. A binary serves if `module-tree.tar.xz`, which the build puts beside it, lies there.
-    on_message : callable
-        Called with a line of text before anything that takes time, and with each warning of the compiler.
-
-    Raises
-    ------
-    ScenarioError
-        If the file cannot be read or does not compile: with the compiler's own words.
-    HostError
-        If this machine has no compiler.
+    source: One C file. It may include the kernel's headers and, as `"net/ipv4/tcp_cubic.c"`, its own congestion
+        controls.
+    kernel: A built one. A binary serves if `module-tree.tar.xz`, which the build puts beside it, lies there.
+    on_message: Called with a line of text before anything that takes time, and with each warning of the compiler.
+    Raises ScenarioError if the file cannot be read or does not compile: with the compiler's own words.
+    Raises HostError if this machine has no compiler.
     """
     try:
         text = source.read_bytes()
@@ -110,10 +101,8 @@ def compiled(source: Path, kernel: Kernel, on_message: OnMessage = lambda text: 
 def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
     """The modules of a plan (`guest.cc_modules`), compiled against the kernel of `image`.
 
-    Raises
-    ------
-    ScenarioError, HostError
-        As `compiled`; ScenarioError also if a file names one that the user never accepted (`trust`).
+    Raises ScenarioError, HostError: As `compiled`; ScenarioError also if a file names one that the user never accepted
+        (`trust`).
     """
     demand(plan, on_message)
     kernel = Kernel(image.kernel, image.symbols, image.kernel_facts)
@@ -123,10 +112,7 @@ def modules_of(plan: Plan, image: GuestImage, on_message: OnMessage = lambda tex
 def compile_modules(plan: Plan, image: GuestImage, on_message: OnMessage = lambda text: None) -> list[Path]:
     """As `modules_of`, once it is sure that the plan's parameters (`modules`) are those of its modules.
 
-    Raises
-    ------
-    ScenarioError, HostError
-        As `modules_of` and `check_parameters`.
+    Raises ScenarioError, HostError: As `modules_of` and `check_parameters`.
     """
     made = modules_of(plan, image, on_message)
     if plan.modules:

@@ -50,14 +50,9 @@ _INTEGER = re.compile(
 class Parameter:
     """One parameter of a module.
 
-    Attributes
-    ----------
-    type : str, optional
-        As `module_param` names it; None: its own functions read it, and what they take is not known.
-    permissions : int
-        In /sys; 0: it is not there.
-    most : int, optional
-        Elements of an array, at most; None: it is none.
+    type: As `module_param` names it; None: its own functions read it, and what they take is not known.
+    permissions: In /sys; 0: it is not there.
+    most: Elements of an array, at most; None: it is none.
     """
 
     type: str | None
@@ -111,10 +106,7 @@ def _range(bits: int, signed: bool) -> tuple[int, int]:
 def parameters_in(file: Path) -> Declared:
     """The parameters that a module's file (`NAME.ko`) or a kernel's program declares.
 
-    Returns
-    -------
-    mapping
-        Module -> name -> `Parameter`. Of a module's file the one entry, by the file's stem. Empty if the file is a
+    Returns: Module -> name -> `Parameter`. Of a module's file the one entry, by the file's stem. Empty if the file is a
         kernel's and does not hold what a kernel of 6.12 does.
     """
     try:
@@ -183,16 +175,9 @@ def _exported(elf: Elf) -> dict[int, int]:
 def check_parameters(plan: Plan, declared: Declared) -> None:
     """Nothing, if each parameter of a plan is one that its module has, can be written, and takes the value.
 
-    Parameters
-    ----------
-    declared : mapping
-        As `modules.declared_parameters` gives it. What it does not have, such as the modules of a kernel that cannot be
-        looked into, is left to the guest.
-
-    Raises
-    ------
-    ScenarioError
-        With every parameter that is wrong, and what the modules have instead.
+    declared: As `modules.declared_parameters` gives it. What it does not have, such as the modules of a kernel that
+        cannot be looked into, is left to the guest.
+    Raises ScenarioError: With every parameter that is wrong, and what the modules have instead.
     """
     wrong = mistakes(plan.modules, declared)
     if not wrong:

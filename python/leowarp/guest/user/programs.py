@@ -38,10 +38,7 @@ _LONGEST_INTERPRETER_BYTES = 256
 def check_programs(plan: Plan) -> None:
     """Whether every program that a plan names is there and is one for this processor.
 
-    Raises
-    ------
-    HostError
-        All that is missing in one message.
+    Raises HostError: All that is missing in one message.
     """
     wrong = [f"flows.{number}.{text}" for number, flow in enumerate(plan.flows) for text in _wrong(flow)]
     if wrong:
@@ -71,10 +68,7 @@ class Surroundings(Protocol):
 def check_program(command: str, surroundings: Surroundings) -> None:
     """Whether the program of one command line is there and is one for this processor.
 
-    Raises
-    ------
-    HostError
-        If not.
+    Raises HostError if not.
     """
     if (why := _why_not(surroundings, command)) is not None:
         raise HostError(f"`{command}` cannot run: {why}", hint="install what is missing, or name it by its path")
@@ -93,12 +87,8 @@ def put_roots(plan: Plan, directory: Path) -> None:
 def keep_outputs(out: Path, run_dir: Path) -> None:
     """Moves what programs said and wrote from the guest's `out/` into a run directory, if there were any.
 
-    Parameters
-    ----------
-    out : Path
-        `programs/<flow>/<client or server>/` in it has `stdout`, `stderr`, `output.txt` and `files/`.
-    run_dir : Path
-        Gets them as `35-programs/`.
+    out: `programs/<flow>/<client or server>/` in it has `stdout`, `stderr`, `output.txt` and `files/`.
+    run_dir: Gets them as `35-programs/`.
     """
     target = run_dir / PROGRAMS
     if target.exists():

@@ -40,16 +40,10 @@ _BASH_CLOCK = (
 class Shell:
     """What runs, and where.
 
-    Parameters
-    ----------
-    station : str
-        Whose host it runs at.
-    command : tuple of str
-        Program and arguments; empty: bash, or `/bin/sh` if there is no bash.
-    is_terminal : bool
-        Whether it runs on the user's terminal.
-    stdin : bytes, optional
-        Without a terminal: all of its standard input.
+    station: Whose host it runs at.
+    command: Program and arguments; empty: bash, or `/bin/sh` if there is no bash.
+    is_terminal: Whether it runs on the user's terminal.
+    stdin: Without a terminal: all of its standard input.
     """
 
     station: str
@@ -93,10 +87,7 @@ class Shell:
 def check_shell(shell: Shell) -> None:
     """Whether its program is there.
 
-    Raises
-    ------
-    HostError
-        If it is not, or is none for this processor.
+    Raises HostError if it is not, or is none for this processor.
     """
     check_program(shlex.join(shell.words()), shell)
 
@@ -107,19 +98,10 @@ def run_shell(
 ) -> int:  # fmt: skip
     """Exit code of `shell`, which ran on this process' terminal or standard outputs, in the network of `timeline`.
 
-    Parameters
-    ----------
-    plan : Plan
-        Its flows run beside.
-    run_dir : Path
-        Where the guest works.
-    on_warning : callable
-        As for `drive`.
-
-    Raises
-    ------
-    LeowarpError
-        As `drive`; GuestError if the run is over before the shell.
+    plan: Its flows run beside.
+    run_dir: Where the guest works.
+    on_warning: As for `drive`.
+    Raises LeowarpError: As `drive`; GuestError if the run is over before the shell.
     """
     directory = run_dir / GUEST
     terminal = Terminal(0, 1) if shell.is_terminal else None

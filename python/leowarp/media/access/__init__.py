@@ -2,8 +2,8 @@
 """An access link: a path a slot, delays, outages and capacity from a profile, each from a stream of its own.
 
 From the plan to events: `slots` (when the path changes, and its base delay), `capacity`, `delays` and `outages` (the
-components, each drawn for itself), `starlink` (all of them together), `profile` (the tables that come out), `timeline`
-(events). What the model is and what each number rests on: docs/guides/access-links.md; what hangs on it:
+components, each drawn for itself). Then `starlink` (all of them together), `profile` (the resulting tables), `timeline`
+(events). The model and the source of each number: docs/guides/access-links.md; their effects:
 design/starlink-profile.md.
 """
 

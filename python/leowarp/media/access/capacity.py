@@ -26,7 +26,7 @@ _WANDER_STEP_NS = 100_000_000
 """How often the slow wander moves; 100 ms is what the public traces of capacity resolve."""
 
 _TESTS = 1460
-"""Of the study's figure 2: one every four hours, August 2023 to March 2024 (244 days)."""
+"""Tests of the study's figure 2: one every four hours, August 2023 to March 2024 (244 days)."""
 
 _CUT = 2.0
 """Standard deviations at which the spread over slots is cut."""
@@ -43,23 +43,10 @@ def median_bps(access: Access, way: str, seed: int) -> int:
 
         median * (end / median) ** min(|x| / e, 1),   end: the schedule's least if x < 0, else its greatest
 
-    Parameters
-    ----------
-    access : Access
-        Of a resolved plan.
-    way : {"down", "up"}
-    seed : int
-        ``run.seed``. The stream `access.schedule.<way>` is told the instant of `clock` as well, so that tests at other
-        hours are other draws.
-
-    Returns
-    -------
-    median_bps : int
-
-    Raises
-    ------
-    ScenarioError
-        If `clock` is before 1970 and the capacity is that of a schedule.
+    way: {"down", "up"}
+    seed: ``run.seed``. The stream `access.schedule.<way>` depends on the instant of `clock` as well, so that tests at
+        other hours are other draws.
+    Raises ScenarioError if `clock` is before 1970 and the capacity is that of a schedule.
     """
     given = access.capacity_bps if way == "down" else access.capacity_up_bps
     if given is not None:
@@ -117,19 +104,11 @@ def capacity_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Instants and rates of one direction's table of capacity.
 
-    Parameters
-    ----------
-    begin_ns, levels_bps : arrays of shape (n,)
-        Of the slots.
-    held_ns : two arrays of shape (k,)
-        Beginnings and ends of the times in which nothing is sent, ascending and apart.
-
-    Returns
-    -------
-    t_ns, rate_bps : int64 arrays of shape (m,)
-        The first instant is 0; neighbouring rows differ; 0 while packets are held.
-
     All instants of all components are merged; each component is looked up at every instant as it holds there.
+
+    begin_ns, levels_bps: arrays of shape (n,). Of the slots.
+    held_ns: two arrays of shape (k,). Beginnings and ends of the times in which nothing is sent, ascending and apart.
+    Returns: int64 arrays of shape (m,). The first instant is 0; neighbouring rows differ; 0 while packets are held.
     """
     wander_t_ns, wander = _wander(access, way, seed, duration_ns)
     step_t_ns, step = _modulation(access, way, seed, duration_ns)
@@ -173,11 +152,8 @@ def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[
     The factors are 1 - r, 1 and 1 + r with r = `access.modulation_ratio`; how long one lasts is exponential with mean
     `modulation_time_ns`.
 
-    Returns
-    -------
-    t_ns : int64 array of shape (n,)
-        The first is 0.
-    factor : float64 array of shape (n,)
+    Returns t_ns: int64 array of shape (n,). The first is 0.
+    Returns factor: float64 array of shape (n,)
     """
     rng = stream(seed, f"access.modulation.{way}")
     # Five standard deviations more than the mean number are enough; 16 for the shortest runs.

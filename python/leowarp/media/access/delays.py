@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Delay and loss over time: base, jitter, waiting for a frame, handover, outages, as one table a direction.
 
-Jitter is a function of time, in steps of whole frames, and not a draw for each packet: on a FIFO, packets that draw
-for themselves wait for the slowest before them, so that a busy flow would meet the largest of many draws all the time.
-Of steps, too, a fall by more than time passes bunches packets (they arrive when the last one before the fall does):
-that standing delay is measured in design/starlink-profile.md.
+Jitter is a function of time, in steps of whole frames, and not a draw for each packet. On a FIFO, packets that draw for
+themselves wait for the slowest before them, so a busy flow would meet the largest of many draws all the time. With
+steps, too, a fall by more than time passes bunches packets (they arrive when the last one before the fall does): that
+standing delay is measured in design/starlink-profile.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from leowarp.media.access.slots import Slots
 from leowarp.scenario.schema import Access
 
 _ERLANG_ORDER = 3
-"""Shape of the jitter down: of order 3 the delays of LeoCC's public trace above each slot's least (mean 2.2 ms,
+"""Shape of the jitter down. Order 3 has the delays of LeoCC's public trace above each slot's least (mean 2.2 ms,
 standard deviation 1.2 ms; an exponential one would have 2.2, order 3 has 1.3)."""
 
 
@@ -30,23 +30,11 @@ def channel_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """One direction's table of delay and loss.
 
-    Parameters
-    ----------
-    access : Access
-    way : {"up", "down"}
-    slots : Slots
-    drawn : Drawn
-        Outages and spikes.
-    seed : int
-        ``run.seed``; the jitter draws from the stream ``access.jitter.<way>``.
-    duration_ns : int
-
-    Returns
-    -------
-    t_ns, delay_ns : int64 arrays of shape (m,)
-        The first instant is 0; neighbouring rows differ.
-    loss_ratio : float64 array of shape (m,)
-        1 during an outage, the residual loss elsewhere.
+    way: {"up", "down"}
+    drawn: Outages and spikes.
+    seed: ``run.seed``; the jitter draws from the stream ``access.jitter.<way>``.
+    Returns t_ns, delay_ns: int64 arrays of shape (m,). The first instant is 0; neighbouring rows differ.
+    Returns loss_ratio: float64 array of shape (m,). 1 during an outage, the residual loss elsewhere.
     """
     jitter_t_ns, jitter_ns = jitter_rows(access, way, seed, duration_ns)
     frame_t_ns, waiting_ns = _waiting(access, duration_ns)
@@ -102,7 +90,7 @@ def jitter_rows(access: Access, way: str, seed: int, duration_ns: int) -> tuple[
         lasts = rng.geometric(1.0 / frames_each, count)
         values_ns = rng.gamma(_ERLANG_ORDER, mean_ns / _ERLANG_ORDER, count)
     else:
-        # Uniform from 0 to twice the mean, in steps of 6 ms on average: a flood ping then meets the published mean
+        # Uniform from 0 to twice the mean, in steps of 6 ms on average. A flood ping then meets the published mean
         # difference of 6.7 ms within 15 %, whether 10 ms or a round trip apart (design/starlink-profile.md, "Steps of
         # the jitter").
         lasts = rng.integers(math.ceil(frames_each / 2.0), math.floor(1.5 * frames_each) + 1, count)
@@ -115,10 +103,7 @@ def jitter_rows(access: Access, way: str, seed: int, duration_ns: int) -> tuple[
 def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Waiting for the next frame to begin: on average half a frame, or a sawtooth of steps.
 
-    Returns
-    -------
-    t_ns, waiting_ns : int64 arrays of shape (m,)
-        Without steps one row: half a frame (0.67 ms at 750 a second) for every packet.
+    Returns: int64 arrays of shape (m,). Without steps one row: half a frame (0.67 ms at 750 a second) for every packet.
     """
     steps = access.frame_steps
     # The default: a sawtooth moves the mean difference of round trips by 0.4 %, and takes 15 to 118 times the rows
@@ -140,10 +125,7 @@ def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int6
     Only with `access.handover = "spike"`. A handover is shorter than a period (the scenario sees to that), so that the
     instants ascend from slot to slot.
 
-    Returns
-    -------
-    t_ns, spike_ns : int64 arrays
-        The first row, before everything else, is 0, so that a lookup at any instant finds one.
+    Returns: int64 arrays. The first row, before everything else, is 0, so that a lookup at any instant finds one.
     """
     # A row of 0 before everything, so that the search for the row in force always finds one.
     t_ns, values_ns = [np.array([min(int(slots.begin_ns[0]), 0) - 1])], [np.zeros(1, dtype=np.int64)]

@@ -24,19 +24,9 @@ def outages_ns(
     The four parameters were calibrated together: 1.5 % of pings once a second are lost, and of a flood 15 in a row, 1.5
     times a slot (docs/guides/access-links.md).
 
-    Parameters
-    ----------
-    access : Access
-    slots : Slots
-        Only when the first begins: outages do not depend on which satellite a slot has.
-    seed : int
-        ``run.seed``; the stream is `access.outages`.
-    duration_ns : int
-
-    Returns
-    -------
-    begin_ns, end_ns : int64 arrays of shape (k,)
-        On the run's clock; the first may begin before 0, the last end after the run.
+    slots: Only when the first begins: outages do not depend on which satellite a slot has.
+    seed: ``run.seed``; the stream is `access.outages`.
+    Returns: int64 arrays of shape (k,). On the run's clock; the first may begin before 0, the last end after the run.
     """
     rng = stream(seed, "access.outages")
     first_ns = int(slots.begin_ns[0])

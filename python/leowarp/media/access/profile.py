@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a profile makes: two tables for each direction of the link, and what was drawn on the way to them."""
+"""Result of a profile: two tables for each direction of the link, and the draws behind them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,10 @@ from leowarp.routes.schema import column, table_schema
 class Way:
     """One direction as the guest gets it (design/interfaces.md, section 13).
 
-    Attributes
-    ----------
-    capacity_t_ns, rate_bps : int64 arrays of shape (n,)
-        From each instant on; the first is 0. A rate of 0: nothing is sent.
-    channel_t_ns, delay_ns : int64 arrays of shape (m,)
-        For what begins to be sent from each instant on; the first is 0.
-    loss_ratio : float64 array of shape (m,)
-        0 to 1.
+    capacity_t_ns, rate_bps: int64 arrays of shape (n,). From each instant on; the first is 0. A rate of 0: nothing is
+        sent.
+    channel_t_ns, delay_ns: int64 arrays of shape (m,). For what begins to be sent from each instant on; the first is 0.
+    loss_ratio: float64 array of shape (m,). 0 to 1.
     """
 
     capacity_t_ns: NDArray[np.int64]
@@ -36,18 +32,13 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """What was drawn for each slot, and the outages; all on the run's clock.
+    """Draws for each slot, and the outages; all on the run's clock.
 
-    Attributes
-    ----------
-    handover_ns : int64 array of shape (n,)
-        How long the handover at the slot's beginning lasts.
-    spike_ns : int64 array of shape (n,) or None
-        Delay on top at its beginning; None: packets are held instead.
-    capacity_bps, capacity_up_bps : int64 arrays of shape (n,)
-        Median of the slot.
-    outage_begin_ns, outage_end_ns : int64 arrays of shape (k,)
-        Ascending and apart; they may begin before the run and end after it.
+    handover_ns: int64 array of shape (n,). Length of the handover at the slot's beginning.
+    spike_ns: int64 array of shape (n,) or None. Delay on top at its beginning; None: packets are held instead.
+    capacity_bps, capacity_up_bps: int64 arrays of shape (n,). Median of the slot.
+    outage_begin_ns, outage_end_ns: int64 arrays of shape (k,). Ascending and apart; they may begin before the run and
+        end after it.
     """
 
     handover_ns: NDArray[np.int64]
@@ -62,12 +53,7 @@ class Drawn:
 class Profile:
     """An access link over a run.
 
-    Attributes
-    ----------
-    up, down : Way
-        Terminal to gateway and back.
-    slots : Slots
-    drawn : Drawn
+    up, down: Terminal to gateway and back.
     """
 
     up: Way
@@ -78,10 +64,8 @@ class Profile:
     def slot_table(self) -> pa.Table:
         """One row a slot; columns as in `SLOT_COLUMNS`.
 
-        Returns
-        -------
-        slots : pyarrow.Table
-            n rows in order of time. It goes into the timeline's metadata, so that a run directory says what was drawn.
+        Returns: n rows in order of time. It goes into the timeline's metadata, so that a run directory says what was
+            drawn.
         """
         slots, drawn = self.slots, self.drawn
         count = len(slots.begin_ns)

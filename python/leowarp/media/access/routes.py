@@ -20,10 +20,7 @@ from leowarp.scenario.schema import Access, Plan
 class AccessRoutes(Routes):
     """Routes of an access link.
 
-    Attributes
-    ----------
-    slots : Slots
-        What they were made from.
+    slots: What they were made from.
     """
 
     slots: Slots
@@ -32,33 +29,20 @@ class AccessRoutes(Routes):
 def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> AccessRoutes:
     """The path of each slot, there and back; `path_id` counts slots from 0.
 
-    Raises
-    ------
-    ScenarioError
-        As `slots_of` does.
-
     The path is station, satellite, station: terminal and gateway are nodes of the timeline alone. At an update both
     ways have the same base delay; jitter, frames and queues are in the timeline.
 
-    Parameters
-    ----------
-    plan : Plan
-    access : Access
-        Its medium.
-    ephemeris : Ephemeris or None
-        Of the same plan, if it has a constellation.
-
-    Returns
-    -------
-    routes : AccessRoutes
-        Two rows an update, dish to server and back; an update a slot.
+    Raises ScenarioError: As `slots_of` does.
+    access: Its medium.
+    ephemeris: Of the same plan, if it has a constellation.
+    Returns: Two rows an update, dish to server and back; an update a slot.
     """
     stations = access.STATIONS
     slots = slots_of(plan, access, ephemeris)
     # The slot that the run begins in began before it.
     t_ns = np.maximum(slots.begin_ns, 0)
     delay_ns = slots.base_at_ns(t_ns).tolist()
-    # What the path before would have had an instant later, with its satellite where it is now.
+    # Delay that the path before would have had an instant later, with its satellite where it is now.
     old_ns = slots.base_at_ns(slots.begin_ns[1:] - 1).tolist()
     values = [
         PathValues(
@@ -119,16 +103,8 @@ def _clocks(plan: Plan, access: Access) -> list[str]:
 def _summary(slots: Slots, duration_ns: int) -> dict[str, int | float]:
     """Extremes and mean (over time) of the one-way base delay, and how many changes there are.
 
-    Parameters
-    ----------
-    slots : Slots
-    duration_ns : int
-        Of the run; a base delay counts for as long as it holds within the run.
-
-    Returns
-    -------
-    summary : dict
-        `route_updates`, `route_changes`, `route_changes_shorter` (numbers), `path_delay_min_ns`, `..._mean_ns`,
+    duration_ns: Of the run; a base delay counts for as long as it holds within the run.
+    Returns: `route_updates`, `route_changes`, `route_changes_shorter` (numbers), `path_delay_min_ns`, `..._mean_ns`,
         `..._max_ns`.
     """
     # The slot in which the run begins has begun before it, and the last one may end after it.

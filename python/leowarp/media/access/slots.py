@@ -2,7 +2,7 @@
 """Slots of an access link: from one reconfiguration to the next a path of its own, by draw or by geometry.
 
 The scheduler of Starlink is not published. By geometry, it takes one of the satellites that terminal and gateway both
-see above the mask from a slot's beginning to its end: a random one, the likelier the higher it stands above the mask
+see above the mask from a slot's beginning to its end. It takes a random one, likelier the higher it is above the mask
 for the terminal, or the highest. It may take the same one again.
 """
 
@@ -35,18 +35,14 @@ _SAMPLED_NS = 2_500_000_000
 class Slots:
     """The slots of a run.
 
-    Attributes
-    ----------
-    begin_ns : int64 array of shape (n,)
-        On the run's clock, ascending; the first is not after 0.
-    names : tuple of str
-        What stands for the satellite of each slot in a path.
-    base_t_ns, base_ns : int64 arrays of shape (m,)
-        One-way delay without jitter and waiting, the same up and down, from each instant on; the first is not after 0.
-    length_m : float64 array of shape (n,) or None
-        By geometry: terminal to satellite to gateway at the slot's beginning.
-    elevation_deg : float64 array of shape (n,) or None
-        By geometry: of the satellite above the terminal's horizon at the slot's beginning.
+    begin_ns: int64 array of shape (n,). On the run's clock, ascending; the first is not after 0.
+    names: What stands for the satellite of each slot in a path.
+    base_t_ns, base_ns: int64 arrays of shape (m,). One-way delay without jitter and waiting, the same up and down, from
+        each instant on; the first is not after 0.
+    length_m: float64 array of shape (n,) or None. By geometry: terminal to satellite to gateway at the slot's
+        beginning.
+    elevation_deg: float64 array of shape (n,) or None. By geometry: of the satellite above the terminal's horizon at
+        the slot's beginning.
     """
 
     begin_ns: NDArray[np.int64]
@@ -59,14 +55,8 @@ class Slots:
     def base_at_ns(self, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
         """The base delay at instants not before the first slot.
 
-        Parameters
-        ----------
-        t_ns : int64 array of any shape
-
-        Returns
-        -------
-        base_ns : int64 array of the same shape
-            That of the last row at or before each instant.
+        t_ns: int64 array of any shape
+        Returns: int64 array of the same shape. Value of the last row at or before each instant.
         """
         return self.base_ns[np.searchsorted(self.base_t_ns, t_ns, side="right") - 1]
 
@@ -74,18 +64,8 @@ class Slots:
 def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> Slots:
     """The slots of a plan with an access link.
 
-    Parameters
-    ----------
-    plan : Plan
-    access : Access
-        Its medium.
-    ephemeris : Ephemeris, optional
-        Of the same plan, if it has a constellation: stations terminal, gateway, point of presence.
-
-    Raises
-    ------
-    ScenarioError
-        If terminal and gateway see no satellite in common during a slot.
+    ephemeris: Of the same plan, if it has a constellation: stations terminal, gateway, point of presence.
+    Raises ScenarioError if terminal and gateway see no satellite in common during a slot.
     """
     # From one period before the run's first reconfiguration on, for the slot that the run begins in.
     begin_ns = first_reconfiguration_ns(access) + access.period_ns * np.arange(
@@ -101,7 +81,7 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
         return _by_geometry(access, ephemeris, begin_ns, plan.run.seed)
     # The RTT is what the study measured; half of it each way, as nothing public tells the two apart.
     base_ns = _drawn_rtts_ns(access, len(begin_ns), plan.run.seed) // 2 + access.server_delay_ns
-    # Without geometry no satellite is meant: a name a slot, so that a path is told from the one before.
+    # Without geometry no satellite is meant: a name per slot distinguishes a path from the one before.
     names = tuple(f"s-{slot}" for slot in range(len(begin_ns)))
     return Slots(begin_ns=begin_ns, names=names, base_t_ns=begin_ns, base_ns=base_ns)
 
@@ -109,11 +89,8 @@ def slots_of(plan: Plan, access: Access, ephemeris: Ephemeris | None = None) -> 
 def first_reconfiguration_ns(access: Access) -> int:
     """The first one at or after the run's 0, on the run's clock.
 
-    Returns
-    -------
-    t_ns : int
-        From 0 to below `access.period_ns`. With the defaults (period 15 s, phase 12 s) reconfigurations are at seconds
-        12, 27, 42 and 57 of each minute, as J. Pan and others documented and as LENS' and Lagos' traces show.
+    Returns: From 0 to below `access.period_ns`. With the defaults (period 15 s, phase 12 s) reconfigurations are at
+        seconds 12, 27, 42 and 57 of each minute, as J. Pan and others documented and as LENS' and Lagos' traces show.
     """
     clock = datetime.fromisoformat(access.clock)
     # In seconds of the day: a period that divides neither minute nor hour still begins at midnight with its phase.
@@ -125,20 +102,10 @@ def first_reconfiguration_ns(access: Access) -> int:
 def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
     """Uniform over what is at least a step away from the slot before, or by the quantiles `base_rtts`.
 
-    Parameters
-    ----------
-    access : Access
-        `base_rtt_min_ns`, `base_rtt_max_ns` (20 and 35 ms: the range of the least RTTs in the study's figure 3) and
+    access: `base_rtt_min_ns`, `base_rtt_max_ns` (20 and 35 ms: the range of the least RTTs in the study's figure 3) and
         `base_step_min_ns` (3 ms, an assumption: "changes regularly").
-    slots : int
-        How many.
-    seed : int
-        ``run.seed``; the stream is `access.base`.
-
-    Returns
-    -------
-    rtts_ns : int64 array of shape (slots,)
-        Round trips without `server_delay`.
+    seed: ``run.seed``; the stream is `access.base`.
+    Returns: int64 array of shape (slots,). Round trips without `server_delay`.
     """
     low, high, step = access.base_rtt_min_ns, access.base_rtt_max_ns, access.base_step_min_ns
     draws = stream(seed, "access.base").random(slots)
@@ -173,10 +140,7 @@ def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int6
 
         base = (range to the terminal + range to the gateway) / c + fibre to the point of presence + processing + server
 
-    Raises
-    ------
-    ScenarioError
-        If terminal and gateway see no satellite in common at the beginning and end of some slot.
+    Raises ScenarioError if terminal and gateway see no satellite in common at the beginning and end of some slot.
     """
     stations = ephemeris.stations
     pop_m = EcefMetres(stations.positions_ecef_m[POP])
@@ -220,14 +184,9 @@ def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int6
 def _scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.float64], draw: float) -> int:
     """The scheduler's choice of the visible; of equal ones the first.
 
-    Parameters
-    ----------
-    visible : int array of shape (v,)
-        Numbers of the candidates.
-    seen_deg : float64 array of shape (v,)
-        Their elevations at the terminal, at the slot's beginning.
-    draw : float
-        Uniform from 0 to 1; not used by `highest`. Shares are by the elevation above the mask.
+    visible: int array of shape (v,). Numbers of the candidates.
+    seen_deg: float64 array of shape (v,). Their elevations at the terminal, at the slot's beginning.
+    draw: Uniform from 0 to 1; not used by `highest`. Shares are by the elevation above the mask.
     """
     if access.scheduler == "highest":
         return int(visible[np.argmax(seen_deg)])

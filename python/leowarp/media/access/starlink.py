@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The profile of a Starlink dish (`starlink`): parameters, slots and a seed to the tables of both directions.
 
-What it models and what each number rests on: docs/guides/access-links.md.
+The model and the source of each number: docs/guides/access-links.md.
 """
 
 from __future__ import annotations
@@ -21,20 +21,9 @@ from leowarp.scenario.schema import Access
 def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: int) -> Profile:
     """An access link over a run.
 
-    Parameters
-    ----------
-    access : Access
-        Of a resolved plan.
-    slots : Slots
-        Of the same plan (`slots.slots_of`).
-    seed : int
-        ``run.seed``; each component draws from a stream of its own, named ``access.*``.
-    duration_ns : int
-
-    Returns
-    -------
-    profile : Profile
-        Tables of both directions, and what was drawn on the way to them.
+    slots: Of the same plan (`slots.slots_of`).
+    seed: ``run.seed``; each component draws from a stream of its own, named ``access.*``.
+    Returns: Tables of both directions, and what was drawn on the way to them.
 
     Notes
     -----

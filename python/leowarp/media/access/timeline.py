@@ -26,16 +26,10 @@ _TERMINAL, _GATEWAY, _DISH, _SERVER = range(4)
 
 
 def profile_of(plan: Plan, access: Access, slots: Slots) -> Profile:
-    """What a plan's access link does over the run, given its slots.
+    """A plan's access link over the run, given its slots.
 
-    Parameters
-    ----------
-    plan : Plan
-        For the seed and the duration.
-    access : Access
-        Its medium.
-    slots : Slots
-        Of the same plan: routes and timeline must be made from the same ones.
+    plan: For the seed and the duration.
+    slots: Of the same plan: routes and timeline must be made from the same ones.
     """
     return starlink_profile(access, slots, seed=plan.run.seed, duration_ns=plan.run.duration_ns)
 
@@ -45,18 +39,8 @@ def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Tabl
 
     Metadata: `slots` and `outages`, what was drawn (`Profile.slot_table` and `Profile.outage_table`).
 
-    Parameters
-    ----------
-    plan : Plan
-    access : Access
-        Its medium.
-    routes : AccessRoutes
-        Of the same plan; the slots are taken from them.
-
-    Returns
-    -------
-    timeline : pyarrow.Table
-        Everything at 0 but `path` events and rows of the tables.
+    routes: Of the same plan; the slots are taken from them.
+    Returns: Everything at 0 but `path` events and rows of the tables.
     """
     profile = profile_of(plan, access, routes.slots)
     events = Events(_NODES)
@@ -80,7 +64,7 @@ def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Tabl
 
 
 def slots_of_timeline(table: pa.Table) -> list[dict[str, Any]]:
-    """What was drawn for each slot, as a timeline of an access link carries it; columns as in `SLOT_COLUMNS`."""
+    """Draws for each slot, as a timeline of an access link carries them; columns as in `SLOT_COLUMNS`."""
     return TimelineMetadata.of(table.schema).slots or []
 
 
@@ -101,11 +85,11 @@ def _link(plan: Plan, access: Access) -> LinkKind:
 
 
 def _queues(events: Events, access: Access) -> None:
-    """What waits where: a plain queue down has the link's own limit and needs no event."""
+    """Place of the queue: a plain queue down has the link's own limit and needs no event."""
     plain = access.queue_discipline == "fifo"
     limits = (
-        # Deep by default, as the study sees and LeoReplayer's authors advise: 5000 packets down are 0.24 s at 250
-        # Mbit/s, more than twice what a handover of 50 ms at the fastest makes wait; 500 up are 0.4 s at 15 Mbit/s
+        # Deep by default, as the study sees and LeoReplayer's authors advise. Down, 5000 packets are 0.24 s at 250
+        # Mbit/s, more than twice the queue of a handover of 50 ms at the fastest. Up, 500 are 0.4 s at 15 Mbit/s
         # (docs/guides/access-links.md).
         (_TERMINAL, _GATEWAY, access.queue_up_pkts, None),
         (_GATEWAY, _TERMINAL, access.queue_pkts, access.queue_bytes),

@@ -21,26 +21,16 @@ from leowarp.scenario.schema import Plan
 
 
 class Switching:
-    """Instants at which nodes switch, by route update and pair.
-
-    Parameters
-    ----------
-    plan : Plan
-    """
+    """Instants at which nodes switch, by route update and pair."""
 
     def __init__(self, plan: Plan) -> None:
         self._routing, self._seed = plan.routing, plan.run.seed
         self._done_ns = 0
 
     def after_ns(self, update: int, pair: int, path: Path, *, is_way_back: bool) -> Sequence[int]:
-        """How long after the update each node of a path has its entry, ns; one for each node but the last.
+        """Delay after the update at which each node of a path has its entry, ns; one for each node but the last.
 
-        Parameters
-        ----------
-        update, pair : int
-            Their places. A way back is asked for after its way there, and begins when that is done.
-        path : Path
-        is_way_back : bool
+        update, pair: Their places. A way back is asked for after its way there, and begins when that is done.
         """
         nodes = len(path) - 1
         # Routes that a run begins with are there, whatever happened before it.
@@ -61,18 +51,10 @@ class Switching:
     def check(self, at_ns: int, after_ns: Sequence[int], until_ns: int) -> None:
         """Refuse entries that would come after what follows the update.
 
-        Parameters
-        ----------
-        at_ns : int
-            Of the update.
-        after_ns : sequence of int
-            As `after_ns` gives them.
-        until_ns : int
-            The next update, or the instant at which links that this one abandons go down.
-
-        Raises
-        ------
-        ScenarioError
+        at_ns: Of the update.
+        after_ns: As `after_ns` gives them.
+        until_ns: The next update, or the instant at which links that this one abandons go down.
+        Raises ScenarioError.
         """
         last_ns = max(after_ns, default=0)
         if last_ns and at_ns + last_ns >= until_ns:

@@ -9,7 +9,7 @@ route update). After that:
   interval more; then it stays until the link is used again, because nothing is on it.
 - ``drop``: it goes down at the route update after which no path uses it, and loses what it holds.
 - ``neighbours = "arp"``: it goes down 5 s after it was last used and is a new link when it is used again, so that
-  neighbours are asked for anew, as in the study's emulator, which tears links down after a sleep of 5 s.
+  neighbours are asked for anew. The study's emulator does so: it tears links down after a sleep of 5 s.
 - ``leaving_links = "strict"``: it also goes down at the L2 instant that finds it out of its rule's range.
 - ``routing.update = "staggered"``: nodes have their entries one after the other (`switching`); links come up and
   delays are set before the first. A packet may meet a node without an entry, or go in a circle meanwhile.
@@ -51,17 +51,8 @@ Codes = NDArray[np.int64]
 def constellation_timeline(plan: Plan, ephemeris: Ephemeris, routes: Routes) -> pa.Table:
     """The timeline of a constellation's routes.
 
-    Parameters
-    ----------
-    plan : Plan
-    ephemeris : Ephemeris
-    routes : Routes
-        Both of the same plan.
-
-    Returns
-    -------
-    timeline : pyarrow.Table
-        Columns as in `timeline.schema`; metadata `warnings` (JSON list).
+    routes: Both of the same plan.
+    Returns: Columns as in `timeline.schema`; metadata `warnings` (JSON list).
     """
     return _Builder(plan, ephemeris, routes).build()
 
@@ -187,7 +178,7 @@ class _Builder:
             self._set_delays(at_ns, live)
 
     def _abandon(self, t_ns: int, needed: Codes, before: Codes) -> None:
-        """What happens to links that no path uses any more after a route update."""
+        """Fate of links that no path uses any more after a route update."""
         if self._plan.routing.in_flight == "drop":
             kept = needed
         elif self._torn_down_later:
@@ -216,7 +207,7 @@ class _Builder:
             self._teardown_ns.pop(code, None)
 
     def _take_up(self, t_ns: int, code: int) -> None:
-        """The link comes up now, without a delay until one is told."""
+        """The link comes up now, without a delay until it gets one."""
         a, b = divmod(code, self._nodes)
         self._up.add(code)
         # The guest makes a link that comes up anew without a delay, so that also an unchanged one must be said.
@@ -241,7 +232,7 @@ class _Builder:
         length_m = lengths_m(node_positions_m(self._ephemeris, t_ns), np.column_stack([a, b]))
         delay_ns = delays_ns(self._plan, length_m, b >= self._satellites)
         changed = self._delays.changed(links, delay_ns)
-        # `live` may hold links that `drop` has just taken down; they are told a delay when they come up again.
+        # `live` may hold links that `drop` has just taken down; they get a delay when they come up again.
         if len(self._up) < len(links) or not self._up.issuperset(links.tolist()):
             changed &= np.array([code in self._up for code in links.tolist()])
         self._delays.set(links[changed], delay_ns[changed])
@@ -250,7 +241,7 @@ class _Builder:
     def _make_room_for_flying(self) -> None:
         """With netem, limits raised by what each link's longest delay of the run holds.
 
-        Every link is offered; its own kind says whether its limit counts what flies
+        Every link is offered; its own kind says whether its limit counts packets in flight
         (`LinkKind.limit_with_flying_pkts`).
         """
         if self._isl.limit_counts_flying:
@@ -267,12 +258,12 @@ class _Delays:
         self._longest_ns = np.empty(0, dtype=np.int64)
 
     def changed(self, codes: Codes, delay_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of these links, shape (m,), have another delay than they were last told (or none so far)."""
+        """Flags of links, shape (m,), that have another delay than the last one sent (or none so far)."""
         self._make_known(codes)
         return self._now_ns[np.searchsorted(self._codes, codes)] != delay_ns
 
     def set(self, codes: Codes, delay_ns: NDArray[np.int64]) -> None:
-        """What the links are told now; of links that `changed` has been asked about."""
+        """Last delays sent for the links that `changed` has been asked about."""
         at = np.searchsorted(self._codes, codes)
         self._now_ns[at] = delay_ns
         self._longest_ns[at] = np.maximum(self._longest_ns[at], delay_ns)

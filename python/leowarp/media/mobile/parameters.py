@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from leowarp.routes import LastHop
 from leowarp.scenario.network.links import SMALLEST_MTU_BYTES
 from leowarp.scenario.schema import Mobile, Plan
 from leowarp.timeline.channel import ChannelRows, Harq, LandMobile, Outcomes, Realisation, realisation
@@ -33,7 +34,7 @@ def fading_of(mobile: Mobile) -> LandMobile | None:
 def harq_of(mobile: Mobile) -> Harq:
     """The link layer's parameters.
 
-    Why each default is what it is, and what hangs on it: design/lms-harq.md.
+    The reason of each default, and what depends on it: design/lms-harq.md.
     """
     return Harq(
         kind=mobile.harq,
@@ -64,21 +65,17 @@ def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
 
 
 def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
-    """What the last hop does to packets, over the whole run.
+    """The last hop's effect on packets, over the whole run.
 
-    Returns
-    -------
-    rows : ChannelRows
-        Delay and loss (0 or 1) of the way from satellite to terminal.
-    outcomes : Outcomes
-        Of all codewords of the run, whether they carry a packet or not.
+    Returns rows: Delay and loss (0 or 1) of the way from satellite to terminal.
+    Returns outcomes: Of all codewords of the run, whether they carry a packet or not.
     """
     realised = realisation_of(plan, mobile)
     return realised.rows(), realised.outcomes
 
 
 def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
-    """What became of the codewords, in a few numbers.
+    """Fate of the codewords, in a few numbers.
 
     It goes into the timeline's metadata (`harq`), and from there into the report.
     """
@@ -92,7 +89,7 @@ def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
 
 
 def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
-    """What to know before trusting a run over the channel."""
+    """Points to know before trusting a run over the channel."""
     warnings = []
     packet_bytes = mobile.data_bits // 8
     if plan.network.mtu_bytes > packet_bytes:
@@ -105,3 +102,12 @@ def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
         still = "the channel is one draw for the whole run; another seed is another place"
         warnings.append(f"mobile.speed = 0 m/s: {still}")
     return warnings
+
+
+def last_hop_of(mobile: Mobile) -> LastHop:
+    """The fading link, in place of a ground link: by delay the way of a packet that is decoded at once.
+
+    From the terminal the link takes `return_delay_ns`; to it at least `first_delay_ns`, with more for each
+    retransmission.
+    """
+    return LastHop(rule=mobile.last_satellite, leaving_ns=mobile.return_delay_ns, arriving_ns=mobile.first_delay_ns)

@@ -6,8 +6,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from leowarp.ephemeris import Ephemeris
-from leowarp.media.mobile.parameters import fading_of
-from leowarp.media.mobile.routes import last_hop_of
+from leowarp.media.mobile.parameters import fading_of, last_hop_of
 from leowarp.media.mobile.timeline import ROUTERS, mobile_timeline
 from leowarp.media.protocol import PlannedMedium
 from leowarp.routes import Routes, constellation_routes, fixed_routes
@@ -32,7 +31,7 @@ class PlannedMobile(PlannedMedium[Mobile]):
         return mobile_timeline(self.plan, self.section, ephemeris, routes)
 
     def likely_rate_bps(self) -> float | None:
-        """What first transmissions carry: the most, if retransmissions take capacity from them."""
+        """Rate of first transmissions: the most, if retransmissions take capacity from them."""
         return self.section.rate_bps
 
     def check(self) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The timeline of a mobile channel: hosts mobile and server; terminal, satellite and gateway between them.
 
-The link from satellite to terminal is the one that fades. The terminal is a router of its own, not the host: a host's
-capture sees a packet when its own link begins to send it, so that the time in that link's queue would be taken for the
+The link from satellite to terminal is the one that fades. The terminal is a router of its own, not the host. A host's
+capture sees a packet when its own link begins to send it, so the time in that link's queue would be taken for the
 application's.
 """
 
@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from leowarp.base.nodes import host_node
 from leowarp.ephemeris import Ephemeris
-from leowarp.media.mobile.parameters import described, realisation_of, warnings_about
-from leowarp.media.mobile.routes import last_hop_of
+from leowarp.media.mobile.parameters import described, last_hop_of, realisation_of, warnings_about
 from leowarp.routes import Routes
 from leowarp.routes.observed import PathDelays, l2_instants_ns
 from leowarp.scenario.schema import Mobile, Plan
@@ -36,24 +35,14 @@ _ROW = (_MOBILE, _TERMINAL, _SATELLITE, _GATEWAY, _SERVER)
 def mobile_timeline(plan: Plan, mobile: Mobile, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
     """The timeline of a plan's ``[mobile]``; columns as in `timeline.schema`.
 
-    Parameters
-    ----------
-    plan : Plan
-    mobile : Mobile
-        Its medium.
-    ephemeris : Ephemeris or None
-        Of the same plan, if it has a constellation. Then the delay of the link between gateway and satellite is that of
-        the path in force up to its last satellite, at each route update and each L2 instant.
-    routes : Routes
-        Of the same plan.
-
     Metadata: `harq`, what became of all codewords of the run, whether they carried a packet or not: `codewords`,
     `loss_ratio`, `decoded_shares` (after 0, 1, ... retransmissions), `first_bits`, `symbols_ratio`; `warnings`.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no such environment, or its table lacks a length that the plan does not give.
+    mobile: Its medium.
+    ephemeris: Of the same plan, if it has a constellation. Then the delay of the link between gateway and satellite is
+        that of the path in force up to its last satellite, at each route update and each L2 instant.
+    routes: Of the same plan.
+    Raises ScenarioError if there is no such environment, or its table lacks a length that the plan does not give.
     """
     realised = realisation_of(plan, mobile)
     rows, outcomes = realised.rows(), realised.outcomes

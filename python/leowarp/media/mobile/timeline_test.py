@@ -96,7 +96,7 @@ def test_retransmissions_take_capacity_in_steps_where_they_are_asked_to(tmp_path
     assert {(row["a"], row["b"]) for row in capacity} == {("satellite", "terminal")}
     assert ("satellite", "terminal") not in {(row["a"], row["b"]) for row in of_kind(shared, "rate")}
     assert not of_kind(free, "capacity")
-    # What becomes of packets is the same.
+    # The fate of packets is the same.
     assert of_kind(free, "channel") == of_kind(shared, "channel")
     unfaded = timeline_of(plan_of(tmp_path, "fading = false\nretransmissions_take_capacity = true"))
     assert {row["rate_bps"] for row in of_kind(unfaded, "capacity")} == {40_000_000}

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What metrics are computed from: tables of a trace, series, links, route changes."""
+"""Inputs of metrics: tables of a trace, series, links, route changes."""

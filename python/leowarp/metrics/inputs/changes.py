@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Path delay over time, and the table of route changes: what changed, what was left behind, what it cost.
 
-Delays are those that were in force on the links (the timeline's `delay` events and `channel` rows), not those that the
-route computation saw: the two differ when links are refreshed more often than routes.
+Delays are those in force on the links (the timeline's `delay` events and `channel` rows), not those of the route
+computation. The two differ when links are refreshed more often than routes.
 
-What a route change is, and its number, is decided where routes are made (`leowarp.routes.path_numbers`).
+Routes define a route change and its number (`leowarp.routes.path_numbers`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from leowarp.metrics.inputs.series import step_at
 from leowarp.metrics.inputs.tables import DATA, Tables, floats, integers, truths, typed_frame
 
 ATTRIBUTION_NS = 5_000_000_000
-"""Default window after a change in which retransmissions, losses and DSACKs are put down to it (shorter if the next
-change comes sooner). 5 s is well above the longest transient that `frederiksen2024` reports (a couple of seconds)."""
+"""Default window after a change in which retransmissions, losses and DSACKs are attributed to it (shorter if the next
+change comes sooner). It is well above the longest transient that `frederiksen2024` reports (a couple of seconds)."""
 
 ARROW = " > "
 """Between the nodes of a path in text; names may hold blanks ("Cape Town")."""
@@ -42,10 +42,9 @@ def flow_pairs(flows: Sequence[Any]) -> dict[Pair, list[int]]:
 def pair_routes(tables: Tables, pair: Pair) -> pd.DataFrame:
     """Route updates of one ordered pair of stations, by time.
 
-    Returns
-    -------
-    DataFrame with `t_ns` (int64; the update holds until the next), `path` (tuple of node names, source first; None = no
-    path), `path_id`, `change_id` (missing where the update did not change the path). It is made once and shared.
+    Returns: DataFrame with `t_ns` (int64; the update holds until the next), `path` (tuple of node names, source first;
+        None = no path), `path_id`, `change_id` (missing where the update did not change the path). It is made once and
+        shared.
     """
     if len(tables.routes) == 0:
         return _no_routes()
@@ -74,19 +73,10 @@ def _no_routes() -> pd.DataFrame:
 def path_delay(tables: Tables, pair: Pair, end_ns: int, links: LinkValues | None = None) -> pd.DataFrame:
     """Propagation delay of the path in force, as a step function.
 
-    Parameters
-    ----------
-    pair : (str, str)
-        Source and destination station.
-    end_ns : int
-        End of the run.
-    links : LinkValues, optional
-        Of the tables' timeline, if the caller has them already.
-
-    Returns
-    -------
-    DataFrame with `t_ns` (from when), `delay_ns` (nan = no path), `hops`, `path_id`; it changes where the route or one
-    of the path's delays changed, and holds until the next row, the last until `end_ns`.
+    pair: (str, str). Source and destination station.
+    links: Of the tables' timeline, if the caller has them already.
+    Returns: DataFrame with `t_ns` (from when), `delay_ns` (nan = no path), `hops`, `path_id`; it changes where the
+        route or one of the path's delays changed, and holds until the next row, the last until `end_ns`.
     """
     links = links or link_values(tables)
     routes = pair_routes(tables, pair)
@@ -132,16 +122,10 @@ def both_ways_ns(tables: Tables, pair: Pair) -> np.ndarray:
 class PathChange:
     """A route change on which a flow's packets leave.
 
-    Attributes
-    ----------
-    number : int
-        From 0 for each pair; the guest has the same from the timeline, and the trace's table `reordering` names it.
-    t_ns : int
-        On the run's clock.
-    before, after : tuple of str or None
-        Nodes of the path; None: there is none.
-    settled_ns : int
-        When the last node of either way had its entry; `t_ns` where all nodes switch at once.
+    number: From 0 for each pair; the guest has the same from the timeline, and the trace's table `reordering` names it.
+    t_ns: On the run's clock.
+    before, after: Nodes of the path; None: there is none.
+    settled_ns: When the last node of either way had its entry; `t_ns` where all nodes switch at once.
     """
 
     number: int
@@ -156,10 +140,7 @@ def path_changes(tables: Tables, pair: Pair) -> list[PathChange]:
 
     The path that a pair begins with is no change; losing the path is one, and so is getting one again.
 
-    Returns
-    -------
-    list of PathChange
-        It is shared: whoever changes it changes what the next one gets.
+    Returns: It is shared: whoever changes it changes what the next one gets.
     """
     if pair not in tables.changes_of_pairs:
         routes = pair_routes(tables, pair)
@@ -203,22 +184,11 @@ def route_changes(
     Packets of all flows between two stations are counted together, and in a window, whatever caused what happened to
     them; `metrics/route_changes/causes.py` attributes each packet.
 
-    Parameters
-    ----------
-    tables : Tables
-        Without packets, drops, sockets or queues the columns that need them are null.
-    pairs : mapping of (source, destination) to flow numbers
-        `flow_pairs(plan.flows)`.
-    end_ns : int
-        End of the run.
-    attribution_ns : int
-        Packets, retransmissions and losses are put down to a change until the next one, at most this long.
-    links : LinkValues, optional
-        Of the tables' timeline, if the caller has them already.
-
-    Returns
-    -------
-    DataFrame, ordered by time, then source, then destination.
+    tables: Without packets, drops, sockets or queues the columns that need them are null.
+    pairs: mapping of (source, destination) to flow numbers. `flow_pairs(plan.flows)`.
+    attribution_ns: Packets, retransmissions and losses are put down to a change until the next one, at most this long.
+    links: Of the tables' timeline, if the caller has them already.
+    Returns: DataFrame, ordered by time, then source, then destination.
     """
     links = links or link_values(tables)
     rows: list[dict[str, Any]] = []
@@ -338,7 +308,7 @@ def _queue_at(tables: Tables, links: LinkValues, link: tuple[str, str], t_ns: in
 
 
 class _Consequences:
-    """What happened to the packets of some flows, sorted once: a run has a hundred changes and millions of packets."""
+    """Packets of some flows, sorted once: a run has a hundred changes and millions of packets."""
 
     def __init__(self, tables: Tables, flows: Sequence[int]) -> None:
         self._tables, self._flows = tables, flows

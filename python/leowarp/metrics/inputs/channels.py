@@ -23,12 +23,8 @@ Steps = tuple[np.ndarray, np.ndarray]
 class Channels:
     """Tables of directions (events `capacity` and `channel`), by (a, b): packets from node a to node b.
 
-    Attributes
-    ----------
-    capacity_bps : mapping to Steps
-        nan = unshaped, 0 = nothing is sent.
-    delay_ns, loss_ratio : mapping to Steps
-        For packets whose transmission begins from an instant on.
+    capacity_bps: nan = unshaped, 0 = nothing is sent.
+    delay_ns, loss_ratio: For packets whose transmission begins from an instant on.
     """
 
     capacity_bps: Mapping[Pair, Steps] = field(default_factory=dict)
@@ -39,15 +35,8 @@ class Channels:
 def split_timeline(timeline: pa.Table) -> tuple[pa.Table, Channels]:
     """Events without the rows of tables, and these: a profile has millions of them, which must not become objects.
 
-    Parameters
-    ----------
-    timeline : pyarrow.Table
-        As in `20-timeline.parquet`.
-
-    Returns
-    -------
-    (events, channels) : (pyarrow.Table, Channels)
-        Both without any row or direction of the other; the events in their order.
+    timeline: As in `20-timeline.parquet`.
+    Returns: (pyarrow.Table, Channels). Both without any row or direction of the other; the events in their order.
     """
     is_capacity = pc.equal(timeline["event"], "capacity")
     is_channel = pc.equal(timeline["event"], "channel")

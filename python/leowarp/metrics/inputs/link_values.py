@@ -26,12 +26,8 @@ def link_values(tables: Tables) -> LinkValues:
 class LinkValues:
     """Delay and rate of every direction as step functions of time, from the timeline.
 
-    Parameters
-    ----------
-    timeline : DataFrame
-        Events but for those of tables.
-    channels : Channels, optional
-        Tables of directions: a run has them in `tables.channels`.
+    timeline: Events except for those of tables.
+    channels: Tables of directions: a run has them in `tables.channels`.
     """
 
     def __init__(self, timeline: pd.DataFrame, channels: Channels | None = None) -> None:
@@ -45,13 +41,8 @@ class LinkValues:
         """Propagation delay in force from node `a` to node `b`, ns; 0 before the first, which is how the guest builds a
         link.
 
-        Parameters
-        ----------
-        at_ns : int64 array of any shape, or int
-
-        Returns
-        -------
-        float64 array of the shape of `at_ns`
+        at_ns: int64 array of any shape, or int
+        Returns: float64 array of the shape of `at_ns`
         """
         t_ns, value = self._delay.get((a, b), _NOTHING)
         return step_at(t_ns, value, at_ns, before=0.0)
@@ -92,14 +83,9 @@ class LinkValues:
     def capacity_bits(self, a: str, b: str, edges_ns: np.ndarray) -> np.ndarray:
         """Bits that a direction can carry from each edge to the next: the integral of its rate; nan where unshaped.
 
-        Parameters
-        ----------
-        edges_ns : int64 array of shape (n + 1,), strictly increasing
-
-        Returns
-        -------
-        bits : float64 array of shape (n,)
-            nan of a bin in which the direction was unshaped for any time: what it could carry then has no bound.
+        edges_ns: int64 array of shape (n + 1,), strictly increasing
+        Returns: float64 array of shape (n,). nan of a bin in which the direction was unshaped for any time: what it
+            could carry then has no bound.
         """
         edges_ns = np.asarray(edges_ns, dtype="int64")
         if len(edges_ns) < 2 or edges_ns[-1] == edges_ns[0]:
@@ -123,8 +109,6 @@ class LinkValues:
 def hops(path: Sequence[str]) -> list[Pair]:
     """Directed links of a path, source first.
 
-    Examples
-    --------
     >>> hops(("A", "s1", "B"))
     [('A', 's1'), ('s1', 'B')]
     """

@@ -12,26 +12,15 @@ from leowarp.base.errors import TraceError
 def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarray) -> np.ndarray:
     """Mean rate of a cumulative byte counter in each bin.
 
-    Between two samples the counter is taken to grow evenly, so bins that fall on sample instants are exact and others
-    are the best that the samples allow; the bins of a span always add up to the bytes of that span.
+    Between two samples the counter is taken to grow evenly, so bins that end on sample instants are exact. Others are
+    the best that the samples allow; the bins of a span always add up to the bytes of that span.
 
-    Parameters
-    ----------
-    t_ns : int64 array of shape (n,), strictly increasing
-        Sample instants.
-    counter_bytes : array of shape (n,)
-        The counter at those instants.
-    edges_ns : int64 array of shape (k + 1,)
-        Bin edges, increasing, within [t_ns[0], t_ns[-1]].
-
-    Returns
-    -------
-    rate_bps : float64 array of shape (k,)
-
-    Raises
-    ------
-    TraceError
-        If an edge lies outside the samples: the counter is unknown there, and a guess would look like a measurement.
+    t_ns: int64 array of shape (n,), strictly increasing. Sample instants.
+    counter_bytes: array of shape (n,). The counter at those instants.
+    edges_ns: int64 array of shape (k + 1,). Bin edges, increasing, within [t_ns[0], t_ns[-1]].
+    Returns: float64 array of shape (k,)
+    Raises TraceError if an edge lies outside the samples: the counter is unknown there, and a guess would look like a
+        measurement.
     """
     t_ns = np.asarray(t_ns, dtype="int64")
     edges_ns = np.asarray(edges_ns, dtype="int64")
@@ -49,19 +38,11 @@ def rate_in_bins(t_ns: np.ndarray, counter_bytes: np.ndarray, edges_ns: np.ndarr
 def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, before: float) -> np.ndarray:
     """Value of a step function (it holds from each instant on) at given instants; `before` ahead of the first.
 
-    Parameters
-    ----------
-    t_ns : array of shape (n,), ascending
-        Of equal instants the last one holds.
-    values : array of shape (n,)
-    at_ns : array of any shape, or int
+    t_ns: array of shape (n,), ascending. At equal instants the last one holds.
+    values: array of shape (n,)
+    at_ns: array of any shape, or int
+    Returns: float64 array of the shape of `at_ns`
 
-    Returns
-    -------
-    float64 array of the shape of `at_ns`
-
-    Examples
-    --------
     >>> step_at(np.array([10, 20]), np.array([1.0, 2.0]), np.array([5, 10, 25]), before=0.0).tolist()
     [0.0, 1.0, 2.0]
     """
@@ -73,12 +54,10 @@ def step_at(t_ns: np.ndarray, values: np.ndarray, at_ns: np.ndarray | int, befor
 
 
 def holding_ns(t_ns: np.ndarray, end_ns: int) -> np.ndarray:
-    """How long each sample of a step function holds: until the next, the last until `end_ns`.
+    """Time for which each sample of a step function holds: until the next, the last until `end_ns`.
 
     This is the weight of a sample in every time-weighted mean, quantile and distribution here.
 
-    Examples
-    --------
     >>> holding_ns(np.array([0, 10, 30]), end_ns=50).tolist()
     [10, 20, 20]
     """
@@ -91,11 +70,7 @@ def weighted_quantile(values: np.ndarray, weights: np.ndarray, q: float) -> floa
 
     No interpolation: the result is a value that was measured.
 
-    Parameters
-    ----------
-    values, weights : arrays of shape (n,)
-        Values that are nan, and weights that are not above 0, are left out.
-    q : float, 0 to 1
+    values, weights: arrays of shape (n,). Values that are nan, and weights that are not above 0, are left out.
     """
     values, weights = np.asarray(values, dtype="float64"), np.asarray(weights, dtype="float64")
     keep = ~np.isnan(values) & (weights > 0)
@@ -145,13 +120,8 @@ def ccdf(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndar
 def bin_edges(start_ns: int, end_ns: int, bin_ns: int) -> np.ndarray:
     """Edges at whole multiples of `bin_ns` from `start_ns`; the last, incomplete bin is left out.
 
-    Raises
-    ------
-    TraceError
-        If a bin is not longer than 0.
+    Raises TraceError if a bin is not longer than 0.
 
-    Examples
-    --------
     >>> bin_edges(100, 350, 100).tolist()
     [100, 200, 300]
     """

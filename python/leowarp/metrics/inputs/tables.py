@@ -74,26 +74,17 @@ PLANNED = {"routes": pa.schema(ROUTES), "timeline": pa.schema(TIMELINE)}
 class Tables:
     """Everything that a run left behind, checked for its columns.
 
-    Attributes
-    ----------
-    sockets, packets, bins, delays, links, linktotals, counters, drops : DataFrame
-    flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches, measures : DataFrame
-        `30-trace/*.parquet`; columns and units in `leowarp.trace.TABLES`.
-    routes, timeline : DataFrame
-        `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run; without the rows of tables.
-    channels : Channels
-        The timeline's tables of directions, whole: capacity, delay, loss.
-    directions : tuple of (a, b, kind)
-        What a direction number stands for: packets from node `a` to node `b` over a link of that kind.
-    hosts : tuple of str
-        What a host number of `counters` stands for.
-    missing : frozenset of str
-        Tables that the run does not have.
-    virtual_ns : int, optional
-        When the run was over on its own clock, as the guest says; None: an older run, which lasted as planned.
-    programs, connections : tuple of dict
-        As `end.json` has them (design/interfaces.md, section 19): how each program ended; the flows behind the planned
-        ones. Empty of a run without programs.
+    flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches, measures: `30-trace/*.parquet`;
+        columns and units in `leowarp.trace.TABLES`.
+    routes, timeline: `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run; without the rows of tables.
+    channels: The timeline's tables of directions, whole: capacity, delay, loss.
+    directions: tuple of (a, b, kind). Meaning of a direction number: packets from node `a` to node `b` over a link of
+        that kind.
+    hosts: What a host number of `counters` stands for.
+    missing: frozenset of str. Tables that the run does not have.
+    virtual_ns: When the run was over on its own clock, as the guest says; None: an older run, which lasted as planned.
+    programs, connections: As `end.json` has them (design/interfaces.md, section 19): how each program ended; the flows
+        behind the planned ones. Empty of a run without programs.
     """
 
     sockets: pd.DataFrame
@@ -132,21 +123,15 @@ class Tables:
     def of_flow(self, table: str, flow: int) -> pd.DataFrame:
         """Rows of one flow; selected once, as many numbers come from the same rows.
 
-        Parameters
-        ----------
-        table : str
-            Name of a table with a column `flow`.
-
-        Returns
-        -------
-        DataFrame in the table's order. It is shared: whoever changes it changes what the next one gets.
+        table: Name of a table with a column `flow`.
+        Returns: DataFrame in the table's order. It is shared: whoever changes it changes what the next one gets.
         """
         if (table, flow) not in self._selected:
             frame = getattr(self, table)
             if table not in self._rows:
                 self._rows[table] = rows_by(floats(frame["flow"]))
             mine = self._rows[table].get(flow, np.empty(0, dtype=np.intp))
-            # Of a run with one flow, which most are, no copy of the table is made.
+            # Most runs have one flow; for these no copy of the table is made.
             self._selected[table, flow] = frame if len(mine) == len(frame) else frame.iloc[mine]
         return self._selected[table, flow]
 
@@ -166,7 +151,7 @@ class Tables:
         return f"{a}>{b}"
 
     def host_number(self, station: str) -> int | None:
-        """What stands for a station's host in `counters`, or None if the trace names neither its node nor itself."""
+        """The host of a station in `counters`, or None if the trace names neither its node nor itself."""
         names = (host_node(station), station)
         return next((number for number, name in enumerate(self.hosts) if name in names), None)
 
@@ -215,7 +200,7 @@ class Tables:
 
     @cached_property
     def _rows(self) -> dict[str, dict[Any, np.ndarray]]:
-        """Of tables with a column `flow`: places of the rows of each flow, in the table's order."""
+        """For tables with a column `flow`: places of the rows of each flow, in the table's order."""
         return {}
 
     @cached_property
@@ -229,12 +214,12 @@ class Tables:
 
     @cached_property
     def routes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """What `changes.pair_routes` made so far: every flow of a pair asks for it several times."""
+        """Results of `changes.pair_routes` so far: every flow of a pair asks for them several times."""
         return {}
 
     @cached_property
     def changes_of_pairs(self) -> dict[tuple[str, str], list[Any]]:
-        """What `changes.path_changes` made so far (`PathChange`): every flow of a pair asks for it several times."""
+        """Results of `changes.path_changes` so far (`PathChange`): every flow of a pair asks for them several times."""
         return {}
 
     @cached_property
@@ -251,7 +236,8 @@ class Tables:
 
     @cached_property
     def delays_of_flows(self) -> dict[tuple[int, int], Any]:
-        """What `delays.delays` made (`Delays`), by flow and quantity: conservation and the summary ask for the same."""
+        """Results of `delays.delays` (`Delays`), by flow and quantity: conservation and the summary ask for the
+        same."""
         return {}
 
     @cached_property
@@ -272,7 +258,7 @@ class Tables:
 
     @cached_property
     def last_counters(self) -> dict[int, dict[str, float]]:
-        """What each counter stood at when it was last read, by its name, of each host, by its number."""
+        """Last value of each counter, by its name, of each host, by its number."""
         names = self.counters["counter"].to_numpy(dtype=object)
         values = self.counters["value"].to_numpy()
         # In order of time: the last of a name is what stood there at the end.
@@ -289,15 +275,8 @@ class Tables:
 def read_tables(run_dir: str | Path) -> Tables:
     """All tables of a run directory.
 
-    Parameters
-    ----------
-    run_dir : path
-        A run directory; what else it holds is not looked at. One without routes or timeline has empty ones.
-
-    Raises
-    ------
-    TraceError
-        If the directory is not a run, or a table is damaged or lacks a column that the metrics need.
+    run_dir: A run directory; what else it holds is not looked at. One without routes or timeline has empty ones.
+    Raises TraceError if the directory is not a run, or a table is damaged or lacks a column that the metrics need.
     """
     run_dir = Path(run_dir)
     recorded.refuse_strange(run_dir)
@@ -310,7 +289,7 @@ def read_tables(run_dir: str | Path) -> Tables:
     paths |= {"routes": run_dir / layout.ROUTES, "timeline": run_dir / layout.TIMELINE}
     tables = {name: parquetfiles.read_table(path) for name, path in paths.items() if path.exists()}
     read = tables_of(tables, routes=tables.pop("routes", None), timeline=tables.pop("timeline", None), where=run_dir)
-    # Last: damage that shows is told in its own words.
+    # Last: visible damage is reported in its own words.
     for path in paths.values():
         if path.exists():
             recorded.refuse_changed(run_dir, path.relative_to(run_dir).as_posix())
@@ -323,19 +302,10 @@ def tables_of(
 ) -> Tables:  # fmt: skip
     """Tables in memory as metrics read them.
 
-    Parameters
-    ----------
-    trace : mapping of str to pyarrow.Table
-        Trace tables by name, as `leowarp.trace.read_output` gives them; one that is left out was not recorded.
-    routes, timeline : pyarrow.Table, optional
-        As in `10-routes.parquet` and `20-timeline.parquet`.
-    where : str or path
-        What errors call the source.
-
-    Raises
-    ------
-    TraceError
-        If a table lacks a column that the metrics need.
+    trace: Trace tables by name, as `leowarp.trace.read_output` gives them; one that is left out was not recorded.
+    routes, timeline: As in `10-routes.parquet` and `20-timeline.parquet`.
+    where: What errors call the source.
+    Raises TraceError if a table lacks a column that the metrics need.
     """
     frames: dict[str, pd.DataFrame] = {}
     names: dict[str, Any] = {}
@@ -363,7 +333,7 @@ def tables_of(
         if name == "timeline":
             given, channels = split_timeline(given)
         frame = data_frame(given, units=False)
-        # What was planned for after the end did not happen.
+        # Events planned for after the end did not happen.
         over_ns = names.get("virtual_ns")
         # A run that ends with its flows ends early, and its timeline was made for the whole duration.
         happened = np.full(len(frame), True) if over_ns is None else frame["t_ns"].to_numpy() < over_ns
@@ -406,10 +376,7 @@ def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
 def plan_document(run_dir: str | Path) -> dict[str, Any]:
     """`00-plan.toml` of a run as plain text values, units and all (for printing, not for computing).
 
-    Raises
-    ------
-    TraceError
-        If there is none, or it cannot be read or is no TOML.
+    Raises TraceError if there is none, or it cannot be read or is no TOML.
     """
     path = Path(run_dir) / layout.PLAN
     try:
@@ -423,10 +390,7 @@ def plan_document(run_dir: str | Path) -> dict[str, Any]:
 def integers(series: pd.Series) -> np.ndarray:
     """A column without missing values as an int64 array of shape (rows,).
 
-    Raises
-    ------
-    TraceError
-        If a value is missing: the caller's rule is that none can be.
+    Raises TraceError if a value is missing: the caller's rule is that none can be.
     """
     if series.isna().any():
         raise TraceError(f"column {series.name} misses {int(series.isna().sum())} values where none may be missing")
@@ -452,16 +416,10 @@ def truths(series: pd.Series) -> np.ndarray:
 def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
     """Rows as a frame with the types that `columns` gives; missing text is None, missing numbers are pandas' NA.
 
-    Parameters
-    ----------
-    rows : list of dict
-        By column; what a row lacks is missing, what is no column is left out.
-    columns : mapping of str to (type, unit, meaning)
-        "Int64" and "Float64" may miss values, "int64" and "float64" of pandas may not.
-
-    Returns
-    -------
-    DataFrame with exactly these columns, rows in their order.
+    rows: By column; what a row lacks is missing, what is no column is left out.
+    columns: mapping of str to (type, unit, meaning). "Int64" and "Float64" may miss values, "int64" and "float64" of
+        pandas may not.
+    Returns: DataFrame with exactly these columns, rows in their order.
     """
     if not rows:
         return _typed_empty(tuple((name, kind) for name, (kind, _, _) in columns.items())).copy()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `[cures]` did and what it cost (docs/concepts/cures.md)."""
+"""Actions and costs of `[cures]` (docs/concepts/cures.md)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How busy each direction of a link was over time, what waited there, and what was dropped.
 
-A trace counts what a link carried over the whole run alone (`linktotals`). Over time it is what the flows sent: every
-packet is counted in the bin in which it left (`bins`), on every link of the path in force then, but for the links
-behind the one that dropped it (`drops`). It is thus early by what the packet took to the link, a tenth of a second or
-so, and what waits at a full link is counted before it is sent: a step may have more than the rate carries. Over a run
-the sums are those of `linktotals`, but for packets that are sent around a route change or answer no flow.
+A trace counts what a link carried over the whole run alone (`linktotals`). Over time it is the flows' traffic: every
+packet is counted in the bin in which it left (`bins`), on every link of the path in force then. Links behind the one
+that dropped it (`drops`) are excepted. It is thus early by the packet's time to the link, a tenth of a second or so.
+Packets waiting at a full link are counted before they are sent, so a step may have more than the rate carries. Over a
+run the sums are those of `linktotals`, except for packets that are sent around a route change or answer no flow.
 """
 
 from __future__ import annotations
@@ -30,24 +30,13 @@ _OTHER_HEADERS_BYTES = 42
 def link_loads(tables: Tables, flows: Sequence[Any], links: LinkValues, end_ns: int, step_ns: int) -> pd.DataFrame:
     """Load, longest queue and drops of each direction of a link in each step in which there was any of them.
 
-    Parameters
-    ----------
-    tables : Tables
-    flows : sequence
-        The flows as the trace numbers them (`Run.observed_plan.flows`).
-    links : LinkValues
-        Of the tables' timeline.
-    end_ns : int
-        End of the run.
-    step_ns : int
-        Length of a step, a whole multiple of the 50 ms of `bins`.
-
-    Returns
-    -------
-    DataFrame, ordered by direction and step
-        `direction`, `step` (int64); `busy_ratio`: bits of the packets that left onto a path over it, by what its rate
-        carries in a step (nan: unshaped, or the run recorded no bins; above 1: more than that was sent);
-        `queue_max_pkts`: most that waited at once (nan: the run sampled no queues); `dropped_pkts` by the link itself.
+    flows: The flows as the trace numbers them (`Run.observed_plan.flows`).
+    links: Of the tables' timeline.
+    step_ns: Length of a step, a whole multiple of the 50 ms of `bins`.
+    Returns: DataFrame, ordered by direction and step. `direction`, `step` (int64); `busy_ratio`: bits of the packets
+        that left onto a path over it, by what its rate carries in a step (nan: unshaped, or the run recorded no bins;
+        above 1: more than that was sent); `queue_max_pkts`: most that waited at once (nan: the run sampled no queues);
+        `dropped_pkts` by the link itself.
     """
     steps = -(-end_ns // step_ns)
     bits = _carried_bits(tables, flows, step_ns, steps)
@@ -174,7 +163,7 @@ def _longest_queues(tables: Tables, step_ns: int, steps: int) -> dict[int, np.nd
         # A row is there only where something changed: until then the value before it stands.
         most = step_at(t_ns, waiting, edges_ns, 0.0)
         peak = floats(rows["queue_max_pkts"])
-        # Of the time since the sample before it, so it is of the step that ends with the sample too.
+        # Since the sample before it, so it belongs to the step that ends with the sample too.
         place = np.maximum(t_ns - 1, 0) // step_ns
         inside = place < steps
         np.maximum.at(most, place[inside], np.where(np.isnan(peak), waiting, peak)[inside])

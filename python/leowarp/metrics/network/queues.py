@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queues, use and drops of links.
 
-A direction is one way of a link, with a queue, a rate and a delay of its own; its number is that of the trace. What
-waits is counted without the packet that is being sent and without those in flight (design/leolink.md).
+A direction is one way of a link, with a queue, a rate and a delay of its own; its number is that of the trace. Waiting
+packets do not include the one that is being sent and those in flight (design/leolink.md).
 """
 
 from __future__ import annotations
@@ -27,17 +27,8 @@ def queue_series(tables: Tables, direction: int, end_ns: int) -> pd.DataFrame:
 
     The trace has a row only where something changed, so each value holds until the next; the queue is empty at 0.
 
-    Parameters
-    ----------
-    direction : int
-        Its number (`tables.direction_of(a, b)`).
-    end_ns : int
-        End of the run.
-
-    Raises
-    ------
-    TraceError
-        If a row has no time.
+    direction: Its number (`tables.direction_of(a, b)`).
+    Raises TraceError if a row has no time.
     """
     mine = tables.links[tables.links["direction"] == direction]
     frame = pd.DataFrame({
@@ -58,21 +49,10 @@ def path_queues(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Each link of each path that a pair of stations used, with what waited there.
 
-    Parameters
-    ----------
-    pair : (str, str)
-        Source and destination station.
-    end_ns : int
-        End of the run.
-    grid_ns : int64 array
-        Instants at which queues are looked at, ascending.
-
-    Yields
-    ------
-    in_force : bool array of the grid's shape
-        Where the path with this link was in force.
-    waiting_pkts : float array of the grid's shape
-        Packets waiting at this link, over the whole grid.
+    pair: (str, str). Source and destination station.
+    grid_ns: int64 array. Instants at which queues are looked at, ascending.
+    Yields in_force: bool array of the grid's shape. Where the path with this link was in force.
+    Yields waiting_pkts: float array of the grid's shape. Packets waiting at this link, over the whole grid.
     """
     routes = pair_routes(tables, pair)
     # Paths share links and come back: each queue is read on the grid once.
@@ -93,14 +73,12 @@ def path_queues(
 def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
     """One row per direction of a link that was offered a packet; columns as in `LINK_COLUMNS`.
 
-    `utilisation_ratio` is delivered bits over what the rate in force would have carried while the link was up, and
-    `use_on_path_ratio` over what it would have carried while a path of the flows led over the direction, both in the
-    bytes that the kernel counts; null for unshaped links. The two differ for a link that stays up once its path is
+    `utilisation_ratio` is delivered bits over what the rate in force would have carried while the link was up.
+    `use_on_path_ratio` is over what it would have carried while a path of the flows led over the direction. Both are in
+    the bytes that the kernel counts; null for unshaped links. The two differ for a link that stays up once its path is
     gone; the second is above 1 by what such a link still delivers of its queue.
 
-    Returns
-    -------
-    DataFrame, ordered by the number of the direction.
+    Returns: DataFrame, ordered by the number of the direction.
     """
     links = link_values(tables)
     up = _up_spans(tables, end_ns)
@@ -145,16 +123,9 @@ def link_use(tables: Tables, end_ns: int) -> pd.DataFrame:
 def drops_by_cause(tables: Tables, flow: int | None = None, direction: int | None = None) -> dict[str, int]:
     """Dropped packets by cause, of all or of one flow (and of its data or its ACKs); causes without a drop too.
 
-    Parameters
-    ----------
-    flow : int, optional
-        Flow number; None: every packet, those of no flow (resets, neighbour discovery) too.
-    direction : int, optional
-        `DATA` or `ACK`.
-
-    Returns
-    -------
-    dict of the words of `CAUSES` to packets
+    flow: Flow number; None: every packet, those of no flow (resets, neighbour discovery) too.
+    direction: `DATA` or `ACK`.
+    Returns: dict of the words of `CAUSES` to packets
     """
     # `cause` through float64: a column that may miss values is not an integer array.
     drops = tables.drops if flow is None else tables.of_flow("drops", flow)
@@ -191,7 +162,7 @@ def _up_spans(tables: Tables, end_ns: int) -> dict[frozenset[str], list[tuple[in
     since: dict[frozenset[str], int] = {}
     for t_ns, a, b, up in timeline.loc[timeline["event"] == "link", ["t_ns", "a", "b", "up"]].itertuples(index=False):
         link = frozenset((a, b))
-        # A link that is told up twice goes on; what is up at the end is up until then.
+        # A link with two up events goes on; a link that is up at the end is up until then.
         if up and link not in since:
             since[link] = int(t_ns)
         elif not up and link in since:

@@ -15,15 +15,8 @@ from leowarp.metrics.network.queues import DROP_STEMS, joined, length_ns, on_pat
 def satellite_use(tables: Tables, links: pd.DataFrame, satellites: Collection[str], end_ns: int) -> pd.DataFrame:
     """One row a satellite that was offered a packet, by name; columns as in `SATELLITE_COLUMNS`.
 
-    Parameters
-    ----------
-    tables : Tables
-    links : DataFrame
-        As `link_use` gives it.
-    satellites : collection of str
-        Nodes that are satellites.
-    end_ns : int
-        When the run was over.
+    links: As `link_use` gives it.
+    satellites: Nodes that are satellites.
     """
     spans = on_path_spans(tables, end_ns)
     rows = []

@@ -21,7 +21,7 @@ from leowarp.scalars import names
 from leowarp.scalars.of_flows import ACKNOWLEDGEMENTS
 
 LONG_WAIT_NS = 10_000_000
-"""What counts as a long wait in `ack_waits_long_ratio`: tauran2018 found a tenth of its waits longer."""
+"""Threshold of a long wait in `ack_waits_long_ratio`: tauran2018 found a tenth of its waits longer."""
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
@@ -31,19 +31,9 @@ def acknowledgement_scalars(
 ) -> dict[str, float | int | None]:
     """The scalars `scalars.of_flows.ACKNOWLEDGEMENTS` of one TCP flow; what the run did not record is None.
 
-    Parameters
-    ----------
-    number : int
-        Flow number, as in the tables.
-    source : str
-        Its source.
-    is_only_sender : bool
-        No other TCP flow has this source: the host's counters are this flow's.
-
-    Returns
-    -------
-    dict of scalar to int, float or None
-        Waits in whole ns, ratios from 0 on (more than one ACK a segment is possible).
+    is_only_sender: No other TCP flow has this source: the host's counters are this flow's.
+    Returns: dict of scalar to int, float or None. Waits in whole ns, ratios from 0 on (more than one ACK a segment is
+        possible).
     """
     row: dict[str, float | int | None] = dict.fromkeys(names(ACKNOWLEDGEMENTS))
     if tables.has("acks"):
@@ -64,10 +54,8 @@ def acknowledgement_scalars(
 def ack_waits(tables: Tables, number: int) -> pd.DataFrame:
     """The ACKs of a flow that answer segments; empty: none, or not recorded.
 
-    Returns
-    -------
-    DataFrame with `segments_pkts` (answered at once), `wait_ns` (of the first of them, in steps of 0.1 ms), `acks_pkts`
-    (how many ACKs did so after so long).
+    Returns: DataFrame with `segments_pkts` (answered at once), `wait_ns` (of the first of them, in steps of 0.1 ms),
+        `acks_pkts` (how many ACKs did so after so long).
 
     Examples
     --------
@@ -100,8 +88,8 @@ def _waits(acks: pd.DataFrame) -> dict[str, float | int | None]:
 def _timeouts(counters: dict[str, float]) -> dict[str, int | None]:
     """Timeouts of a host, and the retransmissions that they led to; nothing if a counter is missing.
 
-    Of each timeout the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c); the others that it
-    takes for lost go in the slow start after it, which has a counter of its own (tcp_xmit_retransmit_queue,
+    At each timeout the timer itself sends one packet (tcp_retransmit_timer, net/ipv4/tcp_timer.c). The others that it
+    marks lost go in the slow start after it, which has a counter of its own (tcp_xmit_retransmit_queue,
     net/ipv4/tcp_output.c). SYNs are no data.
     """
     names = ("TcpExt.TCPTimeouts", "TcpExt.TCPSlowStartRetrans", "TcpExt.TCPSynRetrans")
@@ -120,7 +108,7 @@ def _data_sent(tables: Tables, number: int) -> tuple[int | None, int | None]:
     is_data = bins["direction"].to_numpy() == DATA
     again, spurious = (int(floats(bins[name])[is_data].sum()) for name in ("retrans_pkts", "spurious_pkts"))
     # The ratios of tauran2018 are per data packet sent, so handshakes and bare ACKs must not dilute them.
-    # That table counts first transmissions with payload; the bins of this direction also SYN, FIN and bare ACKs.
+    # The table counts first transmissions with payload; the bins of this direction also SYN, FIN and bare ACKs.
     scopes = tables.of_flow("reordering", number)
     first = floats(scopes["sent_pkts"])[scopes["scope"].to_numpy() == SCOPES.index("run")]
     return int(np.nansum(first)) + again, spurious

@@ -18,17 +18,9 @@ if TYPE_CHECKING:
 def with_connections(plan: Plan, connections: Sequence[dict[str, Any]]) -> Plan:
     """The plan with a flow for each connection of its programs, numbered as in the trace.
 
-    Parameters
-    ----------
-    plan : Plan
-        As planned, or with these connections already.
-    connections : sequence of dict
-        Of `Tables`, which says which there were.
-
-    Returns
-    -------
-    Plan
-        For whoever reads the trace; nobody runs it. The plan itself if no program had any connection.
+    plan: As planned, or with these connections already.
+    connections: Of `Tables`, which says which there were.
+    Returns: For whoever reads the trace; nobody runs it. The plan itself if no program had any connection.
     """
     if not connections:
         return plan
@@ -52,19 +44,10 @@ def _flow(program: Any, connection: dict[str, Any]) -> Any:
 
 
 def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]:
-    """What the UDP connection of a program carried.
+    """Traffic of the UDP connection of a program.
 
-    Parameters
-    ----------
-    number : int
-        The flow.
-    lived : Life
-        `life(...)` of the flow: from its first packet to its last.
-
-    Returns
-    -------
-    dict
-        The scalars of `scalars.of_flows.DATAGRAMS`; all None of a flow that is no program's.
+    lived: `life(...)` of the flow: from its first packet to its last.
+    Returns: The scalars of `scalars.of_flows.DATAGRAMS`; all None of a flow that is no program's.
     """
     program = next((each["program"] for each in tables.connections if each["flow"] == number), None)
     found: dict[str, Any] = {"program": program, "payload_mean_bps": None, "payload_back_mean_bps": None}
@@ -78,10 +61,7 @@ def datagram_scalars(tables: Tables, number: int, lived: Life) -> dict[str, Any]
 def program_scalars(tables: Tables, number: int) -> dict[str, Any]:
     """How the programs of a flow ended, and what their connections carried, each byte once.
 
-    Returns
-    -------
-    dict
-        The scalars of `scalars.of_flows.PROGRAMS`; None where it is not known, or there was no such program.
+    Returns: The scalars of `scalars.of_programs.PROGRAMS`; None where it is not known, or there was no such program.
     """
     ends = {end["role"]: end for end in tables.programs if end["flow"] == number}
     mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]

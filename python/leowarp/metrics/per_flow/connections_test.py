@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the UDP connections of programs carried, against the packets of the run made by arithmetic."""
+"""Traffic of the UDP connections of programs, against the packets of the run made by arithmetic."""
 
 import dataclasses
 

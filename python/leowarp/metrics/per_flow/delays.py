@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Delays of all packets of a flow, whatever is stored of them: one-way delays there and back, and round trips.
 
-The guest counts each packet in a narrow bin as it passes (table `delays`) and keeps the smallest, the largest and the
-sum of all (one way in `bins`, round trips in `flows`): number, mean, smallest and largest are exact. A quantile is the
-smallest delay that a share of the packets does not exceed. Its bin is known, and its rank there: it is put where it
+The guest counts each packet in a narrow bin as it passes (table `delays`). It keeps the smallest, the largest and the
+sum of all (one way in `bins`, round trips in `flows`), so number, mean, smallest and largest are exact. A quantile is
+the smallest delay that a share of the packets does not exceed. Its bin is known, and its rank there: it is put where it
 would be if the delays of the bin were evenly spread. It is off by less than the bin's width, so by less than 1/128 of
 the delay and less than 8.192 us; `error_ns` says by how much at most.
 """
@@ -30,14 +30,10 @@ DELAY_SCALARS = ("min_ns", "mean_ns", *(f"{name}_ns" for name in QUANTILES), "ma
 class Delays:
     """Delays of one quantity of one flow.
 
-    Attributes
-    ----------
-    lower_ns, upper_ns, pkts : int64 arrays of shape (bins,)
-        Smallest delay of each bin, end of it (not part of it), packets whose delay fell into it; ascending.
-    min_ns, max_ns, sum_ns : int
-        The smallest delay, the largest, the sum of all; 0 of no packets.
-    unanswered_pkts : int
-        Data packets that arrived and have no round trip: no packet back that left later arrived.
+    lower_ns, upper_ns, pkts: int64 arrays of shape (bins,). Smallest delay of each bin, end of it (not part of it),
+        packets whose delay fell into it; ascending.
+    min_ns, max_ns, sum_ns: The smallest delay, the largest, the sum of all; 0 of no packets.
+    unanswered_pkts: Data packets that arrived and have no round trip: no packet back that left later arrived.
     """
 
     lower_ns: np.ndarray
@@ -58,18 +54,14 @@ class Delays:
         return None if len(self.pkts) == 0 else self._place(q)[0]
 
     def error_ns(self, q: float) -> int | None:
-        """How far `quantile_ns(q)` is at most from that of the packets themselves, ns; None of no packets."""
+        """Largest error of `quantile_ns(q)` against that of the packets themselves, ns; None without packets."""
         return None if len(self.pkts) == 0 else self._place(q)[1]
 
     def scalars(self, prefix: str) -> dict[str, int | None]:
         """`<prefix>_<name>` for each name of `DELAY_SCALARS`, whole ns; all None of no packets.
 
-        Parameters
-        ----------
-        prefix : {"rtt", "owd"}
+        prefix: {"rtt", "owd"}
 
-        Examples
-        --------
         >>> lower = np.array([1000, 2000])
         >>> two = Delays(lower, lower + 10, np.array([1, 1]), min_ns=1003, max_ns=2004, sum_ns=3007)
         >>> two.scalars("rtt")["rtt_mean_ns"], two.quantile_ns(0.5), two.error_ns(0.99)
@@ -102,7 +94,7 @@ class Delays:
         count = int(self.pkts[place])
         number = rank - 1 - (int(below[place]) - count)
         # In integers, so that the same trace gives the same number everywhere.
-        # The middle of its share of the bin: of n packets the k-th (from 0) stands at (2 k + 1) / 2 n.
+        # The middle of its share of the bin: of n packets the k-th (from 0) is at (2 k + 1) / 2 n.
         value = low + (high - low) * (2 * number + 1) // (2 * count)
         return value, max(value - low, high - value)
 
@@ -110,18 +102,9 @@ class Delays:
 def delays(tables: Tables, flow: int, quantity: int) -> Delays | None:
     """Delays of all packets of a flow; None: the run did not count them (no packet truth, or an older version).
 
-    Parameters
-    ----------
-    flow : int
-        Flow number.
-    quantity : int
-        `DATA`, `ACK`: one-way delays of that direction; `ROUND_TRIP`: of TCP flows, as
+    quantity: `DATA`, `ACK`: one-way delays of that direction; `ROUND_TRIP`: of TCP flows, as
         `metrics/per_flow/round_trips.py` has it.
-
-    Returns
-    -------
-    Delays or None
-        Without a bin if nothing arrived, or a flow has no round trip (pings and UDP).
+    Returns: Without a bin if nothing arrived, or a flow has no round trip (pings and UDP).
     """
     if not tables.has("delays"):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one flow did: round-trip times, packets, and its scalars.
+"""Scalars of one flow: round-trip times, packets and others.
 
 Smoothed RTT comes from samples of the sender's and the receiver's socket (`tcp_info`,
 include/uapi/linux/tcp.h), packets from the capture at both hosts, ECN marks, recoveries and undos from the kernel's
@@ -46,7 +46,7 @@ def packet_rtt(tables: Tables, flow: int) -> pd.DataFrame:
     packets = tables.of_flow("packets", flow)
     back = packets[(packets["direction"] == ACK) & packets["received_ns"].notna() & packets["ack"].notna()]
     data = packets[(packets["direction"] == DATA) & packets["received_ns"].notna() & (packets["len_bytes"] > 0)]
-    # Of bytes that were sent twice nobody can tell which copy an ACK answers.
+    # For bytes that were sent twice nobody can tell which copy an ACK answers.
     again = truths(data["is_retransmission"])
     data = data[~again & ~data["seq"].isin(data.loc[again, "seq"])]
     empty = pd.DataFrame({"sent_ns": pd.Series(dtype="int64"), "rtt_ns": pd.Series(dtype="int64")})
@@ -90,24 +90,11 @@ def flow_summary(
 ) -> dict[str, Any]:
     """Scalars of one flow under stable names; what the run did not record is None.
 
-    Parameters
-    ----------
-    number : int
-        Flow number, as in the tables.
-    flow : plan.flows[number]
-    lived : Life
-        `life(...)` of the flow.
-    end_ns : int
-        End of the run.
-    is_only_sender : bool
-        Whether no other TCP flow starts at its source: what a host counts is then this flow's.
-    is_only_receiver : bool
-        Whether no other TCP flow ends at its destination.
-
-    Returns
-    -------
-    dict of scalar to value
-        Names, units and definitions: `scalars/of_flows.py`. Values are plain Python numbers or text.
+    lived: `life(...)` of the flow.
+    is_only_sender: Whether no other TCP flow starts at its source: what a host counts is then this flow's.
+    is_only_receiver: Whether no other TCP flow ends at its destination.
+    Returns: dict of scalar to value. Names, units and definitions: `scalars/of_flows.py`. Values are plain Python
+        numbers or text.
     """
     row = identity(number, flow)
     ending = tables.of_flow("flows", number)
@@ -135,7 +122,7 @@ _SENDER_COUNTS = {
     "sender_reordering_pkts": "reordering_pkts",
     "delivered_ce_pkts": "delivered_ce_pkts",
 }
-"""What the sender's socket counts from its start on: known also of a run whose packets were not followed."""
+"""Counts of the sender's socket from its start on: known also for a run whose packets were not followed."""
 
 
 _HOST_COUNTS = {
@@ -143,24 +130,18 @@ _HOST_COUNTS = {
     "sender_undos": ("TCPDSACKUndo", "TCPFullUndo", "TCPPartialUndo", "TCPLossUndo"),
     "sender_tail_loss_probes": ("TCPLossProbes",),
 }
-"""What the kernel counts by host: how often the sender took packets for lost, took the reduction back, and asked by a
-probe whether its last packets arrived (tcp_send_loss_probe, net/ipv4/tcp_output.c; RFC 8985, section 7).
+"""The kernel's counts by host: how often the sender marked packets lost, undid the reduction, and asked by a probe
+whether its last packets arrived (tcp_send_loss_probe, net/ipv4/tcp_output.c; RFC 8985, section 7).
 
-With SACK and without it a recovery has a counter of its own (tcp_enter_recovery, net/ipv4/tcp_input.c), and so has each
-way to find out that it was for nothing (tcp_try_undo_recovery and its like, the same file)."""
+A recovery has one counter with SACK and one without (tcp_enter_recovery, net/ipv4/tcp_input.c). Each way to find out
+that it was spurious has one, too (tcp_try_undo_recovery and its like, the same file)."""
 
 
 def host_scalars(tables: Tables, source: str) -> dict[str, int | None]:
-    """What the host of a flow's sender counted until the end; None if it was not recorded.
+    """Counts of the sender's host until the end; None if they were not recorded.
 
-    Parameters
-    ----------
-    source : str
-        Station from which the flow's data come.
-
-    Returns
-    -------
-    dict with the keys of `_HOST_COUNTS`, each the sum of its counters.
+    source: Station from which the flow's data come.
+    Returns: dict with the keys of `_HOST_COUNTS`, each the sum of its counters.
     """
     last = host_counters(tables, source)
     row: dict[str, int | None] = {}
@@ -179,7 +160,7 @@ def received_ce_pkts(tables: Tables) -> int | None:
 
 
 def host_counters(tables: Tables, station: str) -> dict[str, float]:
-    """What each counter of a station's host stood at when it was last read, by name (`TcpExt.TCPTimeouts`).
+    """Last value of each counter of a station's host, by name (`TcpExt.TCPTimeouts`).
 
     Names are those of /proc/net/netstat and /proc/net/snmp; no entries: the trace does not know the host, or no
     counters were read.

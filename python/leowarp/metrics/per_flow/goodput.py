@@ -34,12 +34,9 @@ _SYN_BYTES = {"in_order": 0, "acked": 1, "sacked": 1}
 def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndarray]:
     """Cumulative bytes of a flow at its socket samples, by one of `GOODPUT_SERIES`.
 
-    Returns
-    -------
-    t_ns : int64 array of shape (n,)
-        Samples at which the counter is known.
-    delivered : float64 array of shape (n,), bytes
-        Of "sacked" it may fall: a segment that is not full counts as a full one until it is acknowledged.
+    Returns t_ns: int64 array of shape (n,). Samples at which the counter is known.
+    Returns delivered: float64 array of shape (n,), bytes. The series "sacked" may fall: a segment that is not full
+        counts as a full one until it is acknowledged.
     """
     samples = tables.of_flow("sockets", flow)
     if series == "sacked":
@@ -54,24 +51,11 @@ def counter(tables: Tables, flow: int, series: str) -> tuple[np.ndarray, np.ndar
 def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | None = None) -> pd.DataFrame:
     """Goodput of a flow in bins: `t_ns` (start of the bin), `goodput_bps`; no rows of fewer than two samples.
 
-    Parameters
-    ----------
-    flow : int
-        Flow number.
-    series : {"in_order", "acked", "sacked"}
-        Which bytes count, see `GOODPUT_SERIES`.
-    bin_ns : int, optional
-        Length of a bin; default: the interval of the socket samples, which needs no interpolation at all.
-
-    Returns
-    -------
-    DataFrame with `t_ns` (int64) and `goodput_bps` (float64), ascending; bins that the samples do not cover are not in
-    it.
-
-    Raises
-    ------
-    TraceError
-        If a bin is not longer than 0.
+    series: {"in_order", "acked", "sacked"}. The bytes that count, see `GOODPUT_SERIES`.
+    bin_ns: Length of a bin; default: the interval of the socket samples, which needs no interpolation at all.
+    Returns: DataFrame with `t_ns` (int64) and `goodput_bps` (float64), ascending; bins that the samples do not cover
+        are not in it.
+    Raises TraceError if a bin is not longer than 0.
     """
     t_ns, delivered = counter(tables, flow, series)
     if len(t_ns) < 2:
@@ -89,13 +73,9 @@ def goodput(tables: Tables, flow: int, series: str = "in_order", bin_ns: int | N
 class Life:
     """When a flow lived, on the run's clock.
 
-    Attributes
-    ----------
-    start_ns, stop_ns : int
-        It lives before `stop_ns`; both are equal of a flow that had not begun when the run was over.
-    payload_bytes : int or None
-        All that it carried, if all arrived in its life: it was complete, or it is a connection that ended before the
-        run. None: it was cut off, and only counters know what it had carried by then.
+    start_ns, stop_ns: It lives before `stop_ns`; both are equal of a flow that had not begun when the run was over.
+    payload_bytes: All that it carried, if all arrived in its life: it was complete, or it is a connection that ended
+        before the run. None: it was cut off, and only counters know what it had carried by then.
     """
 
     start_ns: int
@@ -111,14 +91,7 @@ class Life:
 def life(tables: Tables, number: int, flow: Any, end_ns: int) -> Life:
     """When a flow lived.
 
-    Parameters
-    ----------
-    number : int
-        Flow number, as in the tables.
-    flow : plan.flows[number]
-        Its `start_ns`, `stop_ns` and `size_bytes` are used.
-    end_ns : int
-        End of the run.
+    flow: plan.flows[number]. Its `start_ns`, `stop_ns` and `size_bytes` are used.
     """
     key = (number, flow.start_ns, flow.stop_ns, flow.size_bytes, end_ns)
     if key not in tables.lives_of_flows:
@@ -158,12 +131,8 @@ def payload_bytes(tables: Tables, number: int, lived: Life, series: str = "in_or
     It is exact, and the same in every reading, if all of it arrived in the life. If the flow was cut off, it is the
     counter at the last sample of the life, which is taken as the flow stops.
 
-    Parameters
-    ----------
-    lived : Life
-        `life(...)` of the flow.
-    series : {"in_order", "acked", "sacked"}
-        Which bytes count, see `GOODPUT_SERIES`.
+    lived: `life(...)` of the flow.
+    series: {"in_order", "acked", "sacked"}. The bytes that count, see `GOODPUT_SERIES`.
     """
     if lived.payload_bytes is not None:
         return float(lived.payload_bytes)
@@ -186,11 +155,8 @@ def arrived(tables: Tables, number: int, direction: int, lived: Life) -> Arrived
     Packets are counted in bins of 50 ms of sending time. If the flow was cut off, bins of which a packet may have
     arrived later are left out.
 
-    Parameters
-    ----------
-    direction : {DATA, ACK}
-    lived : Life
-        `life(...)` of the flow.
+    direction: {DATA, ACK}
+    lived: `life(...)` of the flow.
     """
     bins = tables.of_flow("bins", number)
     if not tables.has("bins") or "delivered_bytes" not in bins:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What iperf3 says of its own test, as scalars of its flow, and in whose sums of the trace it should be found again."""
+"""iperf3's own results as scalars of its flow, to be found again in the sums of the trace."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from leowarp import scalars
 from leowarp.metrics.inputs.tables import Tables
-from leowarp.scalars.of_flows import IPERF3
+from leowarp.scalars.of_programs import IPERF3
 from leowarp.scalars.overview import total_goodput_bps
 from leowarp.trace.iperf3 import KIND
 
 
 def said(tables: Tables, number: int) -> dict[str, Any] | None:
-    """What iperf3 said as the client of a flow of programs (`trace.iperf3.line_of`); None: it was not iperf3 -J."""
+    """Results of the iperf3 client of a flow of programs (`trace.iperf3.line_of`); None: it was not iperf3 -J."""
     if not tables.has("measures"):
         return None
     mine = tables.of_flow("measures", number)
@@ -24,12 +24,9 @@ def said(tables: Tables, number: int) -> dict[str, Any] | None:
 
 
 def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
-    """What iperf3 said as the client of a flow of programs.
+    """Results of the iperf3 client of a flow of programs.
 
-    Returns
-    -------
-    dict
-        The scalars of `scalars.of_flows.IPERF3`; None where iperf3 does not say it, or it was not iperf3 -J.
+    Returns: The scalars of `scalars.of_programs.IPERF3`; None where iperf3 does not say it, or it was not iperf3 -J.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(IPERF3))
     given = said(tables, number)
@@ -51,16 +48,9 @@ def iperf3_scalars(tables: Tables, number: int) -> dict[str, Any]:
 def in_the_trace(tables: Tables, number: int, flows: list[Mapping[str, Any]]) -> dict[str, Any]:
     """The same quantities from the packets: sums over the test's own connections, from source to destination.
 
-    Parameters
-    ----------
-    flows : list
-        Of `summary.json`.
-
-    Returns
-    -------
-    dict
-        By the names of `IPERF3`; what the trace does not have is missing. Of TCP the first connection is left out,
-        over which client and server agree on the test.
+    flows: Of `summary.json`.
+    Returns: By the names of `IPERF3`; what the trace does not have is missing. For TCP the first connection is left
+        out, over which client and server agree on the test.
     """
     mine = [connection["flow"] for connection in tables.connections if connection["program"] == number]
     udp = [flows[flow] for flow in mine if flows[flow]["kind"] == "udp"]

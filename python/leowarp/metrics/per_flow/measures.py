@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs measured, as scalars of their flow: transactions, page loads, segmented video, paced frames.
+"""Measurements of programs as scalars of their flow: transactions, page loads, segmented video, paced frames.
 
 Times are each from `start_ns` on. A kind of which a program wrote no line has null scalars: nobody looked.
 """
@@ -14,31 +14,23 @@ import pandas as pd
 from leowarp import scalars
 from leowarp.metrics.inputs.series import weighted_quantile
 from leowarp.metrics.inputs.tables import Tables, floats
-from leowarp.scalars.of_flows import MEASURES
+from leowarp.scalars.of_programs import MEASURES
 
 FREEZE_WINDOW_FRAMES = 30
-"""Intervals between rendered frames, this one included, over whose mean a freeze is told (W3C webrtc-stats,
-`freezeCount`; libwebrtc, video/video_quality_observer2.cc, kAvgInterframeDelaysWindowSizeFrames)."""
+"""A freeze is relative to the mean of this number of intervals between rendered frames, this one included (W3C
+webrtc-stats, `freezeCount`; libwebrtc, video/video_quality_observer2.cc, kAvgInterframeDelaysWindowSizeFrames)."""
 FREEZE_LEAST_FRAMES = 5
-"""So many intervals it takes at least (kMinFrameSamplesToDetectFreeze)."""
+"""It takes at least this number of intervals (kMinFrameSamplesToDetectFreeze)."""
 FREEZE_INCREASE_NS = 150_000_000
 """Above the mean, and no less than three times it (kMinIncreaseForFreezeMs)."""
 
 
 def measure_scalars(tables: Tables, number: int, end_ns: int) -> dict[str, Any]:
-    """What the programs of a flow measured.
+    """Measurements of the programs of a flow.
 
-    Parameters
-    ----------
-    number : int
-        Flow of kind program.
-    end_ns : int
-        End of the run: what was not over then (a stall) is counted up to it.
-
-    Returns
-    -------
-    dict
-        The scalars of `scalars.of_flows.MEASURES`; None where the program measured nothing of that kind.
+    number: Flow of kind program.
+    end_ns: End of the run: what was not over then (a stall) is counted up to it.
+    Returns: The scalars of `scalars.of_programs.MEASURES`; None where the program measured nothing of that kind.
     """
     row: dict[str, Any] = dict.fromkeys(scalars.names(MEASURES))
     if not tables.has("measures"):
@@ -60,12 +52,9 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
     """Lengths of the freezes of a video, ns, in order.
 
     A freeze is an interval between two rendered frames of at least three times the mean interval, and of at least that
-    mean plus 150 ms; the mean is over the last 30 intervals, this one included, and there must be 5 of them.
+    mean plus 150 ms. The mean is over the last 30 intervals, this one included, and there must be 5 of them.
 
-    Parameters
-    ----------
-    rendered_ns : int array of shape (n,)
-        When frames were rendered, increasing.
+    rendered_ns: int array of shape (n,). When frames were rendered, increasing.
 
     References
     ----------
@@ -82,8 +71,8 @@ def freezes(rendered_ns: np.ndarray) -> np.ndarray:
 
 
 def rendered_ns(frames: pd.DataFrame) -> np.ndarray:
-    """When the frames of a video were rendered, ns, increasing: each as soon as it was complete, but for those of which
-    a later one had been rendered."""
+    """Instants at which the frames of a video were rendered, ns, increasing. Each was rendered as soon as it was
+    complete, except for those after which a later one had been rendered."""
     whole = frames[frames["end_ns"].notna()].sort_values(["end_ns", "number"], kind="stable")
     numbers = floats(whole["number"])
     in_order = numbers > np.concatenate(([-1.0], np.maximum.accumulate(numbers)[:-1]))
@@ -115,7 +104,7 @@ def _pages(rows: pd.DataFrame, objects: pd.DataFrame | None) -> dict[str, Any]:
 
 
 def _video(of_kind: dict[str, pd.DataFrame], end_ns: int) -> dict[str, Any]:
-    """Of a player: how soon, how well, with what stalls and how far behind."""
+    """For a player: startup, quality, stalls and distance behind."""
     found: dict[str, Any] = {}
     if "startup" in of_kind:
         found["startup_ns"] = _quantile(_took_ns(of_kind["startup"][:1], "end_ns"), 1.0)

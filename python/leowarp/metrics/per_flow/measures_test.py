@@ -7,7 +7,7 @@ import pyarrow as pa
 from leowarp import scalars
 from leowarp.metrics.inputs.tables import tables_of
 from leowarp.metrics.per_flow.measures import freezes, measure_scalars, rendered_ns
-from leowarp.scalars.of_flows import MEASURES
+from leowarp.scalars.of_programs import MEASURES
 from leowarp.trace import TABLES
 
 MS = 10**6
@@ -104,7 +104,7 @@ def test_a_freeze_is_three_times_the_mean_and_150_ms_above_it():
     # The mean of the last 30 has the long one in it: 29 * 33 + x, all over 30, plus 150 below x from 188.17 on
     assert after(33, 188) == []
     assert after(33, 189) == [189 * MS]
-    # Of slow frames three times the mean is more: 3 * (29 * 100 + x) / 30 from 322.2 on
+    # With slow frames three times the mean is more: 3 * (29 * 100 + x) / 30 from 322.2 on
     assert after(100, 322) == []
     assert after(100, 323) == [323 * MS]
     assert freezes(np.array([0, 1, 2, 3, 1000]) * MS).tolist() == [], "of four intervals nothing is told"

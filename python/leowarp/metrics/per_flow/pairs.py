@@ -16,14 +16,8 @@ from leowarp.scalars.overview import total_goodput_bps
 def pairs(flows: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """One row an ordered pair of stations between which TCP flows go, in the order of the first flow of each.
 
-    Parameters
-    ----------
-    flows : sequence of dict
-        As `flows` of a run's summary has them.
-
-    Returns
-    -------
-    DataFrame with the columns of `PAIR_COLUMNS`. A sum is null if one of its values is unknown.
+    flows: As `flows` of a run's summary has them.
+    Returns: DataFrame with the columns of `PAIR_COLUMNS`. A sum is null if one of its values is unknown.
     """
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for flow in flows:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What probes met: round-trip times, how they step from reply to reply, losses and how they bunch, slots of a path.
+"""Results of probes: round-trip times, their steps from reply to reply, losses and how they bunch, slots of a path.
 
 A probe counts as lost if no reply came (of a flow without replies: if it did not arrive). Probes that were still under
 way when the run was over, sent later than the longest round trip before the end, are neither.
@@ -26,12 +26,8 @@ NEAR_NS = 1_000_000_000
 class Probes:
     """Probes of one flow in order of sending.
 
-    Attributes
-    ----------
-    sent_ns : int64 array of shape (n,), ascending
-        On the run's clock.
-    delay_ns : float64 array of shape (n,)
-        Round-trip time, or one-way delay of a flow without replies; nan = lost.
+    sent_ns: int64 array of shape (n,), ascending. On the run's clock.
+    delay_ns: float64 array of shape (n,). Round-trip time, or one-way delay of a flow without replies; nan = lost.
     """
 
     sent_ns: np.ndarray
@@ -39,7 +35,7 @@ class Probes:
 
     @property
     def is_lost(self) -> np.ndarray:
-        """Which of them were lost: bool array of shape (n,)."""
+        """Flags of lost probes: bool array of shape (n,)."""
         return np.isnan(self.delay_ns)
 
     def between(self, start_ns: int, end_ns: int) -> Probes:
@@ -56,19 +52,8 @@ class Probes:
 def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> Probes:
     """Probes of a ping or udp flow; what was under way at the end is left out.
 
-    Parameters
-    ----------
-    flow : int
-        Flow number.
-    end_ns : int
-        End of the run.
-    one_way : bool
-        The way there alone: for flows without replies.
-
-    Returns
-    -------
-    Probes
-        Empty if nothing was sent, or the table `echoes` was not recorded.
+    one_way: The way there alone: for flows without replies.
+    Returns: Empty if nothing was sent, or the table `echoes` was not recorded.
     """
     echoes = tables.of_flow("echoes", flow)
     sent = echoes["sent_ns"].to_numpy(dtype="int64")
@@ -85,10 +70,8 @@ def probes(tables: Tables, flow: int, end_ns: int, *, one_way: bool = False) -> 
 
 
 def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) -> np.ndarray:
-    """Which times lie within `within_ns` before or after any of the instants (sorted): bool array of `t_ns`' shape.
+    """Flags of times within `within_ns` before or after any of the instants (sorted): bool array of `t_ns`' shape.
 
-    Examples
-    --------
     >>> near(np.array([0, 5, 9]), np.array([4]), within_ns=2).tolist()
     [False, True, False]
     """
@@ -96,7 +79,7 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
     if len(instants_ns) == 0:
         return np.zeros(len(t_ns), dtype=bool)
     after = np.searchsorted(instants_ns, t_ns, side="left")
-    # Of a sorted list only the neighbours on both sides can be near; at its ends the two are the same.
+    # In a sorted list only the neighbours on both sides can be near; at its ends the two are the same.
     ahead = np.abs(instants_ns[np.minimum(after, len(instants_ns) - 1)] - t_ns)
     behind = np.abs(t_ns - instants_ns[np.maximum(after - 1, 0)])
     return np.minimum(ahead, behind) <= within_ns
@@ -105,14 +88,8 @@ def near(t_ns: np.ndarray, instants_ns: np.ndarray, within_ns: int = NEAR_NS) ->
 def quantile(values: np.ndarray, q: float) -> float | None:
     """Smallest of the values that a share `q` of them does not exceed; None of no values. No interpolation.
 
-    Parameters
-    ----------
-    values : float64 array of shape (n,)
-        Without nan; infinite ones count as largest.
-    q : float, 0 to 1
+    values: float64 array of shape (n,). Without nan; infinite ones count as largest.
 
-    Examples
-    --------
     >>> quantile(np.array([3.0, 1.0, 2.0]), 0.5)
     2.0
     """
@@ -126,8 +103,6 @@ def quantile(values: np.ndarray, q: float) -> float | None:
 def loss_runs(is_lost: np.ndarray) -> np.ndarray:
     """Lengths of the runs of lost probes, in order.
 
-    Examples
-    --------
     >>> loss_runs(np.array([True, False, True, True])).tolist()
     [1, 2]
     """
@@ -138,19 +113,11 @@ def loss_runs(is_lost: np.ndarray) -> np.ndarray:
 def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: bool = True) -> dict[str, Any]:
     """Scalars of a flow's probes (`scalars.of_flows.REPLIES`); what there is nothing to count of is None.
 
-    Parameters
-    ----------
-    probed : Probes, optional
-        None: not recorded.
-    changes_ns : int64 array, sorted
-        Route changes there or back.
-    replies : bool
-        Whether the probes are answered; else there are only runs of losses.
-
-    Returns
-    -------
-    dict of scalar to int, float or None
-        Times are whole ns; `rtt_step_mean_ns` is the mean of |RTT - RTT of the reply before|.
+    probed: None: not recorded.
+    changes_ns: int64 array, sorted. Route changes there or back.
+    replies: Whether the probes are answered; else there are only runs of losses.
+    Returns: dict of scalar to int, float or None. Times are whole ns; `rtt_step_mean_ns` is the mean of |RTT - RTT of
+        the reply before|.
     """
     row: dict[str, Any] = dict.fromkeys(names(REPLIES))
     if probed is None:
@@ -181,23 +148,14 @@ def probe_scalars(probed: Probes | None, changes_ns: np.ndarray, *, replies: boo
 
 
 def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> pd.DataFrame:
-    """What the probes met between two route changes; columns as in `SLOT_COLUMNS`.
+    """Results of the probes between two route changes; columns as in `SLOT_COLUMNS`.
 
-    Parameters
-    ----------
-    probed : Probes
-        With replies.
-    changes_ns : int64 array, sorted
-        Instants of the changes; before the first and after the last is a slot too.
-    end_ns : int
-        End of the run.
-    guard_ns : int
-        So much after the change that begins a slot and before the one that ends it is left out of all but the counts.
-
-    Returns
-    -------
-    DataFrame, a row a slot in which something was sent, by time; round-trip times are nan if nothing inside was
-    answered.
+    probed: With replies.
+    changes_ns: int64 array, sorted. Instants of the changes; before the first and after the last is a slot too.
+    guard_ns: So much after the change that begins a slot and before the one that ends it is left out of all but the
+        counts.
+    Returns: DataFrame, a row per slot in which something was sent, by time; round-trip times are nan if nothing inside
+        was answered.
     """
     borders = np.unique(np.concatenate([[0], np.asarray(changes_ns, dtype="int64"), [end_ns]]))
     rows: list[dict[str, Any]] = []
@@ -207,7 +165,7 @@ def slots(probed: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = N
         if len(whole.sent_ns) == 0:
             continue
         # The run's own start and end are no changes, and need no guard.
-        # What a handover adds to the delay must not be in the minimum and deviation of the slot that it begins.
+        # A handover's addition to the delay must not be in the minimum and deviation of the slot that it begins.
         inner = whole.between(t_ns + guard_ns * (t_ns > 0), until_ns - guard_ns * (until_ns < end_ns))
         delay = inner.delay_ns[~inner.is_lost]
         steps = np.abs(np.diff(delay))

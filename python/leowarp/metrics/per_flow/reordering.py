@@ -3,7 +3,7 @@
 of sending time, and around each change of the flow's path.
 
 Each scope is a sequence of its own, from its first packet on, so the counts of windows do not add up to those of the
-run: a packet that is overtaken across the border of two windows is late in neither.
+run. A packet that is overtaken across the border of two windows is late in neither.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from leowarp.metrics.inputs.tables import Tables, floats, integers, typed_frame
 from leowarp.trace.schema import reordering as schema
 
 SCOPES = tuple(schema.SCOPES.values())
-"""What a sequence is measured over, by its number in the tables `reordering` and `densities`."""
+"""The scope of a sequence, by its number in the tables `reordering` and `densities`."""
 
 DENSITIES = tuple(schema.DENSITY_KINDS.values())
 """Kinds of histogram, by their number in the table `densities`."""
@@ -49,16 +49,9 @@ SCALARS = {
 def reordering(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
     """One row a flow and scope; columns as in `REORDERING_COLUMNS`. No rows: nothing was measured.
 
-    Parameters
-    ----------
-    tables : Tables
-        With `reordering` (as the guest measured it) and routes.
-    pairs : mapping of (source, destination) to flow numbers
-        `flow_pairs(plan.flows)`.
-
-    Returns
-    -------
-    DataFrame in the order of the trace: by flow, then scope (run, windows, changes), then number.
+    tables: With `reordering` (as the guest measured it) and routes.
+    pairs: mapping of (source, destination) to flow numbers. `flow_pairs(plan.flows)`.
+    Returns: DataFrame in the order of the trace: by flow, then scope (run, windows, changes), then number.
     """
     frame = tables.reordering
     if len(frame) == 0:
@@ -80,10 +73,7 @@ def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFra
 
     Only bars with packets have rows; RD and RBD of one scope add up to 1 (RFC 5236, 3.6 and 3.11).
 
-    Parameters
-    ----------
-    pairs : mapping of (source, destination) to flow numbers
-        `flow_pairs(plan.flows)`.
+    pairs: mapping of (source, destination) to flow numbers. `flow_pairs(plan.flows)`.
     """
     frame = tables.densities
     if len(frame) == 0:
@@ -107,21 +97,11 @@ def densities(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFra
 def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", number: int = 0) -> pd.DataFrame:
     """One histogram out of `densities(...)`: `index, pkts, share_ratio`, by index, only where packets are.
 
-    Parameters
-    ----------
-    bars : DataFrame
-        `densities(...)`.
-    flow : int
-        Flow number.
-    kind : {"density", "buffer_density", "n_reordering", "extent"}
-    scope : {"run", "window", "change"}
-    number : int
-        Of the window or of the change, from 0.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such kind or scope.
+    bars: `densities(...)`.
+    kind: {"density", "buffer_density", "n_reordering", "extent"}
+    scope: {"run", "window", "change"}
+    number: Of the window or of the change, from 0.
+    Raises ScenarioError if there is no such kind or scope.
     """
     refuse_unknown(scope, kind)
     mine = bars[(bars["flow"] == flow) & (bars["kind"] == kind) & (bars["scope"] == scope) & (bars["number"] == number)]
@@ -131,10 +111,7 @@ def histogram(bars: pd.DataFrame, flow: int, kind: str, scope: str = "run", numb
 def refuse_unknown(scope: str | None = None, kind: str | None = None) -> None:
     """Raise if there is no such scope or kind of histogram: no row has it, which would look as if none was measured.
 
-    Raises
-    ------
-    ScenarioError
-        With the names that there are.
+    Raises ScenarioError: With the names that there are.
     """
     for name, given, known in (("density", kind, DENSITIES), ("scope of reordering", scope, SCOPES)):
         if given is not None and given not in known:
@@ -144,10 +121,8 @@ def refuse_unknown(scope: str | None = None, kind: str | None = None) -> None:
 def reordering_scalars(tables: Tables, flow: int) -> dict[str, Any]:
     """The summary's scalars of one flow over the whole run (`SCALARS`); all None if reordering was not measured.
 
-    Returns
-    -------
-    dict of scalar to int, float or None
-        Units are in the names; the three `*_ratio` of `REORDERING_COLUMNS` are 0 to 1.
+    Returns: dict of scalar to int, float or None. Units are in the names; the three `*_ratio` of `REORDERING_COLUMNS`
+        are 0 to 1.
     """
     mine = tables.of_flow("reordering", flow)
     mine = mine[mine["scope"].to_numpy() == SCOPES.index("run")]

@@ -6,9 +6,9 @@ back that left once it had arrived, and arrived itself. So it is what links and 
 waited before it acknowledged and without what a hole in the sequence held up.
 
 The guest counts it for every packet (`metrics/per_flow/delays.py`). A run of an older version has stored packets alone:
-there it is exact for each packet that is stored together with its answer. Packets of which only counts by 50 ms of
-sending time are known take part with the mean delay of their bin, and that of the bin in which their answer left: what
-is smoothed is the variation within 50 ms, and `rtt_error_ns` is null.
+there it is exact for each packet that is stored together with its answer. Some packets are known only by counts per 50
+ms of sending time. These take part with the mean delay of their bin, and that of the bin in which their answer left.
+This smooths the variation within 50 ms, and `rtt_error_ns` is null.
 """
 
 from __future__ import annotations
@@ -51,16 +51,8 @@ def round_trip_scalars(tables: Tables, flow: int) -> dict[str, Any]:
 def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Round trips of a flow's data packets as far as they are stored, and of the others means of 50 ms.
 
-    Parameters
-    ----------
-    flow : int
-        Flow number.
-
-    Returns
-    -------
-    rtt_ns, weight, exact : arrays of shape (n,), float64, float64, bool
-        Round trips in ns, packets that each stands for, whether it is exact. Not sorted. Empty without packet truth, or
-        if nothing came through one way or the other.
+    Returns: arrays of shape (n,), float64, float64, bool. Round trips in ns, packets that each stands for, whether it
+        is exact. Not sorted. Empty without packet truth, or if nothing came through one way or the other.
     """
     nothing = (np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool))
     if not tables.has("bins"):
@@ -68,7 +60,7 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
     data, back = _Way(tables, flow, DATA), _Way(tables, flow, ACK)
     if len(data.mean_ns) == 0 or len(back.mean_ns) == 0:
         return nothing
-    # Of bins of which only some packets are stored (late, lost, sent again) these would stand twice: they are in the
+    # In bins of which only some packets are stored (late, lost, sent again) these would count twice: they are in the
     # bin's mean as well.
     whole = data.is_whole(data.stored_sent)
     arrived = data.stored_sent[whole] + data.stored_delay[whole]
@@ -85,7 +77,7 @@ def round_trips(tables: Tables, flow: int) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 class _Way:
-    """What is known of the delays of one direction of a flow: means of bins, and of some bins each packet."""
+    """Known delays of one direction of a flow: means of bins, and of some bins each packet."""
 
     def __init__(self, tables: Tables, flow: int, direction: int) -> None:
         bins = tables.of_flow("bins", flow)
@@ -98,7 +90,7 @@ class _Way:
         received = floats(packets["received_ns"])[mine]
         # A bin is whole if as many packets of it are stored as were sent: nothing else says so.
         kept = np.bincount(np.searchsorted(starts, stored, side="right"), minlength=len(starts) + 1)[1:]
-        # Of bins nothing of which arrived there is no delay; what was stored of them was lost, or is under way.
+        # Bins from which nothing arrived have no delay; their stored packets were lost, or are in flight.
         some = delivered > 0
         self.bin_ns, self.delivered = starts[some], delivered[some]
         self.mean_ns = floats(bins["owd_sum_ns"])[some] / delivered[some]
@@ -107,7 +99,7 @@ class _Way:
         order = np.argsort(stored[arrived], kind="stable")
         self.stored_sent = stored[arrived][order]
         self.stored_delay = received[arrived][order] - self.stored_sent
-        # How many bins before each are not stored whole, those from which nothing arrived among them.
+        # Number of bins before each that are not stored whole, those from which nothing arrived among them.
         self._starts, self._gaps = starts, np.append(0, np.cumsum(kept != sent))
 
     def is_whole(self, sent_ns: np.ndarray) -> np.ndarray:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which route change made which packets late, lost or sent again, from the truth of each packet.
+"""Late, lost and retransmitted packets by the route change that caused them, from the truth of each packet.
 
-What cannot be put down to a change by one of these rules is put down to none, and counted as such. For data packets:
+An effect that none of these rules attributes to a change is attributed to none, and counted as such. For data packets:
 
 late
     A packet on links that keep their order can only be overtaken where two paths meet. So a route change came
     while it was under way: it was sent before all nodes had switched, and arrived after the change began. If that was
-    one change, it is the cause. If there were several, it is the one between the path on which the packet left and the
-    path on which the first packet that overtook it left, if only one lies between (and that packet is stored). On a
+    one change, it is the cause. If there were several changes, it is the one between the path on which the packet left
+    and the path of the first packet that overtook it. Only one may lie between, and that packet must be stored. On a
     link that jitters or keeps no order packets overtake each other on the same path: there the second rule alone
     decides.
 lost
@@ -48,16 +48,9 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
 
     Each column adds up to the flow's total. No rows: packets were not recorded.
 
-    Parameters
-    ----------
-    tables : Tables
-        With `packets`, `bins`, `drops`, routes and timeline.
-    pairs : mapping of (source, destination) to flow numbers
-        `flow_pairs(plan.flows)`.
-
-    Returns
-    -------
-    DataFrame, ordered by flow; within a flow by change, the row of no change last.
+    tables: With `packets`, `bins`, `drops`, routes and timeline.
+    pairs: mapping of (source, destination) to flow numbers. `flow_pairs(plan.flows)`.
+    Returns: DataFrame, ordered by flow; within a flow by change, the row of no change last.
     """
     # `packets` alone would not do: without the hosts' capture there is nothing in it that could be late or lost.
     if not (tables.has("packets") and tables.has("bins")):
@@ -77,15 +70,9 @@ def causes(tables: Tables, pairs: Mapping[Pair, Sequence[int]]) -> pd.DataFrame:
 def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
     """The summary's scalars by flow: totals by cause of loss, and what route changes caused, in packets.
 
-    Parameters
-    ----------
-    caused : DataFrame
-        `causes(...)` of the run.
-
-    Returns
-    -------
-    dict of flow to dict of name to packets
-        Without the flows that have no row, as their packets were not recorded: they have `NO_CAUSE_SCALARS`.
+    caused: `causes(...)` of the run.
+    Returns: dict of flow to dict of name to packets. Without the flows that have no row, as their packets were not
+        recorded: they have `NO_CAUSE_SCALARS`.
     """
     if len(caused) == 0:
         return {}
@@ -98,9 +85,7 @@ def cause_scalars(caused: pd.DataFrame) -> dict[int, dict[str, int]]:
 def _counts(tables: Tables, flow: int, changes: Sequence[PathChange]) -> dict[str, np.ndarray]:
     """Packets of each column by change; the last place is for those of no change.
 
-    Returns
-    -------
-    dict of column to int64 array of shape (len(changes) + 1,)
+    Returns: dict of column to int64 array of shape (len(changes) + 1,)
     """
     packets = tables.of_flow("packets", flow)
     data = packets[packets["direction"].to_numpy() == DATA].sort_values("sent_ns", kind="stable")
@@ -137,22 +122,12 @@ def _of_late(
 ) -> np.ndarray:
     """Change of each late packet, NONE if no rule decides (the rules: top of the file).
 
-    Parameters
-    ----------
-    data : DataFrame
-        Data packets of one flow, sorted by `sent_ns`.
-    late : bool array of shape (len(data),)
-    instants : int64 array, sorted
-        Of the changes, ns.
-    settled : int64 array, sorted
-        When the last node had switched, ns; the same where all switch at once.
-    reorders : bool
-        Whether packets may overtake each other on a link of the path: a change under way then proves nothing.
-
-    Returns
-    -------
-    int array of shape (late.sum(),)
-        Places in `instants`.
+    data: Data packets of one flow, sorted by `sent_ns`.
+    late: bool array of shape (len(data),)
+    instants: int64 array, sorted. Instants of the changes, ns.
+    settled: int64 array, sorted. When the last node had switched, ns; the same where all switch at once.
+    reorders: Whether packets may overtake each other on a link of the path: a change under way then proves nothing.
+    Returns: int array of shape (late.sum(),). Places in `instants`.
     """
     sent = data["sent_ns"].to_numpy(dtype="int64")
     received = floats(data["received_ns"])
@@ -182,17 +157,9 @@ def _of_lost(
 ) -> np.ndarray:
     """Change of each lost packet, NONE if no rule decides (the rules: top of the file).
 
-    Parameters
-    ----------
-    lost : DataFrame
-        Rows of lost data packets of the flow, sorted by `sent_ns`.
-    instants : int64 array, sorted
-        Of the changes, ns.
-
-    Returns
-    -------
-    int array of shape (len(lost),)
-        Places in `changes`.
+    lost: Rows of lost data packets of the flow, sorted by `sent_ns`.
+    instants: int64 array, sorted. Instants of the changes, ns.
+    Returns: int array of shape (len(lost),). Places in `changes`.
     """
     cause, sent = floats(lost["drop_cause"]), lost["sent_ns"].to_numpy(dtype="int64")
     change_numbers = np.full(len(lost), NONE)
@@ -244,19 +211,12 @@ def _dropped_ns(tables: Tables, flow: int, lost: pd.DataFrame) -> np.ndarray:
 def _inherited(data: pd.DataFrame, again: np.ndarray, candidates: np.ndarray, by: np.ndarray) -> np.ndarray:
     """Change of each retransmission: that of the first transmissions, among the candidates, that its bytes were in.
 
-    Parameters
-    ----------
-    data : DataFrame
-        Data packets of one flow.
-    again, candidates : bool arrays of shape (len(data),)
-        The retransmissions that are asked about, and the first transmissions that may be their origin.
-    by : int array of shape (len(data),)
-        Change of each candidate.
-
-    Returns
-    -------
-    int array of shape (again.sum(),)
-        NONE where no candidate overlaps, or several do that have different changes.
+    data: Data packets of one flow.
+    again, candidates: bool arrays of shape (len(data),). The retransmissions that are asked about, and the first
+        transmissions that may be their origin.
+    by: int array of shape (len(data),). Change of each candidate.
+    Returns: int array of shape (again.sum(),). NONE where no candidate overlaps, or several do that have different
+        changes.
     """
     if not again.any() or not candidates.any():
         return np.full(int(again.sum()), NONE)
@@ -289,7 +249,7 @@ _TOTALS = [*(f"lost_{cause}_pkts" for cause in CAUSES.values()), "needed_retrans
 """Columns of the table of causes whose sum over all rows of a flow is a scalar of the same name."""
 
 NO_CAUSE_SCALARS = dict.fromkeys([*_TOTALS, *CAUSED.values()])
-"""What `cause_scalars` has, of a flow whose packets were not recorded."""
+"""Values of `cause_scalars` for a flow whose packets were not recorded."""
 
 CAUSE_COLUMNS: dict[str, tuple[str, str | None, str]] = {
     "flow": ("int64", None, "flow number"),

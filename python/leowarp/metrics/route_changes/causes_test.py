@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which change caused what: one packet a rule, then the synthetic run, whose sums must be its totals."""
+"""Causes of effects: one packet per rule, then the synthetic run, whose sums must be its totals."""
 
 import dataclasses
 

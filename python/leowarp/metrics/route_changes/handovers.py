@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the route changes did to a flow, all together: losses near them and elsewhere, recovery, spikes.
+"""Effects of all route changes on a flow together: losses near them and elsewhere, recovery, spikes.
 
 Near a change is within 1 s before or after it (`probes.NEAR_NS`). Whether a change lost packets is asked of those that
 were lost otherwise than at a full queue: what TCP drops at a queue is its own doing.
@@ -27,15 +27,8 @@ QUEUE = next(number for number, name in CAUSES.items() if name == "queue")
 def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> dict[str, int | None]:
     """Data packets of a flow that were lost near a route change, and of those by cause; None: not recorded.
 
-    Parameters
-    ----------
-    changes_ns : int64 array, sorted
-        Changes of its path there or back.
-
-    Returns
-    -------
-    dict
-        `lost_near_changes_pkts` and `lost_<cause>_near_changes_pkts` for each of `CAUSES`.
+    changes_ns: int64 array, sorted. Changes of its path there or back.
+    Returns: `lost_near_changes_pkts` and `lost_<cause>_near_changes_pkts` for each of `CAUSES`.
     """
     names = [f"lost_{name}_near_changes_pkts" for name in CAUSES.values()]
     if not tables.knows_drops:
@@ -50,14 +43,8 @@ def losses_near_changes(tables: Tables, flow: int, changes_ns: np.ndarray) -> di
 def changes_with_loss(lost_ns: np.ndarray, changes_ns: Sequence[int] | np.ndarray) -> dict[str, Any]:
     """Share of changes near which packets were lost, and exactly one; None without changes.
 
-    Parameters
-    ----------
-    lost_ns : int64 array, sorted
-        When each packet was lost.
-    changes_ns : sequence of int
+    lost_ns: int64 array, sorted. When each packet was lost.
 
-    Examples
-    --------
     >>> changes_with_loss(np.array([5_000_000_000]), [4_500_000_000, 20_000_000_000])
     {'changes_with_loss_ratio': 0.5, 'changes_with_one_loss_ratio': 0.5}
     """
@@ -97,12 +84,10 @@ def probe_spikes(probes: Probes, changes_ns: np.ndarray) -> np.ndarray:
 
     A probe that is under way at the change meets the spike too, so the largest is looked for on both sides.
 
-    Returns
-    -------
-    float64 array, ns
-        One a change with replies in the second before it and `LEAST_PROBES` probes sent in the second before and in the
-        second after, in the order of the changes. Fewer probes mostly miss a spike, which is much shorter than a
-        second. With one a second, the result would be 0 wherever the delay fell: both sides count for the largest.
+    Returns: float64 array, ns. One a change with replies in the second before it and `LEAST_PROBES` probes sent in the
+        second before and in the second after, in the order of the changes. Fewer probes mostly miss a spike, which is
+        much shorter than a second. With one a second, the result would be 0 wherever the delay fell: both sides count
+        for the largest.
     """
     spikes = []
     for t_ns in changes_ns.tolist():

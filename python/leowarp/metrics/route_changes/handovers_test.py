@@ -169,7 +169,7 @@ def test_losses_near_changes_and_elsewhere(result):
     flow = result.summary["flows"][1]
     assert (flow["lost_pkts"], flow["lost_near_changes_pkts"]) == (5, 3)
     assert (flow["lost_loss_near_changes_pkts"], flow["lost_queue_near_changes_pkts"]) == (3, 0)
-    # Of four changes three lost one packet; those at the full queue are no change's.
+    # Three of four changes lost one packet; those at the full queue are no change's.
     assert flow["changes_with_loss_ratio"] == flow["changes_with_one_loss_ratio"] == 0.75
     # The second TCP flow lives through the first two changes and loses nothing.
     assert result.summary["flows"][2]["changes_with_loss_ratio"] == 0.0
@@ -227,8 +227,8 @@ def test_round_trips_are_those_of_the_packets(result):
     # 100 ms in 15 s meet the spike: less than a percent, more than a per mille.
     assert flow["rtt_p99_ns"] == syn.UP_NS + max(syn.BASE_NS)
     assert flow["rtt_p999_ns"] == syn.UP_NS + syn.SPIKE_NS
-    # Stored are 4 s of each of the first three slots that begin with a change, and the last 4 s;
-    # the others take part with means, by how much those are off nobody knows
+    # Stored are 4 s of each of the first three slots that begin with a change, and the last 4 s. The others take part
+    # with means, whose error nobody knows
     assert flow["rtt_error_ns"] is None
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each route change did to each flow: how deep its goodput fell, how long it took to come back.
+"""Effect of each route change on each flow: the depth of its fall in goodput, and the time to come back.
 
-Of all that is counted here only the time is the change's: what falls into its window may have other causes. What a
-change did for certain, packet by packet, is in `metrics/route_changes/causes.py`.
+Only the time of these counts is the change's: other causes may fall into its window. The module
+`metrics/route_changes/causes.py` has the certain effects of a change, packet by packet.
 """
 
 from __future__ import annotations
@@ -27,26 +27,19 @@ RECOVERY_STATES = (CA_RECOVERY, CA_LOSS)
 
 @dataclass(frozen=True)
 class RecoveryRule:
-    """What counts as recovered. The words of every number in the recovery table.
+    """Definition of recovered. The words of every number in the recovery table.
 
     Bins of 50 ms are the sampling of `frederiksen2024` (20 Hz), whose figures show transients of some hundred
     milliseconds to a couple of seconds. `within_ns` was 10 s until a first look at 200 s of CUBIC, whose overflowing
     queues fell into it.
 
-    Attributes
-    ----------
-    before_ns : int
-        The mean before the change is taken over this span up to it.
-    share_ratio : float
-        Recovered = back at this share of that mean ...
-    bins : int
-        ... for this many bins in a row.
-    bin_ns : int
-        Length of a bin.
-    within_ns : int
-        A fall that begins later than this after the change is not its doing (but, say, that of a queue that overflows).
-    window_ns : int
-        Looked at no longer than this after the change, and not past the next one.
+    before_ns: The mean before the change is taken over this span up to it.
+    share_ratio: Recovered = back at this share of that mean ...
+    bins: ... for this many bins in a row.
+    bin_ns: Length of a bin.
+    within_ns: A fall that begins later than this after the change is not its doing (but, say, that of a queue that
+        overflows).
+    window_ns: Looked at no longer than this after the change, and not past the next one.
     """
 
     before_ns: int = 1_000_000_000
@@ -60,23 +53,12 @@ class RecoveryRule:
 def dip(rate_bps: np.ndarray, before_bps: float, share_ratio: float, bins: int) -> tuple[int | None, int | None]:
     """First bin below the threshold, and the first bin after it from which `bins` bins in a row are at or above it.
 
-    Parameters
-    ----------
-    rate_bps : array of shape (n,)
-        Rate in bins from the change on.
-    before_bps : float
-        Mean rate before the change.
-    share_ratio : float
-        The threshold is this share of it.
-    bins : int
-        How many bins in a row count as recovered.
+    rate_bps: array of shape (n,). Rate in bins from the change on.
+    before_bps: Mean rate before the change.
+    share_ratio: The threshold is this share of it.
+    bins: How many bins in a row count as recovered.
+    Returns: bin numbers; (None, None) if the rate never fell, (k, None) if it did not come back.
 
-    Returns
-    -------
-    (fell, recovered) : bin numbers; (None, None) if the rate never fell, (k, None) if it did not come back.
-
-    Examples
-    --------
     >>> dip(np.array([10., 2., 9., 9., 9.]), 10., 0.9, 3)
     (1, 2)
     """
@@ -102,20 +84,11 @@ def recoveries(
     Changes without a full `before_ns` of samples before them, or outside the flow's life, have null where a number
     would need those samples.
 
-    Parameters
-    ----------
-    changes : DataFrame
-        `route_changes(...)`: `t_ns, source, destination` are used.
-    flows : dict of (source, destination) to list of int
-        `flow_pairs(plan.flows)`; flows without samples of a socket (pings, UDP) have no rows.
-    rule : RecoveryRule
-        What counts as recovered.
-    end_ns : int
-        End of the run.
-
-    Returns
-    -------
-    DataFrame, ordered by time, then flow.
+    changes: `route_changes(...)`: `t_ns, source, destination` are used.
+    flows: dict of (source, destination) to list of int. `flow_pairs(plan.flows)`; flows without samples of a socket
+        (pings, UDP) have no rows.
+    rule: What counts as recovered.
+    Returns: DataFrame, ordered by time, then flow.
     """
     rows = []
     for pair, numbers in flows.items():
@@ -140,7 +113,7 @@ def recoveries(
 
 
 class _Life:
-    """What is known of one flow, as arrays by time: a run has a hundred changes, each with a window into them."""
+    """One flow as arrays by time: a run has a hundred changes, each with a window into them."""
 
     def __init__(self, tables: Tables, flow: int) -> None:
         samples = tables.of_flow("sockets", flow)
@@ -168,14 +141,9 @@ class _Life:
     def dip(self, t_ns: int, until_ns: int, rule: RecoveryRule) -> dict[str, Any]:
         """How deep goodput fell, and when it was back.
 
-        Parameters
-        ----------
-        t_ns, until_ns : int
-            The change, and the end of its window.
-
-        Returns
-        -------
-        dict of columns of `RECOVERY_COLUMNS`; all None without samples a `before_ns` before the change and a bin after.
+        t_ns, until_ns: The change, and the end of its window.
+        Returns: dict of columns of `RECOVERY_COLUMNS`; all None without samples a `before_ns` before the change and a
+            bin after.
         """
         names = ("goodput_before_bps", "goodput_min_bps", "depth_ratio", "fell_after_ns", "duration_ns", "recovered")
         nothing: dict[str, Any] = dict.fromkeys(names)
@@ -207,7 +175,7 @@ class _Life:
         }
 
     def sender(self, t_ns: int, until_ns: int) -> dict[str, Any]:
-        """What the sender's window, smoothed RTT and state did, by the samples after `t_ns` and up to `until_ns`."""
+        """The sender's window, smoothed RTT and state, by the samples after `t_ns` and up to `until_ns`."""
         inside = slice(*np.searchsorted(self._t_ns, [t_ns, until_ns], side="right"))
         row: dict[str, Any] = {}
         for column, name, unit in (("cwnd_pkts", "cwnd", "pkts"), ("srtt_us", "srtt", "us")):
@@ -235,7 +203,7 @@ class _Life:
         return {
             "retransmissions_pkts": len(again),
             "spurious_retransmissions_pkts": spurious,
-            # Of no retransmission there is no share, which is another thing than a share of 0.
+            # Without a retransmission there is no share, which is another thing than a share of 0.
             "spurious_ratio": spurious / len(again) if len(again) else None,
             "first_retransmission_after_ns": int(again[0]) - t_ns if len(again) else None,
             "last_retransmission_after_ns": int(again[-1]) - t_ns if len(again) else None,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the path of a pair of stations could carry over time: rates and tables of capacity alike.
+"""Capacity of the path of a pair of stations over time: rates and tables of capacity alike.
 
 Capacity is that of the narrowest link alone: delay, loss and other flows take nothing away from it.
 """
@@ -22,7 +22,8 @@ ETHERNET_BYTES = 14
 """The Ethernet header, which the kernel's queueing disciplines count (docs/concepts/links.md)."""
 
 BELOW_RATIO = 0.9
-"""Of the capacity; the same share at which goodput counts as recovered from a change (`recovery.RecoveryRule`)."""
+"""Share of the capacity; the same share at which goodput counts as recovered from a change
+(`recovery.RecoveryRule`)."""
 
 BELOW_BIN_NS = 1_000_000_000
 """Shorter than a few round trips, a hole in the sequence and its filling would count as a dip and a burst."""
@@ -33,18 +34,10 @@ def path_capacity(tables: Tables, pair: Pair, edges_ns: np.ndarray, links: LinkV
 
     A bin belongs to the path at its start. The narrowest link is that of the smallest mean over the bin.
 
-    Parameters
-    ----------
-    pair : (str, str)
-        Source and destination station.
-    edges_ns : int64 array of shape (n + 1,), strictly increasing
-        Borders of the bins.
-    links : LinkValues, optional
-        Of the tables' timeline, if the caller has them already.
-
-    Returns
-    -------
-    capacity_bps : float64 array of shape (n,), of what the link counts: IP packet and overhead
+    pair: (str, str). Source and destination station.
+    edges_ns: int64 array of shape (n + 1,), strictly increasing. Borders of the bins.
+    links: Of the tables' timeline, if the caller has them already.
+    Returns: float64 array of shape (n,), of what the link counts: IP packet and overhead
     """
     links = links or link_values(tables)
     edges_ns = np.asarray(edges_ns, dtype="int64")
@@ -70,10 +63,7 @@ def mean_path_capacity(
 
     Between two changes of the route the narrowest link is that of the smallest mean.
 
-    Returns
-    -------
-    float or None
-        None: no time, no routes, or for some of the time no link of the path is shaped.
+    Returns: None: no time, no routes, or for some of the time no link of the path is shaped.
     """
     if end_ns <= start_ns or len(pair_routes(tables, pair)) == 0:
         return None
@@ -100,10 +90,10 @@ def below_capacity_ratio(
 ) -> float | None:
     """Share of a flow's life in which its goodput was below `BELOW_RATIO` of what its path could carry.
 
-    Judged by whole seconds of the run's clock that lie within its life and its samples. The capacity of a second is
-    the mean of the narrowest link of the path in force, cut where the path changes, so that a second with two paths
-    has both in proportion; a second in which nothing could be carried is left out. None: no link is shaped, or no
-    whole second was sampled.
+    The unit is a whole second of the run's clock within its life and its samples. The capacity of a second is the mean
+    of the narrowest link of the path in force, cut where the path changes, so that a second with two paths has both in
+    proportion. A second in which nothing could be carried is left out. None: no link is shaped, or no whole second was
+    sampled.
     """
     t_ns, received = counter(tables, number, "in_order")
     start_ns = lived.start_ns
@@ -132,26 +122,14 @@ def capacity_scalars(
     links: LinkValues,
     ip_bytes: int = IP_BYTES,
 ) -> dict[str, float | None]:
-    """What the path could have carried of a flow's payload in full segments while it lived, and how much of it the
-    flow got: goodput over it. Flows that share the path share the capacity.
+    """Payload of a flow in full segments that the path could have carried while it lived, and the flow's goodput over
+    it. Flows that share the path share the capacity.
 
-    Parameters
-    ----------
-    number : int
-        Flow number.
-    pair : (str, str)
-        Its source and destination.
-    lived : Life
-        `life(...)` of the flow.
-    goodput_bps : float or None
-        Its mean over that time, in order at the receiver.
-    ip_bytes : int
-        Length of its full packets, `network.mtu`.
-
-    Returns
-    -------
-    dict
-        `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; None what is not known.
+    pair: (str, str). Its source and destination.
+    lived: `life(...)` of the flow.
+    goodput_bps: Its mean over that time, in order at the receiver.
+    ip_bytes: Length of its full packets, `network.mtu`.
+    Returns: `path_capacity_mean_bps` (bit/s of payload) and `capacity_used_ratio`; None what is not known.
     """
     mean_bps = mean_path_capacity(tables, pair, lived.start_ns, lived.stop_ns, links)
     # Goodput is payload, a rate is what links count: the ratio of the two would be 0.956 of a full link otherwise.
@@ -170,16 +148,12 @@ def payload_ratio(tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int 
 
     The segment is the largest that the sender's socket ever sampled (`snd_mss_bytes`, the kernel's `tcpi_snd_mss`).
 
-    Parameters
-    ----------
-    overhead_bytes : int
-        What a link counts on top of an IP packet.
-    ip_bytes : int
-        Length of a full IP packet.
+    overhead_bytes: What a link counts on top of an IP packet.
+    ip_bytes: Length of a full IP packet.
     """
     segments = floats(tables.of_flow("sockets", flow)["snd_mss_bytes"])
     known = segments[~np.isnan(segments)]
-    # Of a flow that never sampled its segments: IP (20), TCP (20) and timestamps (12, RFC 7323, appendix A), in bytes.
+    # For a flow that never sampled its segments: IP (20), TCP (20) and timestamps (12, RFC 7323, appendix A), in bytes.
     segment_bytes = float(known.max()) if len(known) else ip_bytes - 52.0
     # A program may ask for smaller segments (TCP_MAXSEG). Whether these have timestamps is not known: without them no
     # share of the capacity is too high.
@@ -190,7 +164,7 @@ def payload_ratio(tables: Tables, flow: int, overhead_bytes: int, ip_bytes: int 
 def overhead_bytes(tables: Tables, pair: Pair) -> int:
     """Bytes a packet on top of its IP length, of the links of a pair's first path; 14 if the timeline does not say.
 
-    Of links that differ it is the largest: the answer then is too low a share of payload and never one too high.
+    If links differ it is the largest: the answer then is too low a share of payload and never one too high.
     """
     told = tables.link_overheads_bytes
     # One path stands for all: the links of a medium have the same overhead, whichever of them a path takes.

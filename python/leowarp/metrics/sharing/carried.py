@@ -36,21 +36,10 @@ _ROUNDING_NS = 1
 def check_carried(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues, ip_bytes: int) -> None:
     """Checks every flow of a run.
 
-    Parameters
-    ----------
-    flows : sequence
-        The plan's, with the connections of programs behind them.
-    end_ns : int
-        End of the run.
-    links : LinkValues
-        Of the tables' timeline.
-    ip_bytes : int
-        Length of a full packet, `network.mtu`.
-
-    Raises
-    ------
-    TraceError
-        If a flow delivered more; the message lists every such flow.
+    flows: The plan's, with the connections of programs behind them.
+    links: Of the tables' timeline.
+    ip_bytes: Length of a full packet, `network.mtu`.
+    Raises TraceError if a flow delivered more; the message lists every such flow.
     """
     last = _LastLinks(tables, links, ip_bytes)
     wrong = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which TCP flows compete, and when.
+"""Competing TCP flows, and when they compete.
 
 Two flows compete while both live and their data take the same direction of a link with a rate, by the paths in force.
 Flows of one ordered pair of stations always take the same path. Flows of opposite directions do not compete: a link has
@@ -47,16 +47,10 @@ ALWAYS: Spans = np.array([[0, np.iinfo(np.int64).max]])
 class Competition:
     """The TCP flows of a run that may compete, and with whom they do.
 
-    Attributes
-    ----------
-    lives : dict of flow number to Life
-        Of all TCP flows.
-    controls : frozenset of int
-        Those that are control connections, which compete with nobody.
-    rivals : dict of flow number to tuple of int
-        Competitors of each TCP flow, ascending.
-    together : dict of flow number to Spans
-        When a flow that has competitors competed with each of them.
+    lives: dict of flow number to Life. Over all TCP flows.
+    controls: frozenset of int. Those that are control connections, which compete with nobody.
+    rivals: dict of flow number to tuple of int. Competitors of each TCP flow, ascending.
+    together: dict of flow number to Spans. When a flow that has competitors competed with each of them.
     """
 
     lives: Mapping[int, Life]
@@ -72,14 +66,8 @@ class Competition:
 def competition(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues) -> Competition:
     """The TCP flows of a run that compete.
 
-    Parameters
-    ----------
-    flows : sequence
-        The plan's, with the connections of programs behind them.
-    end_ns : int
-        End of the run.
-    links : LinkValues
-        Of the tables' timeline.
+    flows: The plan's, with the connections of programs behind them.
+    links: Of the tables' timeline.
     """
     lives = {number: life(tables, number, flow, end_ns) for number, flow in enumerate(flows) if flow.kind == "tcp"}
     controls = frozenset(_controls(tables) & lives.keys())

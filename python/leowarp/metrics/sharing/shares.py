@@ -29,13 +29,8 @@ SHARE_BIN_NS = 1_000_000_000
 def jain_index(rates: Sequence[float] | np.ndarray) -> float | None:
     """Jain's index; None of no rates, or if all are 0.
 
-    Parameters
-    ----------
-    rates : sequence of float
-        In any unit, not negative.
+    rates: In any unit, not negative.
 
-    Examples
-    --------
     >>> jain_index([3.0, 3.0]), jain_index([1.0, 0.0, 0.0, 0.0])
     (1.0, 0.25)
     """
@@ -60,15 +55,11 @@ SEVERAL = "the TCP flows compete in several groups, or not each with each: see t
 class Shares:
     """How the TCP flows of a run shared their paths.
 
-    Attributes
-    ----------
-    ratio : dict of flow number to float or None
-        Share of each TCP flow, 0 to 1.
-    reason : dict of flow number to str or None
-        Why there is none; None: there is one, or the run has one TCP flow at most.
-    fairness : dict
-        The summary's object `fairness`: `jain_index`, `from_s` and `until_s`, between which its flows competed, and
-        `reason`, each None if there is none.
+    ratio: dict of flow number to float or None. Share of each TCP flow, 0 to 1.
+    reason: dict of flow number to str or None. Why there is none; None: there is one, or the run has one TCP flow at
+        most.
+    fairness: The summary's object `fairness`: `jain_index`, `from_s` and `until_s`, between which its flows competed,
+        and `reason`, each None if there is none.
     """
 
     ratio: dict[int, float | None]
@@ -79,14 +70,7 @@ class Shares:
 def shares(tables: Tables, flows: Sequence[Any], end_ns: int, links: LinkValues | None = None) -> Shares:
     """How the TCP flows of a plan shared their paths.
 
-    Parameters
-    ----------
-    flows : sequence
-        `plan.flows`.
-    end_ns : int
-        End of the run.
-    links : LinkValues, optional
-        Of the tables' timeline, if the caller has them already.
+    links: Of the tables' timeline, if the caller has them already.
     """
     numbers = [number for number, flow in enumerate(flows) if flow.kind == "tcp"]
     ratio: dict[int, float | None] = dict.fromkeys(numbers)
@@ -196,14 +180,8 @@ def share_series(tables: Tables, flows: Sequence[Any], end_ns: int, bin_ns: int 
     A flow has rows for the bins that lie within its life. Share and index are over the flow and those of its
     competitors that run through the bin, null if none does.
 
-    Parameters
-    ----------
-    flows : sequence
-        `plan.flows`; those that are no TCP have no rows.
-    end_ns : int
-        End of the run.
-    bin_ns : int
-        Length of a bin.
+    flows: `plan.flows`; those that are no TCP have no rows.
+    bin_ns: Length of a bin.
     """
     found = competition(tables, flows, end_ns, link_values(tables))
     pieces = []

@@ -30,16 +30,11 @@ WIDE_ENOUGH_FOR_LOG = 50.0
 class Shares:
     """One density of a figure.
 
-    Attributes
-    ----------
-    index : int array of shape (n,)
-        Displacements in packets (late positive), packets in the buffer, or n of n-reordering; each once.
-    share : float array of shape (n,)
-        Share of the packets at each, 0 to 1.
-    label : str
-        What the legend calls it; "" for none.
-    style : dict
-        Colour and line style of matplotlib; the n-th of the palette if empty.
+    index: int array of shape (n,). Displacements in packets (late positive), packets in the buffer, or n of
+        n-reordering; each once.
+    share: float array of shape (n,). Share of the packets at each, 0 to 1.
+    label: What the legend calls it; "" for none.
+    style: Colour and line style of matplotlib; the n-th of the palette if empty.
     """
 
     index: ArrayLike
@@ -58,13 +53,8 @@ class Shares:
 def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
     """RD: share of packets at each displacement from the order of sending (RFC 5236, 3.6).
 
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes
-    densities : sequence of Shares
-        By displacement. One is drawn as bars, several as outlines.
-    y_scale : {"auto", "linear", "log"}
-        "auto" takes log if the smallest share is less than a fiftieth of the largest.
+    densities: By displacement. One is drawn as bars, several as outlines.
+    y_scale: {"auto", "linear", "log"}. "auto" takes log if the smallest share is less than a fiftieth of the largest.
     """
     _draw_bars(axes, densities, y_scale)
     axes.set_xlabel("displacement, packets (negative: early; positive: late)")
@@ -72,20 +62,12 @@ def draw_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "aut
 
 
 def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
-    """RBD: share of arrivals after which a buffer that restores the order holds so many packets (RFC 5236, 3.11).
+    """RBD: share of arrivals after which a buffer that restores the order holds this number of packets (RFC 5236,
+    3.11).
 
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes
-    densities : sequence of Shares
-        By packets in the buffer.
-    y_scale : {"auto", "linear", "log"}
-        As for `draw_density`.
-
-    Raises
-    ------
-    TraceError
-        If no density has a packet.
+    densities: By packets in the buffer.
+    y_scale: {"auto", "linear", "log"}. As for `draw_density`.
+    Raises TraceError if no density has a packet.
     """
     _draw_bars(axes, densities, y_scale)
     axes.set_xlabel("packets in the buffer that restores the order")
@@ -95,13 +77,8 @@ def draw_buffer_density(axes: Axes, densities: Sequence[Shares], *, y_scale: str
 def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str = "auto") -> None:
     """n-reordering: share of packets that come right after n packets sent later (RFC 4737, 5).
 
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes
-    densities : sequence of Shares
-        By n. If none has a packet, the panel says so.
-    y_scale : {"auto", "linear", "log"}
-        As for `draw_density`.
+    densities: By n. If none has a packet, the panel says so.
+    y_scale: {"auto", "linear", "log"}. As for `draw_density`.
     """
     smallest, largest = _range(densities)
     for number, shares in enumerate(densities):
@@ -123,19 +100,10 @@ def draw_n_reordering(axes: Axes, densities: Sequence[Shares], *, y_scale: str =
 def density(densities: Sequence[Shares], *, footer: str, title: str = "", y_scale: str = "auto") -> Figure:
     """A figure of `draw_density`.
 
-    Parameters
-    ----------
-    densities : sequence of Shares
-    footer : str
-        The rules that shape the result, thresholds above all.
-    title : str
-        "" for none.
-    y_scale : {"auto", "linear", "log"}
-
-    Raises
-    ------
-    TraceError
-        If no density has a packet.
+    footer: The rules that shape the result, thresholds above all.
+    title: "" for none.
+    y_scale: {"auto", "linear", "log"}
+    Raises TraceError if no density has a packet.
     """
     return _figure(draw_density, densities, footer, title, y_scale)
 
@@ -204,7 +172,7 @@ def _share_axis(axes: Axes, smallest: float, largest: float, y_scale: str) -> bo
     if log:
         axes.set_yscale("log")
         # At the lower end the axis begins at half the smallest share or below (10^-0.3), or its bar would have no
-        # height to see; at the upper end a twentieth of the decades shown is left free.
+        # visible height. At the upper end a twentieth of the decades shown is left free.
         axes.set_ylim(
             10.0 ** np.floor(np.log10(smallest) - 0.3), 10.0 ** (0.05 * np.log10(largest / smallest)) * largest
         )

@@ -21,7 +21,7 @@ from leowarp.timeline.channel import LandMobile, PowerSeries
 from leowarp.timeline.channel.statistics import statistics
 
 FIRST_S = 10.0
-"""Of the series as a line: longer, and single fades could not be told apart."""
+"""Length of the series as a line: in a longer one single fades could not be distinguished."""
 
 LIGHTEST, DARKEST = 0.88, 0.25
 """Greys of the first state and of the last."""
@@ -30,20 +30,11 @@ LIGHTEST, DARKEST = 0.88, 0.25
 def draw(power: PowerSeries, channel: LandMobile | None, file: Path, footer: str) -> None:
     """Write `fading_figure` into a file.
 
-    Parameters
-    ----------
-    power : PowerSeries
-    channel : LandMobile, optional
-        What it was made with, for the closed forms.
-    file : path
-        Its ending says the format: .svg, .pdf or .png.
-    footer : str
-        What stands at the foot.
-
-    Raises
-    ------
-    ScenarioError
-        If the file's name says no format that can be drawn, the file cannot be written, or the power never changes.
+    channel: What it was made with, for the closed forms.
+    file: Its ending says the format: .svg, .pdf or .png.
+    footer: Text at the foot. Raises ScenarioError if the file's name says no format that can be drawn, the file cannot
+    be written, or the power
+        never changes.
     """
     kind = format_of(file, "--figure")
     with styled():
@@ -59,20 +50,10 @@ def fading_figure(
 ) -> Figure:
     """Power over the first seconds below the states; distribution, correlation, rate and length of fades of it all.
 
-    Parameters
-    ----------
-    power : PowerSeries
-    channel : LandMobile, optional
-        What it was made with, for the closed forms.
-    footer : str
-        What stands at the foot.
-    seconds : float
-        So much of the series is drawn over time.
-
-    Raises
-    ------
-    ScenarioError
-        If the power never changes.
+    channel: What it was made with, for the closed forms.
+    footer: Text at the foot.
+    seconds: So much of the series is drawn over time.
+    Raises ScenarioError if the power never changes.
     """
     if power.frozen:
         raise ScenarioError(
@@ -89,8 +70,8 @@ def fading_figure(
     # length.
     shown = min(len(power.level_db), max(2, math.ceil(seconds * 1e9 / power.spacing_ns) + 1))
     times_s = np.arange(shown) * power.spacing_ns * 1e-9
-    # As pixels from so many points on: noise of 5,000 points is an SVG of 88 kB (as pixels 108), of 20,000 one of 124
-    # (87).
+    # As pixels from this number of points on: noise of 5,000 points is an SVG of 88 kB (as pixels 108), of 20,000 one
+    # of 124 (87).
     panels["power"].plot(times_s, power.level_db[:shown], color=BEFORE, linewidth=0.5, rasterized=shown > 20_000)
     until_s = min(seconds, float(times_s[-1]))
     panels["power"].set(xlabel="time, s", ylabel="power, dB", xlim=(0, until_s))
@@ -123,12 +104,8 @@ def fading_figure(
 def draw_states(axes: Axes, edges_s: NDArray[np.floating], states: NDArray[np.integer], names: Sequence[str]) -> None:
     """A strip of greys, light for the first state and dark for the last, with its legend above it on the right.
 
-    Parameters
-    ----------
-    edges_s : float64 array of shape (n + 1,)
-        Between which times each of the states holds.
-    states : int array of shape (n,)
-    names : sequence of str
+    edges_s: float64 array of shape (n + 1,). Between which times each of the states holds.
+    states: int array of shape (n,)
     """
     borders = np.concatenate(([0], np.flatnonzero(np.diff(states)) + 1, [len(states)]))
     stays, begins_s, ends_s = states[borders[:-1]], edges_s[borders[:-1]], edges_s[borders[1:]]

@@ -15,7 +15,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.report.style import BAD, BEFORE, CHANGE_COLOUR, PAGE_IN, format_of, new_figure, save, styled
 from leowarp.timeline.recordings import Description, Measurement, Schedule, Series
 
-# Of the 15 s between a dish's reconfigurations a bin is 125 ms; an outage of the profile lasts 146 ms in the mean
+# A bin is 125 ms of the 15 s between a dish's reconfigurations. An outage of the profile lasts 146 ms in the mean
 # (design/starlink-profile.md: runs of 14.58 lost pings, 10 ms apart).
 _BINS = 120
 _MOST_ROWS = 400
@@ -24,10 +24,7 @@ _MOST_ROWS = 400
 def draw_folded(described: Sequence[tuple[Measurement, Description]], file: Path) -> None:
     """Write `folded_figure` into a file.
 
-    Raises
-    ------
-    ScenarioError
-        If the file's name says no format that can be drawn, or nothing has a period to fold by.
+    Raises ScenarioError if the file's name says no format that can be drawn, or nothing has a period to fold by.
     """
     kind = format_of(file, "--folded")
     with styled():
@@ -41,10 +38,7 @@ def folded_figure(described: Sequence[tuple[Measurement, Description]]) -> Figur
     The reconfiguration stands a quarter from the left, so that what comes before it is seen as well. A period that
     was not believed is drawn too, if it is the first of the runners-up: its picture says why.
 
-    Raises
-    ------
-    ScenarioError
-        If nothing has a period.
+    Raises ScenarioError if nothing has a period.
     """
     chosen = []
     for measurement, description in described:

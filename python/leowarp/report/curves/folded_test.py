@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is folded by a period shows what was measured, and where nothing was."""
+"""A series folded by a period shows what was measured, and where nothing was."""
 
 import numpy as np
 

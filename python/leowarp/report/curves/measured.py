@@ -15,22 +15,15 @@ from leowarp.timeline.recordings import Capacity, Description, Measurement
 from leowarp.timeline.recordings.measurement import UNSHAPED
 
 MOST_SLOTS = 60
-"""More than so many lines would hide what they mark."""
+"""More lines than this would hide what they mark."""
 
 
 def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> None:
     """Write `measured_figure` into a file.
 
-    Parameters
-    ----------
-    described : sequence of (Measurement, Description)
-    file : path
-        Its ending says the format: .svg, .pdf or .png.
-
-    Raises
-    ------
-    ScenarioError
-        If the file's name says no format that can be drawn.
+    described: sequence of (Measurement, Description)
+    file: Its ending says the format: .svg, .pdf or .png.
+    Raises ScenarioError if the file's name says no format that can be drawn.
     """
     kind = format_of(file, "--figure")
     with styled():
@@ -41,10 +34,8 @@ def draw(described: Sequence[tuple[Measurement, Description]], file: Path) -> No
 def measured_figure(described: Sequence[tuple[Measurement, Description]]) -> Figure:
     """For each: the delays, lost probes as ticks at the top, reconfigurations as lines; below it capacity, if known.
 
-    Parameters
-    ----------
-    described : sequence of (Measurement, Description)
-        One or two panels each, ms and Mbit/s over s; the footer says where the period comes from.
+    described: sequence of (Measurement, Description). One or two panels each, ms and Mbit/s over s; the footer says
+        where the period comes from.
     """
     capacities = [any((m.capacity_down, m.capacity_up)) for m, _ in described]
     heights = [height for has in capacities for height in ((1.6, 0.9) if has else (1.6,))]

@@ -37,28 +37,17 @@ from leowarp.results.run import Run
 class FigureKind:
     """A figure that can be drawn of one run or of several.
 
-    Attributes
-    ----------
-    draw : callable
-        `draw(runs, **options) -> Figure`.
-    title : str
-    caption : str
-        What is drawn and how to read it.
-    study : str
-        The figure of `frederiksen2024` that it re-makes, or "".
-    several : bool
-        Whether it draws all runs given, not only the first.
-    shows : str
-        A name of `_HAS`, what it is about: flows of a kind (`many tcp`: more than can be told apart; `pairs`: between
-        many pairs of stations; `sizes`: many with a size; `pings` are those with replies; `capacity`: TCP over a link
-        whose capacity is a table; `changes`: TCP over a path that can change), routes over satellites, a mobile
+    draw: `draw(runs, **options) -> Figure`.
+    caption: What is drawn and how to read it.
+    study: The figure of `frederiksen2024` that it re-makes, or "".
+    several: Whether it draws all runs given, not only the first.
+    shows: A name of `_HAS`, what it is about: flows of a kind (`many tcp`: more than can be told apart; `pairs`:
+        between many pairs of stations; `sizes`: many with a size; `pings` are those with replies; `capacity`: TCP over
+        a link whose capacity is a table; `changes`: TCP over a path that can change), routes over satellites, a mobile
         channel, or what programs measured (`players`, `page loads`). A page leaves it out if a run has none.
-    needs : tuple of str
-        Trace tables that it is drawn from.
-    part : str
-        Section of a run's page that it stands in.
-    own_flows : bool
-        Whether it chooses the flows that it shows itself.
+    needs: Trace tables that it is drawn from.
+    part: Section of a run's page with it.
+    own_flows: Whether it chooses the flows that it shows itself.
     """
 
     draw: Callable[..., Figure]
@@ -313,10 +302,7 @@ def flows_of(run: RunView, name: str) -> list[int]:
 def _of_flows(run: RunView, name: str, flow: int | str | Sequence[int | str] | None) -> list[RunView]:
     """A view of each flow of a run that a figure shows; the run itself if it has no two of them.
 
-    Raises
-    ------
-    ScenarioError
-        If a flow is asked for that the run does not have, or that the figure is not about.
+    Raises ScenarioError if a flow is asked for that the run does not have, or that the figure is not about.
     """
     if flow is None and run.flow is not None:
         return [run]

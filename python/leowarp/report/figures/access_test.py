@@ -114,7 +114,7 @@ def test_the_section_says_what_all_and_each_did(view):
     text = reconfigurations_section(view)
     assert "Each of the 4 reconfigurations" in text
     assert "server to dish: 15.00 → 22.00" in text
-    # Of three reconfigurations of four flow 1 lost one packet each; spikes of 60 ms over 20 ms.
+    # At three of four reconfigurations flow 1 lost one packet each; spikes of 60 ms over 20 ms.
     row = text[text.index("with exactly one") :]
     assert row[: row.index("</tr>")].count(">75<") == 2
     assert "40" in text[text.index("spike of the one-way delay") :][:200]

@@ -38,10 +38,7 @@ QUANTITIES: tuple[tuple[str, str, float, str, str], ...] = (
 def matrix(runs: Sequence[RunView]) -> Figure:
     """Goodput, round-trip time and loss of TCP by source (rows) and destination (columns); no flow: no colour.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        The first is shown.
+    runs: The first is shown.
     """
     (run, *_) = runs
     found = pairs(run.summary["flows"])
@@ -86,10 +83,7 @@ def _cells(axes: Axes, values: np.ndarray, colours: str, text: str) -> None:
 def distribution(runs: Sequence[RunView]) -> Figure:
     """Goodput, median round-trip time and loss, each flow a step: share of the flows at or below a value.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        Of one run a line for each congestion control, of several a line for each run.
+    runs: Of one run a line for each congestion control, of several a line for each run.
     """
     named = _named(runs, [_flows(run) for run in runs])
     figure = new_figure(PAGE_IN, 2.5, footer_of(runs))
@@ -113,10 +107,7 @@ def completion(runs: Sequence[RunView]) -> Figure:
 
     A flow that was not done at its stop or the run's end is a hollow triangle at the time that it had: it took longer.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        Of one run a colour for each congestion control, of several a colour for each run.
+    runs: Of one run a colour for each congestion control, of several a colour for each run.
     """
     named = _named(runs, [_sized(run) for run in runs])
     figure = new_figure(PAGE_IN, 3.2, footer_of(runs))
@@ -144,7 +135,7 @@ def completion(runs: Sequence[RunView]) -> Figure:
 
 
 BINS_PER_DECADE = 3
-"""Of sizes, whose flows have one median: a factor of 2.2 each."""
+"""Spread of sizes whose flows have one median: a factor of 2.2 each."""
 
 FEWEST_IN_BIN = 5
 """Flows of like size of which a median is worth drawing."""
@@ -186,7 +177,7 @@ def _sized(run: RunView) -> pd.DataFrame:
 
 
 def has_sizes(run: RunView) -> bool:
-    """Whether so many TCP flows have a size that their times to completion are worth drawing against it."""
+    """Whether enough TCP flows have a size to draw their times to completion against it."""
     return sum(run.plan.flows[number].size_bytes is not None for number in run.tcp_flows) > MOST_LINES
 
 
@@ -211,6 +202,6 @@ def _flows(run: RunView) -> pd.DataFrame:
 
 
 def has_pairs(run: RunView) -> bool:
-    """Whether TCP flows go between so many pairs of stations that a matrix is worth drawing."""
+    """Whether TCP flows go between enough pairs of stations to draw a matrix."""
     ends = {(run.plan.flows[number].source, run.plan.flows[number].destination) for number in run.tcp_flows}
     return len(ends) >= FEWEST_PAIRS

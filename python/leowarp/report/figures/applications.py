@@ -27,15 +27,8 @@ def has_measured(run: RunView, kind: str) -> bool:
 def playback(runs: Sequence[RunView]) -> Figure:
     """The buffer of each player over time with its stalls, and below it bit rate and throughput of its segments.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        Runs with segmented video.
-
-    Returns
-    -------
-    figure : Figure
-        Two panels a player, s; a pink line is a route change, a red field a stall.
+    runs: Runs with segmented video.
+    Returns: Two panels a player, s; a pink line is a route change, a red field a stall.
     """
     shown = [(run, flow) for run in runs for flow in _flows_with(run, "segment")][:MOST_PANELS]
     figure = new_figure(PAGE_IN, 0.6 + 2.3 * len(shown), footer_of(runs))
@@ -73,14 +66,11 @@ def playback(runs: Sequence[RunView]) -> Figure:
 
 
 def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """What a player had to be played, s, at the corners of the line: `(t_s, buffer_s)`.
+    """Content of a player's buffer, s, at the corners of the line: `(t_s, buffer_s)`.
 
     Before each segment came the buffer was shorter by that segment; it had become so by playing, or stood still.
 
-    Parameters
-    ----------
-    segments : DataFrame
-        Of the table `measures`, by `end_ns`.
+    segments: Of the table `measures`, by `end_ns`.
     """
     came_s, after_s = floats(segments["end_ns"]) / 1e9, floats(segments["buffer_ns"]) / 1e9
     before_s = after_s - floats(segments["media_ns"]) / 1e9
@@ -99,15 +89,8 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 def waterfall(runs: Sequence[RunView]) -> Figure:
     """When each object of a page was asked for and came: of each flow the page that took longest.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        Runs with page loads.
-
-    Returns
-    -------
-    figure : Figure
-        A panel a flow, ms since the page's start; an object is a bar.
+    runs: Runs with page loads.
+    Returns: A panel a flow, ms since the page's start; an object is a bar.
     """
     shown = [(run, flow) for run in runs for flow in _flows_with(run, "page")][:MOST_PANELS]
     figure = new_figure(PAGE_IN, 0.7 + 2.4 * len(shown), footer_of(runs))

@@ -31,21 +31,9 @@ PACKET_WORDS, EMPTY_WORDS = "each packet (every fifth)", "empty path, there and 
 def chosen_changes(run: RunView, count: int) -> list[int]:
     """The route changes with the most late packets, then with the most lost, by time.
 
-    Parameters
-    ----------
-    run : RunView
-        Of a flow, or of a run with one.
-    count : int
-
-    Returns
-    -------
-    instants_ns : list of int
-        Ascending; fewer than `count` if there are fewer.
-
-    Raises
-    ------
-    TraceError
-        If the flow's path never changed.
+    run: Of a flow, or of a run with one.
+    Returns: Ascending; fewer than `count` if there are fewer.
+    Raises TraceError if the flow's path never changed.
     """
     order = hit_hardest_first(hits(run))[:count]
     if not order:
@@ -63,19 +51,11 @@ def _never_changed(group: Sequence[RunView]) -> TraceError:
 
 
 def hardest_hit(runs: Sequence[RunView], change_s: float | None = None) -> RunView:
-    """Of several flows of the first run the one with the most late packets at one route change.
+    """With several flows of the first run, the one with the most late packets at one route change.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        Views of flows; those of other runs than the first are left aside.
-    change_s : float, optional
-        Only this change counts, s; a flow whose path did not change then comes last.
-
-    Raises
-    ------
-    TraceError
-        If the path of none ever changed, and no change is asked for.
+    runs: Views of flows; those of other runs than the first are left aside.
+    change_s: Only this change counts, s; a flow whose path did not change then comes last.
+    Raises TraceError if the path of none ever changed, and no change is asked for.
     """
     group = by_run(runs)[0]
     if change_s is None and not any(len(run.changes) for run in group):
@@ -102,28 +82,16 @@ class Column(NamedTuple):
 
 
 def columns_of(runs: Sequence[RunView], count: int, change_s: float | None = None) -> list[Column]:
-    """What stands in each column of a figure: one change of each of several runs, or several changes of one run.
+    """Content of each column of a figure: one change of each of several runs, or several changes of one run.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        Runs, or views of their flows.
-    count : int
-        Columns of one run; of several runs each has one.
-    change_s : float, optional
-        The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several runs.
-
-    Returns
-    -------
-    columns : list of Column
-        Run by run, by time. Of one run the changes are those with the most late packets over
-        its flows, then with the most lost; of several runs the instant is the same for all. The flows are those whose
-        path changed then, or, of more than can be told apart, the hardest hit.
-
-    Raises
-    ------
-    TraceError
-        If no flow of a run ever had another path.
+    runs: Runs, or views of their flows.
+    count: Columns of one run; of several runs each has one.
+    change_s: The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several
+        runs.
+    Returns: Run by run, by time. For one run the changes are those with the most late packets over its flows, then with
+        the most lost; for several runs the instant is the same for all. The flows are those whose path changed then,
+        or, of more than can be told apart, the hardest hit.
+    Raises TraceError if no flow of a run ever had another path.
     """
     at_ns = None if change_s is None else round(change_s * 1e9)
     groups, looks, of_runs = by_run(runs), list(zip(runs, labels(runs), styles(runs), strict=True)), run_labels(runs)
@@ -179,26 +147,13 @@ def cwnd_around_changes(
 ) -> Figure:  # fmt: skip
     """Congestion window, and retransmissions in 50 ms bins, around route changes (fig. 7).
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-    before_s, after_s : float
-        How much is shown on either side of a change, s.
-    count : int
-        Changes of one run; of several runs one each.
-    change_s : float, optional
-        The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several runs.
-
-    Returns
-    -------
-    figure : Figure
-        A column a change, two panels each: packets above; below packets per 50 ms of sending time, summed over the
+    before_s, after_s: How much is shown on either side of a change, s.
+    count: Changes of one run; of several runs one each.
+    change_s: The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several
+        runs.
+    Returns: A column a change, two panels each: packets above; below packets per 50 ms of sending time, summed over the
         flows shown, spurious ones hatched.
-
-    Raises
-    ------
-    TraceError
-        If the route never changed.
+    Raises TraceError if the route never changed.
     """
     columns = columns_of(runs, count, change_s)
     figure = new_figure(PAGE_IN, 3.1 + _below(columns), footer_of(runs))
@@ -250,25 +205,13 @@ def srtt_around_changes(
 ) -> Figure:  # fmt: skip
     """Smoothed RTT around route changes (fig. 8), with each packet's RTT and the RTT of the empty path.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-    before_s, after_s : float
-        How much is shown on either side of a change, s.
-    count : int
-        Changes of one run; of several runs one each.
-    change_s : float, optional
-        The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several runs.
-
-    Returns
-    -------
-    figure : Figure
-        A panel a change, ms over s. The empty path is the propagation there and back at each instant, without queues.
-
-    Raises
-    ------
-    TraceError
-        If the route never changed.
+    before_s, after_s: How much is shown on either side of a change, s.
+    count: Changes of one run; of several runs one each.
+    change_s: The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several
+        runs.
+    Returns: A panel a change, ms over s. The empty path is the propagation there and back at each instant, without
+        queues.
+    Raises TraceError if the route never changed.
     """
     columns = columns_of(runs, count, change_s)
     figure = new_figure(PAGE_IN, 2.3 + _below(columns), footer_of(runs))

@@ -28,15 +28,8 @@ Series = Callable[[RunView, int, np.ndarray], np.ndarray]
 def group_figure(groups: Sequence[tuple[str, Sequence[RunView]]], name: str) -> Figure:
     """A figure of `GROUP_FIGURES`: a panel for each TCP flow, a line and a band a group.
 
-    Parameters
-    ----------
-    groups : sequence of (name, views of its runs)
-    name : str
-
-    Raises
-    ------
-    TraceError
-        If the runs have no TCP flow, or did not sample their sockets.
+    groups: sequence of (name, views of its runs)
+    Raises TraceError if the runs have no TCP flow, or did not sample their sockets.
     """
     _, axis, series = GROUP_FIGURES[name]
     flows = groups[0][1][0].tcp_flows[:MOST_PANELS]
@@ -72,11 +65,9 @@ def median_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     """(low, median, high) of each column: order statistics as in `leowarp.scalars.medians`; nan where a run has no
     value.
 
-    Parameters
-    ----------
-    values : float array of shape (runs, columns)
+    values: float array of shape (runs, columns)
     """
-    # An instant that one seed has no value of has no band. Of fewer seeds the same order statistics would hold the
+    # An instant that one seed has no value of has no band. With fewer seeds the same order statistics would hold the
     # median with another confidence than the one that the page states.
     ordered = np.sort(values, axis=0)
     j, _ = order_interval(len(values))
@@ -89,15 +80,15 @@ def _goodput_mbps(run: RunView, flow: int, edges_ns: np.ndarray) -> np.ndarray:
     frame = goodput(run.tables, flow, "in_order", 50_000_000)
     t_ns, rate_bps = frame["t_ns"].to_numpy(), floats(frame["goodput_bps"])
     until_ns = np.append(t_ns[1:], run.metrics.end_ns)
-    # By way of the sum: the edges are a 200th of a run apart, which is no multiple of the 50 ms bins, and bits that are
-    # interpolated still add up to all that arrived. Rates that are interpolated do not.
+    # Computed from the sum: the edges are a 200th of a run apart, which is no multiple of the 50 ms bins. Interpolated
+    # bits still add up to all that arrived. Rates that are interpolated do not.
     bits = np.concatenate([[0.0], np.cumsum(np.nan_to_num(rate_bps) * (until_ns - t_ns) / 1e9)])
     at = np.interp(edges_ns, np.append(t_ns, run.metrics.end_ns), bits)
     return np.diff(at) / np.diff(edges_ns) * 1e9 / 1e6
 
 
 def _sampled(column: str, size: float) -> Series:
-    """What the sockets showed in the middle between two edges, in units of `size`."""
+    """Value of the sockets in the middle between two edges, in units of `size`."""
 
     def series(run: RunView, flow: int, edges_ns: np.ndarray) -> np.ndarray:
         mine = run.tables.of_flow("sockets", flow)

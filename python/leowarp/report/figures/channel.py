@@ -28,7 +28,7 @@ MOST_BINS = 300
 BINS_S = (0.1, 1, 2, 5, 10, 30, 60, 300, 900, 3600)
 
 TOLD_APART = 4
-"""Retransmissions from so many on are one colour."""
+"""Retransmissions from this number on are one colour."""
 
 BLUES = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#04264d")
 
@@ -36,10 +36,7 @@ BLUES = ("#deebf7", "#9ecae1", "#4292c6", "#08519c", "#04264d")
 def channel_over_time(runs: Sequence[RunView]) -> Figure:
     """Received Es/N0 below the states, codewords by retransmissions, goodput of the TCP flows; of the first run.
 
-    Raises
-    ------
-    TraceError
-        As `RunView.realisation`.
+    Raises TraceError: As `RunView.realisation`.
     """
     run = runs[0]
     found, end_s = run.realisation, run.metrics.end_ns / 1e9
@@ -72,10 +69,7 @@ def bin_length_s(end_s: float) -> float:
 def draw_power(strip: Axes, axes: Axes, power: PowerSeries, snr_db: float) -> None:
     """Received Es/N0, its median and middle 90 % by column of the picture; above it the state of most of the column.
 
-    Parameters
-    ----------
-    snr_db : float
-        Es/N0 at line of sight.
+    snr_db: Es/N0 at line of sight.
     """
     size = -(-len(power.level_db) // PIXELS)
     columns = -(-len(power.level_db) // size)
@@ -124,10 +118,7 @@ def draw_thresholds(axes: Axes, harq: Harq, first_bits: int) -> None:
 def draw_codewords(axes: Axes, found: Realisation, most: int, end_s: float, bin_s: float) -> None:
     """Share of codewords decoded after 0, 1, ... retransmissions and lost, stacked, by when they begin.
 
-    Parameters
-    ----------
-    most : int
-        Retransmissions that a codeword may have.
+    most: Retransmissions that a codeword may have.
     """
     shares, names = codeword_shares(found, most, end_s, bin_s)
     edges_s = np.minimum(np.arange(shares.shape[1] + 1) * bin_s, end_s)

@@ -33,22 +33,12 @@ def goodput_cdf(
 
     The x axis is stretched around the path's capacity, or, if no run comes near it for a tenth of the time, around 0.
 
-    Parameters
-    ----------
-    y_scale : {"linear", "log"}
-        "log" shows rare dips.
-    skip_s : float
-        Leave out this much of the start (slow start).
-    series : {"in_order", "acked", "sacked"}
-        At the receiver, or as the sender learns it.
-    bin_ns : int
-        Length of a bin; the share is that of the bins.
-
-    Returns
-    -------
-    figure : Figure
-        A step curve a flow; of more flows than can be told apart all in grey, the lowest, median and highest mean in
-        colour.
+    y_scale: {"linear", "log"}. "log" shows rare dips.
+    skip_s: Leave out this much of the start (slow start).
+    series: {"in_order", "acked", "sacked"}. At the receiver, or as the sender learns it.
+    bin_ns: Length of a bin; the share is that of the bins.
+    Returns: A step curve a flow; of more flows than can be told apart all in grey, the lowest, median and highest mean
+        in colour.
     """
     figure = new_figure(COLUMN_IN, 2.75 + _names_in(runs), footer_of(runs))
     axes = figure.subplots()
@@ -85,21 +75,9 @@ def goodput_cdf(
 def rtt_ccdf(runs: Sequence[RunView], *, skip_s: float = 0.0) -> Figure:
     """Share of time with a smoothed RTT above a value, log scale (fig. 5).
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-    skip_s : float
-        Leave out this much of the start (slow start).
-
-    Returns
-    -------
-    figure : Figure
-        A sample counts for as long as it held, until the next one. Shares below `SMALLEST_SHARE` are off the axis.
-
-    Raises
-    ------
-    TraceError
-        If no round trip was measured.
+    skip_s: Leave out this much of the start (slow start).
+    Returns: A sample counts for as long as it held, until the next one. Shares below `SMALLEST_SHARE` are off the axis.
+    Raises TraceError if no round trip was measured.
     """
     figure = new_figure(COLUMN_IN, 2.65 + _names_in(runs), footer_of(runs))
     axes = figure.subplots()

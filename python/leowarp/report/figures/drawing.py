@@ -26,18 +26,11 @@ OnFigure = Callable[[int, int], None]
 class Drawing:
     """What is drawn.
 
-    Attributes
-    ----------
-    names : sequence of str, optional
-        Figures by name; all that the runs have something to show in, if not given.
-    formats : sequence of str
-        Besides those that a page is made of.
-    flows : sequence of int, optional
-        Those of the first run that each figure shows, as far as it is about them; by default all.
-    change_s : float, optional
-        The instant that figures around route changes show.
-    on_figure : callable
-        Hears how far it is.
+    names: Figures by name; all that the runs have something to show in, if not given.
+    formats: Besides those that a page is made of.
+    flows: Those of the first run that each figure shows, as far as it is about them; by default all.
+    change_s: The instant that figures around route changes show.
+    on_figure: Hears how far it is.
     """
 
     names: Sequence[str] | None = None
@@ -49,10 +42,7 @@ class Drawing:
     def chosen(self, runs: Sequence[RunView]) -> list[str]:
         """Names of the figures, in the order of a page.
 
-        Raises
-        ------
-        ScenarioError
-            If there is no such figure, or the runs have nothing to show in it.
+        Raises ScenarioError if there is no such figure, or the runs have nothing to show in it.
         """
         # Asked first: which figures a run can show is computed from its whole trace.
         for name in self.names or ():
@@ -81,25 +71,11 @@ class Drawing:
 def draw_all(runs: Sequence[RunView], folder: Path, drawing: Drawing | None = None) -> tuple[list[str], dict[str, str]]:
     """Draws and saves figures.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-    folder : path
-        Made if it is missing.
-    drawing : Drawing, optional
-        What is drawn; all that the runs have something to show in, as SVG, if not given.
-
-    Returns
-    -------
-    drawn : list of str
-        Names of the figures that lie there now.
-    not_drawn : dict of str to str
-        Of the others: why not.
-
-    Raises
-    ------
-    ScenarioError
-        If a figure or format is asked for that there is not, or the folder is a link.
+    folder: Made if it is missing.
+    drawing: What is drawn; all that the runs have something to show in, as SVG, if not given.
+    Returns drawn: Names of the figures that lie there now.
+    Returns not_drawn: Of the others: why not.
+    Raises ScenarioError if a figure or format is asked for that there is not, or the folder is a link.
     """
     drawing = drawing or Drawing()
     _refuse_unknown(drawing.formats)
@@ -134,7 +110,7 @@ def _reason(error: TraceError) -> str:
 
 
 def _save(picture: Figure, stem: Path, formats: Sequence[str]) -> None:
-    # A format that is there already is made anew: beside a new figure it would show older numbers.
+    # A format that is there already is drawn again: beside a new figure it would show older numbers.
     kinds = [
         kind for kind in FORMATS if kind in (*PAGE_FORMATS, *formats) or stem.with_name(f"{stem.name}.{kind}").exists()
     ]

@@ -27,14 +27,7 @@ _FLOWS = "# flows: "
 def figure_data(figure: Figure) -> pd.DataFrame:
     """Each point of a figure.
 
-    Parameters
-    ----------
-    figure : Figure
-
-    Returns
-    -------
-    points : pandas.DataFrame
-        Columns as in `COLUMNS`: number of the panel, from 1; the name in the legend, "" if it has none; the point.
+    Returns: Columns as in `COLUMNS`: number of the panel, from 1; the name in the legend, "" if it has none; the point.
         `y_low` is where a bar or a band begins, nan of a line; of a picture of many cells it is the value in a cell,
         and `y` the row.
     """
@@ -50,10 +43,7 @@ def figure_data(figure: Figure) -> pd.DataFrame:
 def figure_text(figure: Figure, flows: Sequence[int] | None = None) -> str:
     """`figure_data` as CSV, nine digits each; before it comments say what the axes of each panel are.
 
-    Parameters
-    ----------
-    flows : sequence of int, optional
-        Those that were chosen for it: a comment names them, so that it can be drawn again (`flows_of_text`).
+    flows: Those that were chosen for it: a comment names them, so that it can be drawn again (`flows_of_text`).
     """
     panels = _panels(figure)
     lines = [] if flows is None else [f"{_FLOWS}{', '.join(map(str, flows))}\n"]
@@ -72,10 +62,7 @@ def flows_of_text(text: str) -> list[int] | None:
     >>> flows_of_text("# flows: 0, 2\\npanel,line,x,y,y_low\\n")
     [0, 2]
 
-    Raises
-    ------
-    ValueError
-        If they are no numbers.
+    Raises ValueError if they are no numbers.
     """
     first, _, _ = text.partition("\n")
     return [int(number) for number in first.removeprefix(_FLOWS).split(",")] if first.startswith(_FLOWS) else None

@@ -57,7 +57,7 @@ def made(run_dir, other_run_dir, access_dir, tmp_path_factory):
     return view
 
 
-# About ten seconds of a core a case, most of them in matplotlib's layout.
+# About ten seconds of a core per case, most of them in matplotlib's layout.
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_texts_of_every_figure_stand_apart_and_inside(made, case):
@@ -68,7 +68,7 @@ def test_texts_of_every_figure_stand_apart_and_inside(made, case):
         try:
             shown = figure(runs, name)
         except TraceError:
-            # What a run lacks is said, not drawn: another test's matter.
+            # A missing part of a run gets a sentence, not a figure: another test's matter.
             continue
         if wrong := troubles(shown):
             found[name] = wrong

@@ -25,19 +25,10 @@ def goodput_over_time(
 ) -> Figure:  # fmt: skip
     """Goodput over time, a panel a run, route changes marked (fig. 6); flows of a run share its panel.
 
-    Parameters
-    ----------
-    series : {"in_order", "acked", "sacked"}
-        At the receiver, or as the sender learns it.
-    bin_ns : int
-        Length of a bin. Of more than `MOST_BINS` the line is means of several, the range of these behind it.
-    start_s, end_s : float
-        The part of the run that is shown, s; by default all of it.
-
-    Raises
-    ------
-    TraceError
-        If a run has no TCP flow.
+    series: {"in_order", "acked", "sacked"}. At the receiver, or as the sender learns it.
+    bin_ns: Length of a bin. Above `MOST_BINS` the line is means of several, with their range behind it.
+    start_s, end_s: The part of the run that is shown, s; by default all of it.
+    Raises TraceError if a run has no TCP flow.
     """
     groups = by_run(runs)
     room = max(_legend_in(group) for group in groups)
@@ -76,27 +67,28 @@ def goodput_over_time(
 def top_mbps(runs: Sequence[RunView]) -> float:
     """Where an axis of goodput over time ends at the latest, Mbit/s; inf if a path's capacity is unknown or changes.
 
-    What fills a hole in the sequence arrives as one burst of several times the capacity. It is cut off, or the dips
+    Data behind a hole in the sequence arrive as one burst of several times the capacity. It is cut off, or the dips
     could not be read: in 60 s of CUBIC over 100 Mbit/s the highest bin has 390.
     """
     return 1.35 * max((run.capacity_bps or np.inf) for run in runs) / 1e6
 
 
 MOST_BINS = 1_400
-"""What is 7.16 in wide has so many pixels at 200 an inch: a line of 20,000 bins is a comb, in which no dip is seen."""
+"""A figure 7.16 in wide has this number of pixels at 200 an inch: a line of 20,000 bins is a comb, in which no dip is
+seen."""
 
 DRAWN_BINS = 400
-"""Of more, so many means are drawn: three to four pixels each, so that their line is one."""
+"""Above it, this number of means is drawn: three to four pixels each, so that their line is one."""
 
 
 def _joined(start_s: float, end_s: float, bin_ns: int) -> int:
-    """How many bins one point of a line stands for."""
+    """Number of bins for one point of a line."""
     count = (end_s - start_s) * 1e9 / bin_ns
     return 1 if count <= MOST_BINS else math.ceil(count / DRAWN_BINS)
 
 
 def _means(t_s: np.ndarray, rate: np.ndarray, joined: int) -> tuple[np.ndarray, np.ndarray]:
-    """Time and mean of so many bins each; the last are left out if they are fewer."""
+    """Time and mean of each this number of bins; the last are left out if they are fewer."""
     whole = len(rate) // joined * joined
     # An incomplete last mean would be of another length than the title says.
     return t_s[:whole:joined], rate[:whole].reshape(-1, joined).mean(axis=1)

@@ -57,10 +57,7 @@ def common_instant(views: Sequence[RunView]) -> int | None:
 def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
     """The instant that a user names, in s: "150 s", or the number of a change of any of the runs, counted from 1.
 
-    Raises
-    ------
-    ScenarioError
-        If there is no such change, or the time lies outside the runs.
+    Raises ScenarioError if there is no such change, or the time lies outside the runs.
     """
     views = [view for run in views for view in _flows_of(run)]
     instants = sorted({t_ns for view in views for t_ns in hits(view)})
@@ -92,7 +89,7 @@ def chosen_instant_s(views: Sequence[RunView], text: str) -> float:
 
 
 def sentence(views: Sequence[RunView], change_s: float | None) -> str:
-    """Which instant figures around route changes show, and why; empty if no path ever changed."""
+    """The instant that figures around route changes show, and why; empty if no path ever changed."""
     if change_s is not None:
         return f"Figures around a change show all runs at {change_s:g} s, as asked for."
     t_ns = common_instant([view for run in views for view in _flows_of(run)])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a figure shows more flows than lines can be told apart: bands over all of them over time, or each as a thin grey
-curve with the lowest, the median and the highest in colour."""
+"""A figure with more flows than distinguishable lines: bands over all of them over time, or each as a thin grey curve
+with the lowest, the median and the highest in colour."""
 
 from __future__ import annotations
 
@@ -20,10 +20,7 @@ Named = tuple[RunView, str, dict[str, Any]]
 def shown_apart(runs: Sequence[RunView]) -> bool:
     """Whether each view is a line of its own.
 
-    Returns
-    -------
-    apart : bool
-        Up to `MOST_LINES` views are, and always views of different runs, each asked for by name.
+    Returns: Up to `MOST_LINES` views are, and always views of different runs, each asked for by name.
     """
     return len(runs) <= MOST_LINES or len(by_run(runs)) == len(runs)
 
@@ -31,12 +28,9 @@ def shown_apart(runs: Sequence[RunView]) -> bool:
 def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
     """Median and quantiles over flows of series that change over time.
 
-    Parameters
-    ----------
-    axes : Axes
-        Gets three bands and the line of the median, with labels for a legend of four.
-    series : sequence of (t_s, value)
-        One a flow, float64 arrays of equal length; a flow counts where it has a value. Times are alike to the ns.
+    axes: Gets three bands and the line of the median, with labels for a legend of four.
+    series: sequence of (t_s, value). One a flow, float64 arrays of equal length; a flow counts where it has a value.
+        Times are alike to the ns.
     """
     # Instants of two flows that are equal in ns may differ in the last bit as seconds, and would be two columns.
     known = [np.round(t_s, 9) for t_s, _ in series]
@@ -53,8 +47,7 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
     for low, high, colour, words in (
         (0, 1, "#e6eef5", "all flows"), (0.1, 0.9, "#bcd5e8", "middle 80 %"), (0.25, 0.75, "#84b3d4", "middle half")
     ):  # fmt: skip
-        # Of a flow that has no value at an instant, because it has not begun or has ended, there is no part in the
-        # bands.
+        # A flow without a value at an instant, because it has not begun or has ended, has no part in the bands.
         least, most = np.nanquantile(values, (low, high), axis=0)
         axes.fill_between(grid, least, most, color=colour, linewidth=0, label=words, zorder=1.5)
     axes.plot(grid, np.nanmedian(values, axis=0), color=BEFORE, linewidth=0.9, label="median flow", zorder=2.5)
@@ -63,22 +56,14 @@ def draw_bands(axes: Axes, series: Sequence[tuple[np.ndarray, np.ndarray]]) -> N
 def in_colour(runs: Sequence[RunView], scores: Sequence[float]) -> list[Named]:
     """Each view with the look of its curve.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-    scores : sequence of float
-        By which the lowest, the median and the highest are found.
-
-    Returns
-    -------
-    named : list of (view, label, style)
-        All in colour, if they can be told apart; else all in grey, of which the first alone has a label, and then those
-        three in colour on top.
+    scores: By which the lowest, the median and the highest are found.
+    Returns: list of (view, label, style). All in colour, if they can be told apart; else all in grey, of which the
+        first alone has a label, and then those three in colour on top.
     """
     if shown_apart(runs):
         return list(zip(runs, labels(runs), styles(runs), strict=True))
     order = sorted(range(len(runs)), key=lambda place: scores[place])
-    # Of an even number the lower of the two in the middle: each curve is that of one flow, and none is a mean of two.
+    # For an even number the lower of the two in the middle: each curve is that of one flow, and none is a mean of two.
     chosen = {order[0]: "lowest", order[(len(order) - 1) // 2]: "median", order[-1]: "highest"}
     found: list[Named] = []
     names = labels(runs)
@@ -97,12 +82,8 @@ def hit_hardest(
 ) -> tuple[list[RunView], str]:
     """As many views as can be told apart, those with the highest scores; of equal ones the first.
 
-    Returns
-    -------
-    kept : list of RunView
-        In the order in which they were given.
-    words : str
-        What a title says of the choice, such as "8 of 90 flows"; "" if all are kept.
+    Returns kept: In the order in which they were given.
+    Returns words: What a title says of the choice, such as "8 of 90 flows"; "" if all are kept.
     """
     if shown_apart(runs):
         return list(runs), ""

@@ -17,10 +17,10 @@ from leowarp.report.style import PAGE_IN, highest_of, mark_changes, new_figure, 
 from leowarp.report.view import MOST_LINES, RunView, footer_of, labels, styles, worded
 
 MOST_PANELS = 8
-"""So many fit below each other on a page of a paper."""
+"""This number fit below each other on a page of a paper."""
 
 _SHOWN = {"bit/s": ("Mbit/s", 1e6), "ns": ("ms", 1e6), "us": ("ms", 1e3), "bytes": ("kB", 1e3), "pkts": ("packets", 1)}
-"""Of a unit, what an axis shows, and how much of the unit that is."""
+"""By unit: the axis' unit, and its size."""
 
 
 def plot(
@@ -119,10 +119,7 @@ _Line = tuple[RunView, str, dict[str, Any], np.ndarray, np.ndarray]
 def _having(series: Series, lines: Sequence[RunView], *, all_of_them: bool) -> list[_Line]:
     """The flows that have the series, of those that are drawn.
 
-    Raises
-    ------
-    TraceError
-        If none has it, or one that was asked for.
+    Raises TraceError if none has it, or one that was asked for.
     """
     found = []
     for run, label, style in zip(lines, labels(lines), styles(lines), strict=True):
@@ -142,7 +139,7 @@ def _draw(axes: Axes, series: Series, lines: Sequence[_Line], from_s: float, unt
     met: set[int] = set()
     for _, label, look, t_ns, value in lines:
         t_s = t_ns / 1e9
-        # What held at the beginning is drawn from there on, and the last value up to the end.
+        # The value at the beginning is drawn from there on, and the last value up to the end.
         first = max(int(np.searchsorted(t_s, from_s, side="right")) - 1, 0)
         last = int(np.searchsorted(t_s, until_s, side="right"))
         # A flow that begins only after what is shown.

@@ -61,17 +61,10 @@ class _Around:
 def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) -> Figure:
     """Sequence against time around one route change: sent, arrived on the old and on the new path, late, resent, ACKs.
 
-    Of one flow: of several that with the most late packets.
+    For one flow: among several the one with the most late packets.
 
-    Parameters
-    ----------
-    change_s : float, optional
-        Which change; the one with the most late packets if not given.
-
-    Raises
-    ------
-    TraceError
-        If the packets around the change were not stored.
+    change_s: Which change; the one with the most late packets if not given.
+    Raises TraceError if the packets around the change were not stored.
     """
     run = hardest_hit(runs, change_s)
     t_ns = chosen_changes(run, 1)[0] if change_s is None else round(change_s * 1e9)
@@ -92,18 +85,9 @@ def packet_diagram(runs: Sequence[RunView], *, change_s: float | None = None) ->
 def packets_beside(runs: Sequence[RunView], names: Sequence[str], *, change_s: float) -> Figure:
     """`packet_diagram` of the same change in several runs, side by side, with one numbering and the same axes.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        Alike up to the change, so that a packet has one number in all: that of the first run's first late one is 0.
-    names : sequence of str
-        Of the runs, for the panels' titles.
-    change_s : float
-
-    Raises
-    ------
-    TraceError
-        As `packet_diagram`.
+    runs: Alike up to the change, so that a packet has one number in all: that of the first run's first late one is 0.
+    names: Of the runs, for the panels' titles.
+    Raises TraceError: As `packet_diagram`.
     """
     t_ns = round(change_s * 1e9)
     everything = [_around(run, t_ns) for run in runs]
@@ -118,7 +102,7 @@ def packets_beside(runs: Sequence[RunView], names: Sequence[str], *, change_s: f
         axes.set_title(f"{name}: {len(around.late)} packets overtaken", loc="left")
         axes.set_xlabel(worded(runs, "time after the route change, ms"))
     panels[0].set_ylabel("packet number")
-    # Of all panels: a mark that only one of them has is in the legend, too.
+    # From all panels: a mark that only one of them has is in the legend, too.
     marks = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     figure.legend(marks.values(), marks.keys(), loc="outside upper center", ncols=5, markerscale=1.8, columnspacing=1.4)
     return figure
@@ -185,7 +169,7 @@ def _draw(axes: Axes, data: pd.DataFrame, acks: pd.DataFrame, t_ns: int, zero: f
     number = data["number"].to_numpy()
     late, again = truths(data["is_late"]), truths(data["is_retransmission"])
     lost = np.isnan(received)
-    # Paths are told apart by when the packet left: the first after the change takes the new one.
+    # The instant at which a packet left distinguishes paths: the first after the change takes the new one.
     old = sent < 0
     near = np.flatnonzero(~lost & ~again & (np.abs(sent) < 200))
     for index in near[:: max(len(near) // TRACKS, 1)]:

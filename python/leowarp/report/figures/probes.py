@@ -37,14 +37,9 @@ def draw_probes(
 ) -> None:  # fmt: skip
     """Round-trip time of each probe by when it was sent, lost ones as ticks on the time axis, changes as pink lines.
 
-    Parameters
-    ----------
-    changes_s : sequence of float
-        On the run's clock.
-    zero_s : float
-        What the axis calls 0.
-    size : float, optional
-        Of a dot, points; by default larger for fewer probes.
+    changes_s: On the run's clock.
+    zero_s: What the axis calls 0.
+    size: Of a dot, points; by default larger for fewer probes.
     """
     # Dots cover the same part of the picture however many there are, within what can be seen and told apart.
     size = float(np.clip(60 / np.sqrt(max(len(found.sent_ns), 1)), 1.2, 4)) if size is None else size
@@ -53,7 +48,7 @@ def draw_probes(
     axes.plot(sent_s, found.delay_ns / 1e6, ".", color=BEFORE, markersize=size, markeredgewidth=0, rasterized=True)
     lost_s = sent_s[found.is_lost]
     if len(lost_s):
-        # In the axes' own height, so that they stand at the bottom whatever the scale.
+        # In the axes' own height, so that they are at the bottom whatever the scale.
         axes.plot(lost_s, np.full(len(lost_s), 0.012), "|", color=BAD, markersize=6, markeredgewidth=0.8,
                   transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
     axes.set_ylabel("round-trip time, ms")
@@ -62,17 +57,9 @@ def draw_probes(
 def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, guard_ns: int = NEAR_NS) -> None:
     """Smallest round-trip time between every two route changes, as steps.
 
-    Parameters
-    ----------
-    axes : Axes
-        s and ms.
-    found : Probes
-    changes_ns : int64 array
-        Ascending, on the run's clock.
-    end_ns : int
-        Of the run.
-    guard_ns : int
-        So much before and after each change counts for neither slot.
+    axes: s and ms.
+    changes_ns: int64 array. Ascending, on the run's clock.
+    guard_ns: So much before and after each change counts for neither slot.
     """
     frame = slots(found, changes_ns, end_ns, guard_ns)
     edges_s = np.append(frame["t_ns"].to_numpy(), frame["until_ns"].to_numpy()[-1:]) / 1e9
@@ -84,17 +71,9 @@ def draw_minima(axes: Axes, found: Probes, changes_ns: np.ndarray, end_ns: int, 
 def ping_over_time(runs: Sequence[RunView], *, start_s: float = 0.0, end_s: float | None = None) -> Figure:
     """Round-trip time of every probe, a panel a run and flow (fig. 3).
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        Runs with ping flows that get replies; of more flows than can be told apart those that lost most are shown.
-    start_s, end_s : float
-        The part of the run that is shown, s; by default all of it.
-
-    Raises
-    ------
-    TraceError
-        If a run has no such flow.
+    runs: Runs with ping flows that get replies; of more flows than can be told apart those that lost most are shown.
+    start_s, end_s: The part of the run that is shown, s; by default all of it.
+    Raises TraceError if a run has no such flow.
     """
 
     def panel(axes: Axes, run: RunView, number: int) -> None:
@@ -113,11 +92,8 @@ def ping_around_change(
 ) -> Figure:  # fmt: skip
     """Round-trip time of the probes around one route change (fig. 4).
 
-    Parameters
-    ----------
-    change_s : float, optional
-        Which change; the one with the largest round-trip time within a second of it if not given. Several runs are
-        shown at that of the first, which is the same instant for all.
+    change_s: Which change; the one with the largest round-trip time within a second of it if not given. Several runs
+        are shown at that of the first, which is the same instant for all.
     """
 
     changed = [run for run in runs if run.ping_flows and len(run.change_instants_ns(_ping(run)))]
@@ -146,19 +122,10 @@ def ping_between_changes(
 ) -> Figure:  # fmt: skip
     """Round-trip times with the changes cut out, and the smallest of each slot as steps (fig. 5).
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        Runs with ping flows that get replies.
-    start_s, end_s : float
-        The part of the run that is shown, s; by default all of it.
-    guard_s : float
-        So much before and after each change is cut out.
-
-    Raises
-    ------
-    TraceError
-        If a run has no ping flow with replies.
+    runs: Runs with ping flows that get replies.
+    start_s, end_s: The part of the run that is shown, s; by default all of it.
+    guard_s: So much before and after each change is cut out.
+    Raises TraceError if a run has no ping flow with replies.
     """
     guard_ns = round(guard_s * 1e9)
 
@@ -183,20 +150,9 @@ def ping_between_changes(
 def probe_delays(runs: Sequence[RunView]) -> Figure:
     """One-way delay and round-trip time of each ping or udp packet by when it was sent.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-
-    Returns
-    -------
-    figure : Figure
-        A panel a run, ms over s; diamonds on the axis are lost packets. Of more flows than can be told apart bands of
-        the one-way delay over all of them, in columns of 10 ms.
-
-    Raises
-    ------
-    TraceError
-        If a run has no ping or udp flow.
+    Returns: A panel a run, ms over s; diamonds on the axis are lost packets. With more flows than distinguishable
+        lines: bands of the one-way delay over all of them, in columns of 10 ms.
+    Raises TraceError if a run has no ping or udp flow.
     """
     for run in runs:
         if not run.probe_flows:

@@ -23,12 +23,10 @@ MOST_QUEUES = 6
 def queue_map(run: RunView) -> tuple[np.ndarray, np.ndarray]:
     """Largest sampled queue of the n-th link of the path in force, in each time bin.
 
-    Returns
-    -------
-    edges_ns : int64 array of shape (bins + 1,)
-        At most 600 bins over the run, and never more than there were samples.
-    waiting : float64 array of shape (hops of the longest path, bins)
-        Packets; nan where the path in force is shorter, or nothing is known of the link.
+    Returns edges_ns: int64 array of shape (bins + 1,). At most 600 bins over the run, and never more than there were
+        samples.
+    Returns waiting: float64 array of shape (hops of the longest path, bins). Packets; nan where the path in force is
+        shorter, or nothing is known of the link.
     """
     flow = run.plan.flows[run.main_flow]
     routes = pair_routes(run.tables, (flow.source, flow.destination))
@@ -55,15 +53,8 @@ def queue_map(run: RunView) -> tuple[np.ndarray, np.ndarray]:
 def queues(runs: Sequence[RunView]) -> Figure:
     """Packets that wait at each link of the path over time: where the queue stands.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        Flows of one pair of a run share a panel, for they share the path.
-
-    Returns
-    -------
-    figure : Figure
-        A panel a run and pair, link of the path over s; of one run's many pairs the `MOST_QUEUES` with the longest
+    runs: Flows of one pair of a run share a panel, for they share the path.
+    Returns: A panel a run and pair, link of the path over s; of one run's many pairs the `MOST_QUEUES` with the longest
         queues. The scale of colours is the same in all.
     """
     names, left_out = labels(runs), ""
@@ -123,26 +114,13 @@ def queues_at_change(
 ) -> Figure:  # fmt: skip
     """Queues of the links that a route change leaves (dashed), keeps and newly takes, around it.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-    before_s, after_s : float
-        How much is shown on either side of a change, s.
-    count : int
-        Changes of one run; of several runs one each.
-    change_s : float, optional
-        The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several runs.
-
-    Returns
-    -------
-    figure : Figure
-        A panel a change, packets over s, of the flow that the change hit hardest. Links on which fewer than two packets
-        ever waited are left out.
-
-    Raises
-    ------
-    TraceError
-        If the route never changed.
+    before_s, after_s: How much is shown on either side of a change, s.
+    count: Changes of one run; of several runs one each.
+    change_s: The instant that all runs are shown at, s; by default `instants.common_instant` chooses it for several
+        runs.
+    Returns: A panel a change, packets over s, of the flow that the change hit hardest. Links on which fewer than two
+        packets ever waited are left out.
+    Raises TraceError if the route never changed.
     """
     columns = columns_of(runs, count, change_s)
     figure = new_figure(PAGE_IN, 2.6, footer_of(runs))

@@ -31,20 +31,9 @@ OVER_TIME = (
 def reordering_densities(runs: Sequence[RunView]) -> Figure:
     """RD, RBD, n-reordering and extents of each flow, over the whole run; of many, those with the most late packets.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-
-    Returns
-    -------
-    figure : Figure
-        Four panels of first transmissions: reorder density and buffer-occupancy density (RFC 5236, 3.6 and 3.11),
-        n-reordering and extent (RFC 4737, 5 and 4.2). What RD leaves out is said above them.
-
-    Raises
-    ------
-    TraceError
-        If reordering was not measured, or nothing was reordered.
+    Returns: Four panels of first transmissions: reorder density and buffer-occupancy density (RFC 5236, 3.6 and 3.11),
+        n-reordering and extent (RFC 4737, 5 and 4.2). A text above them names what RD leaves out.
+    Raises TraceError if reordering was not measured, or nothing was reordered.
     """
     runs, rows, chosen = _chosen(runs)
     if not any(row["reordered_pkts"] > 0 for row in rows):
@@ -73,19 +62,8 @@ def reordering_densities(runs: Sequence[RunView]) -> Figure:
 def reordering_over_time(runs: Sequence[RunView]) -> Figure:
     """Share of reordered packets, mean displacement and entropy, in windows of sending time and around route changes.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-
-    Returns
-    -------
-    figure : Figure
-        A panel for each of `OVER_TIME`, over s; thin lines are windows, thick ones the packets around a change.
-
-    Raises
-    ------
-    TraceError
-        If reordering was not measured in windows, nor around changes.
+    Returns: A panel for each of `OVER_TIME`, over s; thin lines are windows, thick ones the packets around a change.
+    Raises TraceError if reordering was not measured in windows, nor around changes.
     """
     runs, rows, chosen = _chosen(runs)
     if not any(row["reordered_pkts"] > 0 for row in rows):
@@ -204,8 +182,7 @@ def _say_what_is_beyond(figure: Figure, runs: Sequence[RunView], rows: Sequence[
 
 
 def _footer(runs: Sequence[RunView]) -> str:
-    # RD and RBD are defined only with their threshold (RFC 5236, 3.4 and 3.9), so it stands at the foot of each
-    # figure.
+    # RD and RBD are defined only with their threshold (RFC 5236, 3.4 and 3.9), so it is at the foot of each figure.
     thresholds = dict.fromkeys(f"{run.plan.observe.reordering_threshold_pkts} packets" for run in runs)
     return f"reordering: first transmissions; threshold of RD and RBD: {' | '.join(thresholds)} · {footer_of(runs)}"
 

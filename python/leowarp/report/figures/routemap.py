@@ -21,15 +21,8 @@ from leowarp.report.view import RunView, footer_of
 def route_map(runs: Sequence[RunView], *, change_s: float | None = None) -> Figure:
     """Route before and after one change on the globe, with all satellites on this side.
 
-    Parameters
-    ----------
-    change_s : float, optional
-        Which change; the one with the most late packets if not given.
-
-    Raises
-    ------
-    TraceError
-        If the run has no constellation or never a change.
+    change_s: Which change; the one with the most late packets if not given.
+    Raises TraceError if the run has no constellation or never a change.
     """
     from leowarp.ephemeris import ephemeris_of
 

@@ -18,46 +18,26 @@ from leowarp.report.style import PAGE_IN, highest_of, line_style, mark_changes, 
 from leowarp.report.view import MOST_LINES, RunView, by_run, footer_of, labels, run_labels, styles, worded
 
 BIN_S = 0.5
-"""Of goodput and capacity: long against a round trip, short against a slot of 15 s."""
+"""Width of bins of goodput and capacity: long against a round trip, short against a slot of 15 s."""
 
 
 def draw_goodput(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> None:
     """Goodput of a flow in order at the receiver, as a line.
 
-    Parameters
-    ----------
-    axes : Axes
-        Its axes become s and Mbit/s.
-    run : RunView
-    flow : int
-        The flow's number.
-    bin_s : float
-        Length of a bin, s; a bin is drawn at its middle.
-    **style
-        Of the line: color, label, linestyle.
+    axes: Its axes become s and Mbit/s.
+    bin_s: Length of a bin, s; a bin is drawn at its middle.
+    **style: Of the line: color, label, linestyle.
     """
     frame = goodput(run.tables, flow, "in_order", round(bin_s * 1e9))
     axes.plot(frame["t_ns"] / 1e9 + bin_s / 2, frame["goodput_bps"] / 1e6, **style)
 
 
 def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, **style: Any) -> float | None:
-    """What the narrowest link of a flow's path could carry of payload, as an area.
+    """Payload that the narrowest link of a flow's path could carry, as an area.
 
-    Parameters
-    ----------
-    axes : Axes
-    run : RunView
-    flow : int
-        The flow's number.
-    bin_s : float
-        Length of a bin, s; in each stands the mean of the capacity over it.
-    **style
-        Of the area: color, label, zorder.
-
-    Returns
-    -------
-    mean_mbps : float or None
-        Mean over the run, Mbit/s; None, and nothing drawn, if no link is shaped.
+    bin_s: Length of a bin, s; in each stands the mean of the capacity over it.
+    **style: Of the area: color, label, zorder.
+    Returns: Mean over the run, Mbit/s; None, and nothing drawn, if no link is shaped.
     """
     ends = run.plan.flows[flow]
     pair = (ends.source, ends.destination)
@@ -76,12 +56,8 @@ def draw_capacity(axes: Axes, run: RunView, flow: int, *, bin_s: float = BIN_S, 
 def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool = False) -> Figure:
     """Goodput of the main flow over time beside the capacity, route changes marked.
 
-    Parameters
-    ----------
-    bin_s : float
-        Length of a bin, s.
-    together : bool
-        All runs in one panel, with the capacity and the changes of the first; else a panel a run.
+    bin_s: Length of a bin, s.
+    together: All runs in one panel, with the capacity and the changes of the first; else a panel a run.
     """
     shown, what = hit_hardest(runs, [run.metrics.summary["flows"][run.main_flow]["goodput_mean_bps"] for run in runs])
     runs = runs if together else shown
@@ -113,20 +89,10 @@ def throughput(runs: Sequence[RunView], *, bin_s: float = BIN_S, together: bool 
 def flow_shares(runs: Sequence[RunView]) -> Figure:
     """Goodput of each TCP flow by the second, and below Jain's index over those that compete.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-
-    Returns
-    -------
-    figure : Figure
-        Two panels a run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2) over the goodput x of n flows
-        that compete: 1 if all get the same, 1/n, dotted, if one gets everything. The least of several groups is drawn.
-
-    Raises
-    ------
-    TraceError
-        If a run has fewer than two TCP flows.
+    Returns: Two panels a run. Jain's index (Jain, Chiu, Hawe 1984) is (sum x)^2 / (n sum x^2) over the goodput x of n
+        flows that compete: 1 if all get the same, 1/n, dotted, if one gets everything. The least of several groups is
+        drawn.
+    Raises TraceError if a run has fewer than two TCP flows.
     """
     for run in runs:
         if len(run.tcp_flows) < 2:
@@ -158,7 +124,7 @@ def flow_shares(runs: Sequence[RunView]) -> Figure:
         above.set_ylabel("goodput, Mbit/s")
         # Room for the legend above the lines.
         above.set_ylim(0, (1.15 + 0.1 * -(-min(len(flows), MOST_LINES) // 2)) * highest_of(above))
-        # Of many short flows no band has a second in which several ran, and an empty legend is a warning.
+        # With many short flows no band has a second in which several ran, and an empty legend is a warning.
         if above.get_legend_handles_labels()[0]:
             above.legend(loc="upper right", ncols=4 if len(flows) > MOST_LINES else 2)
         below.set_ylabel("Jain's index")

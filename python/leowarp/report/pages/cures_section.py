@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `[cures]` did, on a run's page: each of its tables once, with units; words for reasons and events."""
+"""Actions of `[cures]` on a run's page: each of its tables once, with units; words for reasons and events."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `[cures]` did, on the page of a run."""
+"""Actions of `[cures]` on the page of a run."""
 
 import re
 
@@ -57,7 +57,7 @@ def test_an_entry_names_its_links_and_what_became_of_the_packets(cured):
 
 def test_why_not_all_was_moved_is_told_where_that_is_so(cured):
     assert "not all moved because" not in cured(switches=[SWITCH])
-    # a reason that has no word yet is told as its number
+    # a reason that has no word yet appears as its number
     assert {"not all moved because", "9"} <= set(cells(cured(switches=[SWITCH | {"refused": 9}, SWITCH])))
 
 
@@ -86,7 +86,7 @@ def test_copies_and_why_there_are_none_are_told(cured):
     assert {"copies, kB", "16", "16.67", "the link before leads back to this node"} <= set(found)
     assert found.count("second copies discarded") == 1
     assert {"15", "60,000"} <= set(found)
-    # nothing was held back, moved or put in order
+    # nothing was held, moved or put in order
     assert not {"held back", "moved", "given up"} & set(found)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between runs that are compared, first on their page: keys of the plans, modules, kernels, versions."""
+"""Differences between compared runs, first on their page: keys of the plans, modules, kernels, versions."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ def difference_section(runs: Sequence[RunView]) -> str:
 def difference_table(runs: Sequence[Run], names: Sequence[str], *, but: Collection[str] = ()) -> str:
     """The same of runs with names.
 
-    Parameters
-    ----------
-    but : collection of str
-        Keys that are left out.
+    but: Keys that are left out.
     """
     found = condensed([each for each in causes(runs) if each.key not in but])
     if not found:

@@ -25,16 +25,10 @@ def write_group_comparison(
 ) -> Path:
     """Writes one page that shows groups of runs side by side; returns it.
 
-    Parameters
-    ----------
-    groups : sequence of Group
-        Two or more.
-    out_dir : path
-        Where `index.html` and `figures/` go.
-    formats : sequence of str
-        Of the figures' files; the page needs "png".
-    command : str, optional
-        What made the page.
+    groups: Two or more.
+    out_dir: Where `index.html` and `figures/` go.
+    formats: Of the figures' files; the page needs "png".
+    command: What made the page.
     """
     folder = Path(out_dir)
     if (why := plainfiles.why_not_plain(folder, itself=True)) is not None:

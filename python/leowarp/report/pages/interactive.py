@@ -22,7 +22,8 @@ from leowarp.report.style import OKABE_ITO
 from leowarp.report.view import MOST_LINES, RunView, labels, styles
 
 POINTS = 40_000
-"""Of a line: more than a screen can show. Of more flows than can be told apart all together have no more than eight."""
+"""Points of a line: more than a screen can show. With more flows than distinguishable lines, all together have no more
+than eight."""
 
 ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packets")
 
@@ -30,19 +31,11 @@ ROWS = ("goodput, Mbit/s", "window, packets", "smoothed RTT, ms", "queue, packet
 def chart(runs: Sequence[RunView], element: str) -> str:
     """HTML of one chart; `library()` must stand after it on the page.
 
-    Parameters
-    ----------
-    runs : sequence of RunView
-        Views of TCP flows, a line each in each of the four `ROWS`. Of more than `MOST_LINES` those with the lowest, the
-        median and the highest mean goodput, of those that lived half as long as the longest or more, are shown first,
-        and the reader chooses others.
-    element : str
-        Id of the chart on the page.
-
-    Returns
-    -------
-    html : str
-        Without the rows in which every line is 0 or nothing was recorded, which it names; "" if that are all.
+    runs: Views of TCP flows, a line each in each of the four `ROWS`. Above `MOST_LINES`, flows with the lowest, the
+        median and the highest mean goodput are shown first, and the reader chooses others. Only those that lived half
+        as long as the longest or more count.
+    element: Id of the chart on the page.
+    Returns: Without the rows in which every line is 0 or nothing was recorded, which it names; "" if that are all.
     """
     # The page's size is what is limited: a line of 40,000 points is 213 kB in base64.
     most = POINTS * MOST_LINES // max(len(runs), MOST_LINES)
@@ -70,13 +63,13 @@ def chart(runs: Sequence[RunView], element: str) -> str:
         "rows": [ROWS[row] for row in rows],
         "tops": tops,
         "series": series,
-        # Of more than can be told apart: the lowest, the median and the highest goodput first, the others to be chosen.
+        # With too many flows: the lowest, the median and the highest goodput first, the others to be chosen.
         "first": first,
         "colours": list(OKABE_ITO),
         "changes": sorted({int(t_ns) / 1e9 for run in runs for t_ns in run.changes["t_ns"]}),
         "end_s": max(run.metrics.end_ns for run in runs) / 1e9,
     }
-    # "</script" would end the script whatever it stands in, and "<!--" makes its end none.
+    # "</script" would end the script wherever it is, and "<!--" makes its end none.
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     left_out = f'<p class="quiet">0 in the whole run, or not recorded: {", ".join(empty)}.</p>\n' if empty else ""
     return (

@@ -12,23 +12,15 @@ from leowarp.report import html
 from leowarp.results.run import Run
 
 MOST_RUNS = 4
-"""Beside a comparison of more there is none: each has a globe of its own, and a screen shows so many."""
+"""A comparison of more has none: each has a globe of its own, and a screen shows this number."""
 
 
 def moving(runs: Sequence[Run], folder: Path) -> str:
     """Writes the page into a folder.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        Up to `MOST_RUNS`; of more none is written.
-    folder : path
-        That of the report, which links to it.
-
-    Returns
-    -------
-    html : str
-        The line that leads there, or says why there is none; "" for too many runs.
+    runs: Up to `MOST_RUNS`; of more none is written.
+    folder: That of the report, which links to it.
+    Returns: The line that leads there, or says why there is none; "" for too many runs.
     """
     if len(runs) > MOST_RUNS:
         return ""

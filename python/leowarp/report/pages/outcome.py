@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happened in a run, in three sentences: what ran over what, what it got, what route changes did to it."""
+"""The outcome of a run in three sentences: its traffic and path, its results, the effect of route changes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 
 from leowarp.report import html
 from leowarp.report.view import RunView, worded
-from leowarp.scalars.overview import rate_text, ratio_text, span_text, total_goodput_bps
+from leowarp.scalars.overview import total_goodput_bps
+from leowarp.scalars.texts import rate_text, ratio_text, span_text
 from leowarp.scenario.schema import Access, Chain, Jittered, Measured, Mobile
 
 
 def outcome(run: RunView) -> str:
     """The sentences as a paragraph of HTML.
 
-    What is not known of a run (no samples, no packets followed) is left out of them; no word stands for a number.
+    Unknown facts of a run (no samples, no packets followed) are left out of them; no word replaces a number.
     """
     sentences = [_setting(run), _result(run), _changes(run)]
     shown = " ".join(sentence for sentence in sentences if sentence)

@@ -83,7 +83,7 @@ def write_report(
     view = RunView(run_dir)
     chosen = None if flow is None else view.chosen(flow)
     drawing = Drawing(figures, formats, chosen, on_figure=on_figure or Drawing.on_figure)
-    # What `leowarp verify` needs in order to draw the same pages again.
+    # Facts that `leowarp verify` needs in order to draw the same pages again.
     pages: dict[str, dict[str, Any]] = {
         f"{layout.REPORT}/{PAGE}": {
             "directory": _directory(view), "figures": figures and list(figures), "flows": chosen, "command": command,
@@ -98,8 +98,8 @@ def _written(view: RunView, drawing: Drawing, command: str | None) -> Path:
     folder, figures, chosen = view.path / layout.REPORT, drawing.names, drawing.flows
     drawn, not_drawn = draw_all([view], folder / FIGURES_FOLDER, drawing)
     if figures is not None:
-        # What could be drawn and was not asked for is told, so that a page with two figures does not look like a run
-        # with two.
+        # The page names figures that could be drawn and were not requested, so that a page with two figures does not
+        # look like a run with two.
         left_out = [name for name in replace(drawing, names=None).chosen([view]) if name not in figures]
         not_drawn |= dict.fromkeys(left_out, f"not asked for; leowarp report {shlex.quote(_directory(view))} draws it")
     body = _run_body(view, drawn, not_drawn, command, chosen, moving([view.run], folder))
@@ -150,7 +150,7 @@ def write_comparison(
     many = views(runs)
     if len(many) < 2:
         raise ScenarioError(f"cannot compare {len(many)} run(s)", hint="give two or more: leowarp compare RUN RUN")
-    # The instant is looked up before anything is drawn: a wrong --change is told at once.
+    # The instant is looked up before anything is drawn: a wrong --change is reported at once.
     folder = Path(out_dir)
     change_s = None if change is None else chosen_instant_s(many, change)
     drawing = Drawing(formats=formats, change_s=change_s, on_figure=on_figure or Drawing.on_figure)
@@ -169,7 +169,7 @@ def write_comparison(
         parts.append(("again", "How to make this again", f"<pre>{html.text(command)}</pre>"))
     lead = moving([run.run for run in many], folder) + lead
     body = f"<h1>{html.text(title)}</h1>\n" + html.warning_box(warnings)
-    # Before any number: whether a difference between runs means anything hangs on what else differs.
+    # Before any number: the meaning of a difference between runs depends on what else differs.
     body += difference_section(many) + worded(many, first_numbers(many)) + lead + _assembled(parts)
     return _write(folder, body, title)
 
@@ -225,7 +225,7 @@ def _folded(summary: str, content: str) -> str:
 
 
 def _kinds(view: RunView) -> str:
-    """How many flows of which congestion control or kind: "2 cubic, 1 bbr, 1 ping"."""
+    """Number of flows of each congestion control or kind: "2 cubic, 1 bbr, 1 ping"."""
     sorts = Counter(flow.congestion_control if flow.kind == "tcp" else flow.kind for flow in view.plan.flows)
     return ", ".join(f"{number} {name}" for name, number in sorts.items())
 
@@ -244,7 +244,7 @@ def _assembled(parts: Sequence[tuple[str, str, str]]) -> str:
 
 
 def _directory(view: RunView) -> str:
-    """What the run's directory is called, also if it is "."."""
+    """Name of the run's directory, also if it is "."."""
     return view.path.name or view.path.resolve().name
 
 
@@ -324,8 +324,8 @@ def _versions(view: RunView) -> str:
         elif not isinstance(value, list):
             rows.append((prefix, html.cell(value)))
 
-    # Warnings stand at the top of the page. What comes into a manifest after its page is not on the page, so that the
-    # page can be drawn again; and the sha256 of every file would be longer than the page.
+    # Warnings are at the top of the page. Entries of a manifest after its page are not on the page, so that the page
+    # can be drawn again; and the sha256 of every file would be longer than the page.
     walk("", {key: value for key, value in view.manifest.items() if key not in _NOT_SHOWN})
     if not rows:
         return ""
@@ -349,7 +349,7 @@ def _again(view: RunView, command: str | None) -> str:
 
 
 def _pictures(runs: Sequence[RunView], folder: Path, names: Sequence[str]) -> str:
-    """The figures; two of half width stand in a row, and one that has no other stands beside its caption."""
+    """The figures; two of half width are in a row, and one that has no other is beside its caption."""
     blocks, waiting = [], ""
     for name in names:
         kind = FIGURES[name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page says about the reconfigurations of an access link, in place of route changes over satellites."""
+"""The page's section on the reconfigurations of an access link, in place of route changes over satellites."""
 
 from __future__ import annotations
 
@@ -32,10 +32,7 @@ SUMMARY_ROWS: tuple[Row, ...] = (
 def reconfigurations_section(view: RunView) -> str:
     """HTML: all reconfigurations together, flow by flow; then each, folded.
 
-    Returns
-    -------
-    html : str
-        One sentence if the path was never reconfigured.
+    Returns: One sentence if the path was never reconfigured.
     """
     changes = view.metrics.route_changes
     if len(changes) == 0:

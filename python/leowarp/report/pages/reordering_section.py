@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run's page says about reordering: each flow's numbers, and each route change's, with what it caused."""
+"""The page's section on reordering: each flow's numbers, and each route change's, with its effects."""
 
 from __future__ import annotations
 
@@ -49,23 +49,15 @@ RULES = (
 def reordering_section(view: RunView, pictures: str) -> str:
     """HTML of the section: each flow's numbers, the pictures, and what each route change caused.
 
-    Parameters
-    ----------
-    view : RunView
-    pictures : str
-        HTML of the figures that belong here.
-
-    Returns
-    -------
-    html : str
-        One sentence if reordering was not measured.
+    pictures: HTML of the figures that belong here.
+    Returns: One sentence if reordering was not measured.
     """
     flows = view.metrics.summary["flows"]
     measured = [flow for flow in flows if any(flow.get(name) is not None for name in scalars.names(REORDERING))]
     if not measured:
         return "<p>Reordering was not measured: no packet of this run was followed.</p>"
     heads = [view.flow_names[flow["flow"]] for flow in measured]
-    # What an access link loses at a reconfiguration is its own loss, which no rule puts down to a change.
+    # Losses of an access link at a reconfiguration are its own, which no rule attributes to a change.
     kept = [
         row for row in SCALAR_ROWS if not (view.is_access and isinstance(row, str) and row.endswith("_by_changes_pkts"))
     ]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scalars of a summary as rows of a page's tables: in the words, units and scales that are declared.
 
-Which scalars a table has, and in which order, is the table's own matter.
+Each table chooses its scalars and their order.
 """
 
 from __future__ import annotations
@@ -24,14 +24,9 @@ def scalar_rows(
 ) -> list[list[object]]:
     """Cells of each row: words, unit, the value of each column in that unit.
 
-    Parameters
-    ----------
-    declared : mapping
-        `scalars.RUN_SCALARS` or `scalars.FLOW_SCALARS`.
-    columns : sequence of mapping
-        Summaries of runs or of flows.
-    unknown : bool
-        Also rows that no column knows.
+    declared: `scalars.RUN_SCALARS` or `scalars.FLOW_SCALARS`.
+    columns: Summaries of runs or of flows.
+    unknown: Also rows that no column knows.
     """
     flat = [scalars.flat(column) for column in columns]
     lines: list[list[object]] = []
@@ -50,12 +45,8 @@ def all_zero(
 ) -> dict[str, str]:
     """Rows that are 0 in every column that knows them, and known in one: name to words.
 
-    Parameters
-    ----------
-    rows : sequence of str
-        Names of declared scalars.
-    declared, columns
-        As for `scalar_rows`.
+    rows: Names of declared scalars.
+    declared, columns: As for `scalar_rows`.
     """
     flat = [scalars.flat(column) for column in columns]
     zero = {}

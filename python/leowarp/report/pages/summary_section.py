@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page says first, in numbers: the six that matter; and, folded, all scalars of its flows and runs."""
+"""The first numbers of a page: the six that matter; and, folded, all scalars of its flows and runs."""
 
 from __future__ import annotations
 
@@ -97,10 +97,8 @@ RUN_ROWS = (
 def first_numbers(runs: Sequence[RunView]) -> str:
     """The six numbers that matter, of one run side by side, of several as a table; of its TCP flows, if there are any.
 
-    Returns
-    -------
-    html : str
-        Of several flows the sum where there is one (rates, packets), else the median over the flows, which it says.
+    Returns: Of several flows the sum where there is one (rates, packets), else the median over the flows, which it
+        says.
     """
     of_runs = [_first_of(run) for run in runs]
     # The first run's first: a label that only a later run has comes after those that all may have.
@@ -118,7 +116,7 @@ def first_entries(run: RunView) -> list[tuple[str, str]]:
 
 
 def _row(label: str, said: Sequence[tuple[str, str] | None]) -> list[object]:
-    """A number of several runs: whose it is stands in the first cell, if it is the same of all, else beside each."""
+    """A number of several runs: its owner is in the first cell, if it is the same for all, else beside each."""
     known = [each for each in said if each is not None]
     same = len({whose for _, whose in known}) == 1
     head = f"{label}, {known[0][1]}" if same and known[0][1] else label
@@ -187,7 +185,7 @@ def _table(
 
 
 def _spread_tables(run: RunView) -> str:
-    """Of many flows: sums and quantiles over them, then the worst and the best."""
+    """For many flows: sums and quantiles over them, then the worst and the best."""
     tables = ""
     for section in overview(run.summary):
         few = section.of(section.title, range(len(section.columns)))

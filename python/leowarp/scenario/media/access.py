@@ -33,35 +33,26 @@ class Access(QueueKeys, FollowsConstellation):
     The profile has published statistics and is no model of the radio: capacity, delay and loss are independent of each
     other but for the instants of reconfigurations (docs/limitations.md, access links).
 
-    Attributes
-    ----------
-    period_ns, phase_ns : int
-        A reconfiguration every `period_ns`, the first `phase_ns` after 0:00 of the wall clock that `clock` begins at.
-    base_rtt_min_ns, base_rtt_max_ns, base_step_min_ns : int
-        Range of a slot's base round trip, and its least difference from the slot before. With
-        ``geometry = "constellation"`` unused: the base comes from slant ranges.
-    base_rtts : tuple of str
-        Evenly spaced quantiles of a slot's base round trip, in place of the three before; empty: these hold.
-    base_kept_ratio : float
-        Probability that a slot keeps the base round trip of the slot before.
-    jitter_ns, jitter_up_ns : int
-        Means of delay above the base, down and up; the value lasts `jitter_step_ns` and `jitter_up_step_ns` on average.
-    handover_min_ns, handover_max_ns : int
-        How long nothing is sent (hold), or delay is raised (spike), at a reconfiguration.
-    outage_min_ns, outage_max_ns, outage_reach_ns : int
-        Length of an outage, and its largest distance from the reconfiguration.
-    residual_loss_ratio, residual_loss_up_ratio : float
-        0 to 1, of packets outside outages; None only until the preset has filled them in.
-    loss_burst_ns : int
-        Length of a burst of residual loss; 0: each packet is lost by itself.
-    capacity_bps, capacity_up_bps : int or None
-        Medians, bit/s; None: drawn from the ``schedule_*`` values, by `clock` and the run's seed.
-    capacity_spread_ratio, wander_ratio, modulation_ratio : float
-        Standard deviations of the logarithm of capacity from slot to slot and within one; size of its steps.
-    queue_pkts, queue_up_pkts : int or None
-        Waiting packets at the gateway and at the terminal; None: unlimited.
-    constellation : Constellation or None
-        What `geometry` follows.
+    period_ns, phase_ns: A reconfiguration every `period_ns`, the first `phase_ns` after 0:00 of the wall clock that
+        `clock` begins at.
+    base_rtt_min_ns, base_rtt_max_ns, base_step_min_ns: Range of a slot's base round trip, and its least difference from
+        the slot before. With ``geometry = "constellation"`` unused: the base comes from slant ranges.
+    base_rtts: Evenly spaced quantiles of a slot's base round trip, in place of the three before; empty: these hold.
+    base_kept_ratio: Probability that a slot keeps the base round trip of the slot before.
+    jitter_ns, jitter_up_ns: Means of delay above the base, down and up; the value lasts `jitter_step_ns` and
+        `jitter_up_step_ns` on average.
+    handover_min_ns, handover_max_ns: How long nothing is sent (hold), or delay is raised (spike), at a reconfiguration.
+    outage_min_ns, outage_max_ns, outage_reach_ns: Length of an outage, and its largest distance from the
+        reconfiguration.
+    residual_loss_ratio, residual_loss_up_ratio: 0 to 1, of packets outside outages; None only until the preset has
+        filled them in.
+    loss_burst_ns: Length of a burst of residual loss; 0: each packet is lost by itself.
+    capacity_bps, capacity_up_bps: Medians, bit/s; None: drawn from the ``schedule_*`` values, by `clock` and the run's
+        seed.
+    capacity_spread_ratio, wander_ratio, modulation_ratio: Standard deviations of the logarithm of capacity from slot to
+        slot and within one; size of its steps.
+    queue_pkts, queue_up_pkts: Waiting packets at the gateway and at the terminal; None: unlimited.
+    constellation: What `geometry` follows.
     """
 
     NAME: ClassVar = "access"
@@ -324,13 +315,9 @@ class Access(QueueKeys, FollowsConstellation):
     def complete(cls, section: Section, problems: Problems) -> None:
         """Fill in what the preset gives and check what keys say together; every broken rule goes to `problems`.
 
-        Parameters
-        ----------
-        section : Section
-            Of ``[access]``; the preset's losses are added where the text gives none.
-        problems : Problems
-            Gets pairs of least and most in the wrong order, a base step that leaves no room, outages that do not fit
-            into their reach, a handover as long as a slot, and keys without effect.
+        section: Of ``[access]``; the preset's losses are added where the text gives none.
+        problems: Gets pairs of least and most in the wrong order, a base step that leaves no room, outages that do not
+            fit into their reach, a handover as long as a slot, and keys without effect.
         """
         known = keys(Access)
         for key, written in ACCESS_PRESETS[value_of(section, Access, "preset")].keys.items():
@@ -376,10 +363,8 @@ class Access(QueueKeys, FollowsConstellation):
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
         """Terminal, gateway and point of presence, in this order.
 
-        Returns
-        -------
-        tuple of three Station
-            Heights 0 m. Used with ``geometry = "constellation"`` alone; `stations` is not looked at.
+        Returns: tuple of three Station. Heights 0 m. Used with ``geometry = "constellation"`` alone; `stations` is not
+            looked at.
         """
         return (
             Station(
@@ -457,10 +442,7 @@ def _check_quantiles(section: Section, problems: Problems) -> None:
 def _idle(section: Section) -> dict[str, tuple[str, ...]]:
     """Keys that mean nothing with the others, by the reason.
 
-    Returns
-    -------
-    dict of str to tuple of str
-        The words of the message ("has no effect with ...") to TOML keys of ``[access]``.
+    Returns: The words of the message ("has no effect with ...") to TOML keys of ``[access]``.
     """
     idle_keys: dict[str, tuple[str, ...]] = {}
     if value_of(section, Access, "geometry") == "profile":

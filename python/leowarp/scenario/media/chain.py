@@ -21,16 +21,10 @@ class Chain(RateKeys, MediumSection):
 
     Every quantity on it has a closed form (docs/accuracy.md, a check by hand), so the link model is tested on it.
 
-    Attributes
-    ----------
-    hops : int
-        Links between routers; there are `hops` + 1 routers.
-    delay_ns : int
-        One-way propagation delay of each link, ns.
-    overhead_bytes : int
-        On top of the IP length; 14 is the Ethernet header that the kernel's queueing disciplines count.
-    loss_ratio : float
-        0 to 1, independent per packet and link, in each direction.
+    hops: Links between routers; there are `hops` + 1 routers.
+    delay_ns: One-way propagation delay of each link, ns.
+    overhead_bytes: On top of the IP length; 14 is the Ethernet header that the kernel's queueing disciplines count.
+    loss_ratio: 0 to 1, independent per packet and link, in each direction.
     """
 
     # GOVERNS comes from QueueKeys, which therefore stands before MediumSection among the bases: the first that has it

@@ -36,14 +36,9 @@ class Shell:
     Satellites of the first shell are called ``s-1-PP-SS``, of the second ``s-2-PP-SS``; shells are numbered in the
     order in which they are written.
 
-    Attributes
-    ----------
-    pattern : str
-        ``star`` or ``delta``.
-    planes, satellites_per_plane, phasing : int
-        Walker's P, S = T/P and F.
-    altitude_m, inclination_deg, node_offset_deg : float
-        Of circular orbits, above the constellation's `earth_radius_m`.
+    pattern: ``star`` or ``delta``.
+    planes, satellites_per_plane, phasing: Walker's P, S = T/P and F.
+    altitude_m, inclination_deg, node_offset_deg: Of circular orbits, above the constellation's `earth_radius_m`.
     """
 
     pattern: str = word("Ascending nodes over 180 deg (star) or over 360 deg (delta).", ("star", "delta"), "delta")
@@ -71,32 +66,19 @@ class Shell:
 class Constellation(MediumSection):
     """Where the satellites are: a Walker pattern, several of them (`shells`), or a file of orbital elements.
 
-    Attributes
-    ----------
-    preset : str or None
-        The name in `presets.PRESETS` that filled the keys below; None: each was given.
-    pattern : str or None
-        ``star`` or ``delta``. This and all Walker keys are None if `tle` is given.
-    planes, satellites_per_plane, phasing : int or None
-        Walker's P, S = T/P and F.
-    altitude_m, inclination_deg, node_offset_deg : float or None
-        Of circular orbits, above `earth_radius_m`.
-    shells : tuple of Shell
-        Several Walker patterns; then the six attributes above are None. Empty: there is one, or a file of elements.
-    tle : InputFile or None
-        TLE, 3LE or OMM; None: the Walker keys hold.
-    leave_out : tuple of str
-        Names of satellites in `tle`, their catalogue numbers, or ``decayed``.
-    element_sets : str
-        ``refuse`` or ``nearest epoch``: several element sets of one satellite in `tle`.
-    epoch : str
-        ISO 8601 in UTC, ending in Z.
-    earth : str
-        ``sphere`` or ``wgs84``: what stations stand on.
-    earth_radius_m, mu_m3_per_s2, earth_rotation_rad_per_s : float
-        Of the sphere; they set period and ground track of the Walker orbits.
-    greenwich_deg : float or None
-        Right ascension of Greenwich at clock 0; None: sidereal time at `epoch`.
+    preset: The name in `presets.PRESETS` that filled the keys below; None: each was given.
+    pattern: ``star`` or ``delta``. This and all Walker keys are None if `tle` is given.
+    planes, satellites_per_plane, phasing: Walker's P, S = T/P and F.
+    altitude_m, inclination_deg, node_offset_deg: Of circular orbits, above `earth_radius_m`.
+    shells: Several Walker patterns; then the six attributes above are None. Empty: there is one, or a file of elements.
+    tle: TLE, 3LE or OMM; None: the Walker keys hold.
+    leave_out: Names of satellites in `tle`, their catalogue numbers, or ``decayed``.
+    element_sets: ``refuse`` or ``nearest epoch``: several element sets of one satellite in `tle`.
+    epoch: ISO 8601 in UTC, ending in Z.
+    earth: ``sphere`` or ``wgs84``: what stations stand on.
+    earth_radius_m, mu_m3_per_s2, earth_rotation_rad_per_s: Of the sphere; they set period and ground track of the
+        Walker orbits.
+    greenwich_deg: Right ascension of Greenwich at clock 0; None: sidereal time at `epoch`.
     """
 
     NAME: ClassVar = "constellation"
@@ -174,10 +156,7 @@ class Constellation(MediumSection):
     def patterns(self) -> tuple[Shell, ...]:
         """Its Walker patterns: the shells, or the one that its own keys spell out; none of a file of elements.
 
-        Raises
-        ------
-        ValueError
-            If a Walker key is None beside neither shells nor a file: not a resolved plan.
+        Raises ValueError if a Walker key is None beside neither shells nor a file: not a resolved plan.
         """
         if self.shells or self.tle is not None:
             return self.shells
@@ -198,13 +177,9 @@ class Constellation(MediumSection):
     def complete(cls, section: Section, problems: Problems) -> None:
         """Fill in the preset; without one the Walker keys are needed, with a file of elements they mean nothing.
 
-        Parameters
-        ----------
-        section : Section
-            Of ``[constellation]``; what the preset gives is added to its values, keys that were written stay.
-        problems : Problems
-            Gets an unknown preset, missing Walker keys, Walker keys beside `tle`, a phasing F not below P, and a hash
-            of no file.
+        section: Of ``[constellation]``; what the preset gives is added to its values, keys that were written stay.
+        problems: Gets an unknown preset, missing Walker keys, Walker keys beside `tle`, a phasing F not below P, and a
+            hash of no file.
         """
         preset = section.values.get("preset")
         if preset is not None and preset not in PRESETS:
@@ -244,12 +219,8 @@ class Constellation(MediumSection):
 class FollowsConstellation(MediumSection):
     """Base of the media that may take delays from satellites that move.
 
-    Attributes
-    ----------
-    FOLLOWS : (str, str)
-        The key that says "constellation" if it does, and a preset to propose.
-    constellation : Constellation or None
-        The scenario's ``[constellation]``, no key of this section. None: it does not follow one.
+    FOLLOWS: (str, str). The key that says "constellation" if it does, and a preset to propose.
+    constellation: The scenario's ``[constellation]``, no key of this section. None: it does not follow one.
     """
 
     FOLLOWS: ClassVar[tuple[str, str]]

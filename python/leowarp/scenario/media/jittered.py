@@ -20,22 +20,13 @@ from leowarp.scenario.text.problems import Problems
 class Jittered(MediumSection):
     """Hosts A and B and one router: each packet to B has a random delay of its own, so packets overtake each other.
 
-    Attributes
-    ----------
-    delay_ns, jitter_ns : int
-        Mean and standard deviation of the delay from A to B, ns, whatever the distribution.
-    delay_up_ns : int
-        From B to A, constant.
-    distribution : str
-        ``uniform``, ``normal``, ``exponential`` or ``table``.
-    table : InputFile or None
-        Samples in any unit, one a line; None unless the distribution is ``table``.
-    rate_bps, rate_up_bps : int or None
-        bit/s of the shaper behind the delay line, A to B and B to A; None: unshaped.
-    queue_pkts : int or None
-        netem's limit, packets that wait and fly; None: unlimited. `queue_bytes` is always None.
-    loss_ratio : float
-        0 to 1, independent per packet, A to B.
+    delay_ns, jitter_ns: Mean and standard deviation of the delay from A to B, ns, whatever the distribution.
+    delay_up_ns: From B to A, constant.
+    distribution: ``uniform``, ``normal``, ``exponential`` or ``table``.
+    table: Samples in any unit, one a line; None unless the distribution is ``table``.
+    rate_bps, rate_up_bps: bit/s of the shaper behind the delay line, A to B and B to A; None: unshaped.
+    queue_pkts: netem's limit, packets that wait and fly; None: unlimited. `queue_bytes` is always None.
+    loss_ratio: 0 to 1, independent per packet, A to B.
     """
 
     NAME: ClassVar = "jittered"
@@ -96,12 +87,8 @@ class Jittered(MediumSection):
     def complete(cls, section: Section, problems: Problems) -> None:
         """A table of samples goes with `distribution = "table"` and nothing else; netem's limit is in packets alone.
 
-        Parameters
-        ----------
-        section : Section
-            Of ``[jittered]``; nothing is added to it.
-        problems : Problems
-            Gets a table that is missing or without effect, and a queue in bytes.
+        section: Of ``[jittered]``; nothing is added to it.
+        problems: Gets a table that is missing or without effect, and a queue in bytes.
         """
         drawn = value_of(section, Jittered, "distribution") == "table"
         given = section.values.get("table") is not None

@@ -24,32 +24,22 @@ class Measured(QueueKeys, MediumSection):
     """One link between hosts A and B that follows a measurement. A to B is the way down, from the internet to the user;
     B to A the way up. `run.start` is the time of the measurement at which the run begins.
 
-    Attributes
-    ----------
-    file, file_up : InputFile or None
-        Delays of both ways or of the way down; one-way delays of the way up.
-    format, capacity_format : str
-        What wrote the files; ``auto`` is decided by their content (`timeline/recordings/formats/files.py`).
-    interval_ns : int or None
-        Between two lines of a file without times; None: the file says it.
-    capacity, capacity_up : InputFile or None
-        What each way could carry, if it was measured apart from the delays.
-    rate_bps, rate_up_bps : int or None
-        bit/s of a way whose capacity was not measured; None: unshaped.
-    repeat : bool
-        Each file begins anew when it ends, with its own length, as Mahimahi and LeoReplayer do.
-    rtt, lost_probes : str
-        How a round trip, or a probe of which only the loss is known, is shared out between the two ways.
-    rtt_from : str
-        The host from which the round trips begin.
-    gaps, gap_after_ns : str, int or None
-        What holds where nothing was measured, and from how long on; None: ten median intervals.
-    resample_ns, interpolation_step_ns : int or None, int
-        Width of a row that several probes become; distance of the rows of a straight line.
-    probe_size_bytes : int or None
-        IP length of the probes, whose own transmission time is in what they measured; None: by the format.
-    clock : str or None
-        What the wall clock showed at the measurement's 0, if the file does not say it.
+    file, file_up: Delays of both ways or of the way down; one-way delays of the way up.
+    format, capacity_format: What wrote the files; ``auto`` is decided by their content
+        (`timeline/recordings/formats/files.py`).
+    interval_ns: Between two lines of a file without times; None: the file says it.
+    capacity, capacity_up: What each way could carry, if it was measured apart from the delays.
+    rate_bps, rate_up_bps: bit/s of a way whose capacity was not measured; None: unshaped.
+    repeat: Each file begins anew when it ends, with its own length, as Mahimahi and LeoReplayer do.
+    rtt, lost_probes: How a round trip, or a probe of which only the loss is known, is shared out between the two ways.
+    rtt_from: The host from which the round trips begin.
+    gaps, gap_after_ns: What holds where nothing was measured, and from how long on; None: ten median
+        intervals.
+    resample_ns, interpolation_step_ns: Width of a row that several probes become; distance of the
+        rows of a straight line.
+    probe_size_bytes: IP length of the probes, whose own transmission time is in what they measured; None: by the
+        format.
+    clock: What the wall clock showed at the measurement's 0, if the file does not say it.
     """
 
     NAME: ClassVar = "measured"

@@ -24,19 +24,10 @@ MEDIA: Mapping[str, type[MediumSection]] = {medium.NAME: medium for medium in ge
 def medium_of(given: Iterable[str]) -> type[MediumSection]:
     """What carries the packets, of the media whose sections are given: one that follows a constellation goes first.
 
-    Parameters
-    ----------
-    given : iterable of str
-        Names of sections, with at least one of `MEDIA`. Others are passed over.
+    given: Names of sections, with at least one of `MEDIA`. Others are passed over.
+    Returns: type. A class of the union `Medium`. Of several that exclude each other the first by `MEDIA`; `completion`
+        reports them.
 
-    Returns
-    -------
-    type
-        A class of the union `Medium`. Of several that exclude each other the first by `MEDIA`; `completion` reports
-        them.
-
-    Examples
-    --------
     >>> medium_of(["constellation", "access"]).NAME
     'access'
     """

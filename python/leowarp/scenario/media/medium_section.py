@@ -20,16 +20,10 @@ class MediumSection:
     A medium is a frozen dataclass whose fields are its keys; the class attributes and methods here are what presets,
     defaults and checks of other sections ask of it. What it does is in `leowarp.media`, under the same name.
 
-    Attributes
-    ----------
-    NAME : str
-        Of the section, ``[NAME]``.
-    STATIONS : (str, str) or None
-        The two stations that it has; None: those of ``[[stations]]``.
-    GOVERNS : dict
-        Key -> keys beside it that a higher layer takes away by setting it (see `scenario.document`).
-    KEEPS : dict
-        Of such a key the value with which it takes nothing away, if that is not "none".
+    NAME: Of the section, ``[NAME]``.
+    STATIONS: (str, str) or None. The two stations that it has; None: those of ``[[stations]]``.
+    GOVERNS: Key -> keys beside it that a higher layer takes away by setting it (see `scenario.document`).
+    KEEPS: Of such a key the value with which it takes nothing away, if that is not "none".
     """
 
     NAME: ClassVar[str]
@@ -41,16 +35,9 @@ class MediumSection:
     def idle(cls, *, follows: bool) -> Idle:
         """What of other sections means nothing with this medium; `follows`: it follows a constellation.
 
-        Parameters
-        ----------
-        follows : bool
-            Whether its delays come from the routes over a ``[constellation]`` of the same scenario.
-
-        Returns
-        -------
-        dict of str to (tuple of str or None)
-            Section to its keys without effect; None: the whole of it. `completion` refuses them in a text, `write`
-            leaves them out of a plan.
+        follows: Whether its delays come from the routes over a ``[constellation]`` of the same scenario.
+        Returns: dict of str to (tuple of str or None). Section to its keys without effect; None: the whole of it.
+            `completion` refuses them in a text, `write` leaves them out of a plan.
         """
         return {"isl": None, "ground": None, "routing": None, "cures": None, "network": ("instantiate", "endpoints")}
 
@@ -58,41 +45,23 @@ class MediumSection:
     def complete(cls, section: Section, problems: Problems) -> None:
         """Fill in what its keys imply for each other and check them; every broken rule goes to `problems`.
 
-        Parameters
-        ----------
-        section : Section
-            The medium's own, decoded; changed in place.
-        problems : Problems
-            Gathers the mistakes. Nothing is raised here.
+        section: The medium's own, decoded; changed in place.
+        problems: Gathers the mistakes. Nothing is raised here.
         """
 
     @classmethod
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
         """Section -> key -> default as a user would write it, where other sections' differ with this medium.
 
-        Parameters
-        ----------
-        sections : dict of str to Section
-            All that are given, this medium's already completed.
-
-        Returns
-        -------
-        dict of str to dict
-            ``{"run": {"duration": "60 s"}}``. A key that the text gives itself keeps what it says.
+        sections: All that are given, this medium's already completed.
+        Returns: ``{"run": {"duration": "60 s"}}``. A key that the text gives itself keeps what it says.
         """
         return {}
 
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
         """What has a place on the Earth in the ephemeris, given the plan's stations.
 
-        Parameters
-        ----------
-        stations : sequence of Station
-            The plan's; those of a medium with stations of its own have no coordinates.
-
-        Returns
-        -------
-        sequence of Station
-            With latitude and longitude in degrees; by default the plan's own.
+        stations: The plan's; those of a medium with stations of its own have no coordinates.
+        Returns: With latitude and longitude in degrees; by default the plan's own.
         """
         return stations

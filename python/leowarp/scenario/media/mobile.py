@@ -24,34 +24,24 @@ from leowarp.scenario.text.problems import Problems
 class Mobile(QueueKeys, FollowsConstellation):
     """A path from the host server over a satellite to the moving host mobile, whose last hop fades.
 
-    Attributes
-    ----------
-    snr_db : float
-        Es/N0 at line of sight, dB; the fading of the table is relative to that.
-    environment, elevation_deg, environments : str, float, InputFile or None
-        Row of the table of environments; None: the package's own table (`timeline/channel/environments.toml`).
-    speed_m_per_s, carrier_hz : float
-        They set the Doppler spectrum's half width v / lambda; 0 m/s is one draw for the whole run.
-    correlation_m, transition_m, frame_m : float or None
-        m; None: what the table says.
-    samples_per_wavelength : int
-        Spacing of the power series.
-    data_bits, codeword_bits : int
-        Of a codeword, which carries one IP packet; the mother code's rate is their quotient.
-    rate_bps : int
-        Data bits a second without retransmissions: one codeword each `data_bits` / `rate_bps` s.
-    retransmissions_take_capacity : bool
-        False: `rate_bps` all the time.
-    first_delay_ns, retransmission_delay_ns, retransmissions : int
-        A packet with n retransmissions takes `first_delay_ns` + n `retransmission_delay_ns`.
-    threshold_ratio, first_target_ratio, target_ratio : float
-        Mutual information over data bits that decodes; probabilities that transmissions are sized for.
-    first_bits : int or None
-        Of the first transmission; None: by the rule.
-    forward_delay_ns, return_delay_ns, return_rate_bps : int, int, int or None
-        Server to last satellite, both ways; terminal to satellite; None: unshaped.
-    constellation : Constellation or None
-        What `delays` follows.
+    snr_db: Es/N0 at line of sight, dB; the fading of the table is relative to that.
+    environment, elevation_deg, environments: Row of the table of environments; None: the
+        package's own table (`timeline/channel/environments.toml`).
+    speed_m_per_s, carrier_hz: They set the Doppler spectrum's half width v / lambda; 0 m/s is one draw for the whole
+        run.
+    correlation_m, transition_m, frame_m: m; None: what the table says.
+    samples_per_wavelength: Spacing of the power series.
+    data_bits, codeword_bits: Of a codeword, which carries one IP packet; the mother code's rate is their quotient.
+    rate_bps: Data bits a second without retransmissions: one codeword each `data_bits` / `rate_bps` s.
+    retransmissions_take_capacity: False: `rate_bps` all the time.
+    first_delay_ns, retransmission_delay_ns, retransmissions: A packet with n retransmissions takes `first_delay_ns` + n
+        `retransmission_delay_ns`.
+    threshold_ratio, first_target_ratio, target_ratio: Mutual information over data bits that decodes; probabilities
+        that transmissions are sized for.
+    first_bits: Of the first transmission; None: by the rule.
+    forward_delay_ns, return_delay_ns, return_rate_bps: Server to last satellite, both ways;
+        terminal to satellite; None: unshaped.
+    constellation: What `delays` follows.
     """
 
     NAME: ClassVar = "mobile"
@@ -234,13 +224,9 @@ class Mobile(QueueKeys, FollowsConstellation):
     def complete(cls, section: Section, problems: Problems) -> None:
         """Check what the keys say together; every broken rule goes to `problems`.
 
-        Parameters
-        ----------
-        section : Section
-            Of ``[mobile]``; nothing is added to it.
-        problems : Problems
-            Gets data bits that are no whole bytes or more than the codeword, a first transmission outside of both, keys
-            without effect, and an unlimited queue on a link that keeps no order.
+        section: Of ``[mobile]``; nothing is added to it.
+        problems: Gets data bits that are no whole bytes or more than the codeword, a first transmission outside of
+            both, keys without effect, and an unlimited queue on a link that keeps no order.
         """
         data, code = (value_of(section, Mobile, name) for name in ("data_bits", "codeword_bits"))
         # A codeword carries one IP packet, which has whole bytes.
@@ -278,10 +264,7 @@ class Mobile(QueueKeys, FollowsConstellation):
     def defaults(cls, sections: Mapping[str, Section]) -> Mapping[str, Mapping[str, object]]:
         """An MTU that fills a codeword, and over a constellation the links and intervals of `ROUTED_DEFAULTS`.
 
-        Returns
-        -------
-        dict of str to dict
-            ``{"network": {"mtu": "1115 B"}}`` for 8,920 data bits.
+        Returns: ``{"network": {"mtu": "1115 B"}}`` for 8,920 data bits.
         """
         # The packet that fills a codeword's data bits, as far as a packet may be that long or short.
         packet_bytes = value_of(sections["mobile"], cls, "data_bits") // 8
@@ -297,11 +280,8 @@ class Mobile(QueueKeys, FollowsConstellation):
     def places(self, stations: Sequence[Station]) -> Sequence[Station]:
         """Terminal and gateway, in this order and under the names of its stations.
 
-        Returns
-        -------
-        tuple of two Station
-            ``mobile`` and ``server``, heights 0 m; the terminal rests there for the routes, whatever `speed_m_per_s`
-            says.
+        Returns: tuple of two Station. ``mobile`` and ``server``, heights 0 m; the terminal rests there for the routes,
+            whatever `speed_m_per_s` says.
         """
         terminal, gateway = self.STATIONS
         return (

@@ -25,13 +25,8 @@ _LEAST_ABOUT = 40
 class Example:
     """A scenario that comes with leowarp.
 
-    Attributes
-    ----------
-    name : str
-        What it is called where a scenario is asked for: `leowarp run starlink`.
-    path : Path
-    about : str
-        What it is: the first sentence of its comment, or what stands before its colon.
+    name: What it is called where a scenario is asked for: `leowarp run starlink`.
+    about: What it is: the first sentence of its comment, or what stands before its colon.
     """
 
     name: str
@@ -42,10 +37,7 @@ class Example:
 def example_file(name: str) -> Path:
     """A file that comes with leowarp: a scenario, or what one of them names.
 
-    Raises
-    ------
-    ScenarioError
-        If this installation has no such file.
+    Raises ScenarioError if this installation has no such file.
     """
     for folder in _FOLDERS:
         if (folder / name).is_file():
@@ -66,10 +58,7 @@ def examples() -> list[Example]:
 def found(scenario: str | Path) -> Path:
     """The file of a scenario: itself, or the example of that name if there is no such file or directory.
 
-    Raises
-    ------
-    ScenarioError
-        If it is a name, and no example has it.
+    Raises ScenarioError if it is a name, and no example has it.
     """
     path = Path(scenario)
     # A path with a folder, or with the ending of a file, is a place on the disk and nothing else.
@@ -93,12 +82,8 @@ def copies(example: Path, name: str) -> dict[str, str]:
 
     The example under its new name, and what it names: a file that it extends, a measured table, a C file.
 
-    Parameters
-    ----------
-    example : Path
-        The scenario's file.
-    name : str
-        Of the new scenario, and of its file.
+    example: The scenario's file.
+    name: Of the new scenario, and of its file.
     """
     text = example.read_text(encoding="utf-8")
     text = text.replace(f"examples/{example.name}", f"{name}.toml")

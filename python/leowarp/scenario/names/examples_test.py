@@ -8,8 +8,8 @@ import pytest
 from leowarp.base.errors import ScenarioError
 from leowarp.scenario import load, resolve
 from leowarp.scenario.names.examples import copies, examples
-from leowarp.scenario.reference import main
 from leowarp.scenario.schema import Access
+from scenario_page import main
 
 ROOT = Path(__file__).parents[4]
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
@@ -115,7 +115,7 @@ def test_an_old_reference_page_is_noticed_and_rewritten(tmp_path, capsys):
     page = tmp_path / "scenario.md"
     page.write_text("old", encoding="utf-8")
     assert main(["--check", str(page)]) == 1
-    assert "python -m leowarp.scenario.reference" in capsys.readouterr().err
+    assert "python tools/pages/scenario_page.py" in capsys.readouterr().err
     assert main([str(page)]) == 0
     assert main(["--check", str(page)]) == 0
 

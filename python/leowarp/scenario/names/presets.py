@@ -17,12 +17,8 @@ Shell = Mapping[str, str | int]
 class Preset:
     """Keys under a name: of a constellation, or of an access link.
 
-    Attributes
-    ----------
-    keys : dict
-        Keys of the section that it fills, with values as a scenario would write them.
-    source : str
-        Where the numbers come from, and what is an idealisation; printed by the reference page.
+    keys: Keys of the section that it fills, with values as a scenario would write them.
+    source: Where the numbers come from, and what is an idealisation; printed by the reference page.
     """
 
     keys: Mapping[str, str | int | Sequence[Shell]]
@@ -41,12 +37,8 @@ def _shell(
 ) -> dict[str, str | int]:
     """The numbers of a Walker pattern by their keys, so that `PRESETS` reads as a table.
 
-    Parameters
-    ----------
-    altitude, inclination, node_offset : str
-        With units, as in a scenario.
-    phasing : int
-        Walker's F, 0 to planes - 1.
+    altitude, inclination, node_offset: With units, as in a scenario.
+    phasing: Walker's F, 0 to planes - 1.
     """
     return {
         "pattern": pattern,

@@ -19,12 +19,8 @@ class RateKeys(QueueKeys):
     Background traffic is a rate and no packets: it takes its share of the serialiser steadily, as a fluid, so that a
     packet takes L / (rate - background). It fills no queue, loses nothing and yields to nobody.
 
-    Attributes
-    ----------
-    rate_bps : int or None
-        bit/s of IP packet plus overhead, of each direction; None: unshaped, nothing is serialised.
-    background_bps : int
-        What of it other traffic takes, of each direction; below `rate_bps`.
+    rate_bps: bit/s of IP packet plus overhead, of each direction; None: unshaped, nothing is serialised.
+    background_bps: What of it other traffic takes, of each direction; below `rate_bps`.
     """
 
     rate_bps: int | None = quantity(

@@ -17,26 +17,20 @@ from leowarp.scenario.text.problems import Problems
 class Cures:
     """What nodes do when an entry for a host changes from one link to another, so that packets arrive in order.
 
-    Attributes
-    ----------
-    move_queue : str
-        ``off``; ``kept``: what waits at the link before goes over the new one; ``lost``: so too, but for what waits at
-        a link that goes down.
-    hold, hold_buffer_bytes, hold_full : bool, int, str
-        New packets are held back until they would arrive behind the last of before; in frames with the link's
-        overhead, for each direction of a link. The buffer and what happens when it is full are `end_marker`'s as well.
-    end_marker, end_marker_wait_ns : bool, int
-        The last packet by the old path is a marker; where the paths meet, packets that come by the new one wait for it,
-        so long at most.
-    duplicate_ns : int or None
-        How long after a change packets go over both links; None: over the new one alone.
-    resequence, resequence_kind, resequence_delay_ns : str, str, int
-        ``off``, ``flow`` or ``aggregate``: stations number packets and put them in order, in streams of one flow or of
-        all between two hosts; a packet waits so long for those before it, always (``basic``) or if it came by the new
-        path just after a change (``advanced``).
-    notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns : bool, int, float, int or None
-        The node tells the sending hosts, this time after the change, or before it if it is negative; the share that is
-        lost, 0 to 1; the mean time between two false notices to a host, None: none are.
+    move_queue: ``off``; ``kept``: what waits at the link before goes over the new one; ``lost``: so too, but for what
+        waits at a link that goes down.
+    hold, hold_buffer_bytes, hold_full: New packets are held back until they would arrive behind the
+        last of before; in frames with the link's overhead, for each direction of a link. The buffer and what happens
+        when it is full are `end_marker`'s as well.
+    end_marker, end_marker_wait_ns: The last packet by the old path is a marker; where the paths meet,
+        packets that come by the new one wait for it, so long at most.
+    duplicate_ns: How long after a change packets go over both links; None: over the new one alone.
+    resequence, resequence_kind, resequence_delay_ns: ``off``, ``flow`` or ``aggregate``: stations number
+        packets and put them in order, in streams of one flow or of all between two hosts; a packet waits so long for
+        those before it, always (``basic``) or if it came by the new path just after a change (``advanced``).
+    notify, notify_delay_ns, notify_loss_ratio, notify_false_interval_ns: The node tells
+        the sending hosts, this time after the change, or before it if it is negative; the share that is lost, 0 to 1;
+        the mean time between two false notices to a host, None: none are.
     """
 
     move_queue: str = word(
@@ -146,14 +140,9 @@ _APART = (
 def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Problems) -> None:
     """What the cures ask of the rest of a scenario.
 
-    Parameters
-    ----------
-    tables : dict of str to Section
-        All sections, decoded and completed.
-    memory_bytes : int
-        The guest's.
-    problems : Problems
-        Gets each rule that is broken.
+    tables: All sections, decoded and completed.
+    memory_bytes: The guest's.
+    problems: Gets each rule that is broken.
     """
     section = tables["cures"]
     on = _switched_on(section)
@@ -187,14 +176,9 @@ def check_cures(tables: Mapping[str, Section], memory_bytes: int, problems: Prob
 def check_waits(section: Section, hosts: Iterable[Section], problems: Problems) -> None:
     """Nothing waits in the network for as long as the retransmission timeout of a sender, if that was made shorter.
 
-    Parameters
-    ----------
-    section : Section
-        `[cures]`.
-    hosts : iterable of Section
-        `[tcp]` and what replaces it for single hosts.
-    problems : Problems
-        Gets each rule that is broken.
+    section: `[cures]`.
+    hosts: `[tcp]` and what replaces it for single hosts.
+    problems: Gets each rule that is broken.
     """
     on = _switched_on(section)
     least_us = [str(host.values.get("sysctl", {}).get(RTO_MIN)) for host in hosts]

@@ -37,37 +37,23 @@ PROFILES = ("linux", "norack", "classic", "newreno")
 class Flow:
     """One transfer, probe or pair of programs between two stations.
 
-    Attributes
-    ----------
-    name : str or None
-        For people alone: the guest does not know it. None of the flows of ``[traffic]`` and of programs' connections.
-    kind : str
-        ``tcp``, ``ping``, ``udp`` or ``program``; what a kind does not have (`flows.FLOW_KEYS`) is None.
-    source, destination : str
-        Names of stations. Data goes from the one to the other, in this direction alone.
-    congestion_control : str or None
-        As /proc/sys/net/ipv4/tcp_available_congestion_control of the guest names it.
-    start_ns, stop_ns : int
-        On the run's clock; in a plan `stop_ns` is the run's end where none was given.
-    size_bytes : int or None
-        Payload to transfer; None: until `stop_ns`.
-    rate_bps : int or None
-        Payload offered a second, bit/s; None: as much as TCP takes.
-    interval_ns, packet_rate_pkts_per_s : int or None, float or None
-        Pace of probes; one of the two is None. Both are None of a flood that only replies pace.
-    packets : int or None
-        Probes at most; None: until `stop_ns`.
-    payload_bytes : int or None
-        Of a probe's packet, headers of IP and ICMP or UDP (28 bytes) not counted.
-    client, server : str or None
-        Of a program: command lines, with ``{server}``, ``{port}``, ``{run_dir}`` and ``{applications}`` in them.
-    client_at, client_after_ns : str, int
-        ``source`` or ``destination``: where the client runs, the server at the other; how long after the server it
-        starts.
-    expect_exit : int or None
-        Exit code of the client; None: it is still running when the flow stops.
-    named_in : Path or None
-        The file that names the programs; no part of the plan's identity.
+    name: For people alone: the guest does not know it. None of the flows of ``[traffic]`` and of programs' connections.
+    kind: ``tcp``, ``ping``, ``udp`` or ``program``; what a kind does not have (`flows.FLOW_KEYS`) is None.
+    source, destination: Names of stations. Data goes from the one to the other, in this direction alone.
+    congestion_control: As /proc/sys/net/ipv4/tcp_available_congestion_control of the guest names it.
+    start_ns, stop_ns: On the run's clock; in a plan `stop_ns` is the run's end where none was given.
+    size_bytes: Payload to transfer; None: until `stop_ns`.
+    rate_bps: Payload offered a second, bit/s; None: as much as TCP takes.
+    interval_ns, packet_rate_pkts_per_s: Pace of probes; one of the two is None. Both are
+        None of a flood that only replies pace.
+    packets: Probes at most; None: until `stop_ns`.
+    payload_bytes: Of a probe's packet, headers of IP and ICMP or UDP (28 bytes) not counted.
+    client, server: Of a program: command lines, with ``{server}``, ``{port}``, ``{run_dir}`` and ``{applications}`` in
+        them.
+    client_at, client_after_ns: ``source`` or ``destination``: where the client runs, the server at the other;
+        how long after the server it starts.
+    expect_exit: Exit code of the client; None: it is still running when the flow stops.
+    named_in: The file that names the programs; no part of the plan's identity.
     """
 
     name: str | None = text(
@@ -155,27 +141,18 @@ class Flow:
 class Tcp:
     """TCP of a host: a profile, buffers, and free sysctls on top.
 
-    Attributes
-    ----------
-    profile : str
-        A key of `profiles.PROFILE_SYSCTLS`.
-    buffer_max_bytes : int
-        Third number of tcp_rmem and tcp_wmem; also net.core.rmem_max and wmem_max of the guest, the largest of all
-        hosts.
-    sack, dsack, rack, timestamps : bool or None
-        None: as the profile has it.
-    loss_detection : str
-        One of `LOSS_DETECTIONS`; obeyed by a module of the guest, which reads it from bits of net.ipv4.tcp_recovery.
-    door_freeze_ns, door_undo_ns : int or None
-        None: the smoothed round-trip time.
-    rr_percentile_ratio, pr_alpha_ratio, pr_beta_ratio : float
-        Parameters of RR-TCP and TCP-PR.
-    recovery, reordering, max_reordering : int or None
-        The sysctls ``tcp_*`` of these names; None: as the profile has it.
-    delayed_ack, delayed_ack_timer_ns : str, int
-        Obeyed by a module of the guest (``on``) or by its routes (``off``): no sysctl does it in Linux 6.12.
-    sysctl : dict of str to str
-        Wins over everything above.
+    profile: A key of `profiles.PROFILE_SYSCTLS`.
+    buffer_max_bytes: Third number of tcp_rmem and tcp_wmem; also net.core.rmem_max and wmem_max of the guest, the
+        largest of all hosts.
+    sack, dsack, rack, timestamps: None: as the profile has it.
+    loss_detection: One of `LOSS_DETECTIONS`; obeyed by a module of the guest, which reads it from bits of
+        net.ipv4.tcp_recovery.
+    door_freeze_ns, door_undo_ns: None: the smoothed round-trip time.
+    rr_percentile_ratio, pr_alpha_ratio, pr_beta_ratio: Parameters of RR-TCP and TCP-PR.
+    recovery, reordering, max_reordering: The sysctls ``tcp_*`` of these names; None: as the profile has it.
+    delayed_ack, delayed_ack_timer_ns: Obeyed by a module of the guest (``on``) or by its routes (``off``): no
+        sysctl does it in Linux 6.12.
+    sysctl: Wins over everything above.
     """
 
     profile: str = word(
@@ -284,14 +261,8 @@ class Tcp:
 class Host:
     """A station's host, with every sysctl that it gets.
 
-    Attributes
-    ----------
-    name : str
-        The station's.
-    tcp : Tcp
-        ``[tcp]`` with what ``[hosts.NAME.tcp]`` replaces of it.
-    sysctl : dict of str to str
-        What `tcp` comes to (`profiles.host_sysctls`), with what a plan spells out on top; sorted by name.
+    tcp: ``[tcp]`` with what ``[hosts.NAME.tcp]`` replaces of it.
+    sysctl: What `tcp` comes to (`profiles.host_sysctls`), with what a plan spells out on top; sorted by name.
     """
 
     name: str

@@ -19,16 +19,10 @@ UPDATE_KEYS = ("update_order", "update_delay", "update_spread")
 class Station:
     """A place on the ground with a host behind it.
 
-    Attributes
-    ----------
-    name : str
-        The host's node is called ``host:<name>`` (`leowarp.base.nodes`).
-    latitude_deg, longitude_deg : float or None
-        North and east positive; None of the stations that a medium implies.
-    height_m : float or None
-        Above the sphere or the ellipsoid, by ``[constellation] earth``; None likewise.
-    shaped : bool
-        False: its ground links have neither rate, queue nor loss; their delay is that of ``[ground]``.
+    name: The host's node is called ``host:<name>`` (`leowarp.base.nodes`).
+    latitude_deg, longitude_deg: North and east positive; None of the stations that a medium implies.
+    height_m: Above the sphere or the ellipsoid, by ``[constellation] earth``; None likewise.
+    shaped: False: its ground links have neither rate, queue nor loss; their delay is that of ``[ground]``.
     """
 
     name: str = text("A name of the gazetteer, or any other with latitude and longitude.", required=True)
@@ -51,23 +45,15 @@ class Isl(RateKeys):
 
     A rule sets them at each instant; no time to point a laser is in them (docs/limitations.md, links).
 
-    Attributes
-    ----------
-    rule : str
-        ``range``, ``plus-grid`` or ``none``.
-    max_range_m, grazing_height_m : float, float or None
-        Of the rule ``range``; None: nothing but the range limits a link, even through the Earth.
-    terminals : int or None
-        Links a satellite, nearest first; None: no limit.
-    seam, polar_cutoff_deg : bool, float or None
-        Of ``plus-grid``: links between the first and the last plane of a star; latitude above which planes are not
-        linked.
-    across_shells : bool
-        Of the rule ``range`` over several shells: whether satellites of two shells are linked.
-    overhead_bytes : int
-        On top of the IP length.
-    loss_ratio : float
-        0 to 1, independent per packet.
+    rule: ``range``, ``plus-grid`` or ``none``.
+    max_range_m, grazing_height_m: Of the rule ``range``; None: nothing but the range limits a
+        link, even through the Earth.
+    terminals: Links a satellite, nearest first; None: no limit.
+    seam, polar_cutoff_deg: Of ``plus-grid``: links between the first and the last plane of a star;
+        latitude above which planes are not linked.
+    across_shells: Of the rule ``range`` over several shells: whether satellites of two shells are linked.
+    overhead_bytes: On top of the IP length.
+    loss_ratio: 0 to 1, independent per packet.
     """
 
     rule: str = word(
@@ -109,16 +95,11 @@ class Isl(RateKeys):
 class Ground(RateKeys):
     """Links between stations and satellites.
 
-    Attributes
-    ----------
-    rule : str
-        ``ground-range`` or ``min-elevation``; each uses one of the two values below.
-    max_ground_range_m, min_elevation_deg : float
-        On a sphere, from the station to the sub-satellite point; above the station's horizon.
-    delay : str
-        ``slant-range`` over c = 299,792,458 m/s, or ``zero``.
-    overhead_bytes, loss_ratio : int, float
-        As of `Isl`.
+    rule: ``ground-range`` or ``min-elevation``; each uses one of the two values below.
+    max_ground_range_m, min_elevation_deg: On a sphere, from the station to the sub-satellite point; above the station's
+        horizon.
+    delay: ``slant-range`` over c = 299,792,458 m/s, or ``zero``.
+    overhead_bytes, loss_ratio: As of `Isl`.
     """
 
     rule: str = word(
@@ -149,24 +130,16 @@ class Routing:
     Every node has the routes of an update at once, or, with ``update = "staggered"``, one after the other. There is no
     routing protocol.
 
-    Attributes
-    ----------
-    metric, ground_cost : str
-        What a path's cost adds up: metres, ns or hops; of a ground link metres of slant range or on the ground.
-    interval_ns, link_interval_ns : int
-        Of route updates and of the links' delays, both counted from the run's 0. The first finds new paths, the second
-        moves the delays of links in use.
-    in_flight, leaving_links : str
-        What becomes of packets under way, and of links that leave their rule between two updates
+    metric, ground_cost: What a path's cost adds up: metres, ns or hops; of a ground link metres of slant range or on
+        the ground.
+    interval_ns, link_interval_ns: Of route updates and of the links' delays, both counted from the run's 0. The first
+        finds new paths, the second moves the delays of links in use.
+    in_flight, leaving_links: What becomes of packets under way, and of links that leave their rule between two updates
         (docs/concepts/in-flight-rules.md).
-    reverse : str
-        ``mirror`` or ``own``: with ``own`` the two ways may differ.
-    margin_ratio : float or None
-        Of the least cost; None: a path stays until it breaks.
-    update, update_order, update_spread : str
-        ``atomic`` or ``staggered``, and how (`leowarp.media.constellation.switching`).
-    update_delay_ns : int
-        Mean time that a node of the new path takes, counted from when the node before it is done.
+    reverse: ``mirror`` or ``own``: with ``own`` the two ways may differ.
+    margin_ratio: Of the least cost; None: a path stays until it breaks.
+    update, update_order, update_spread: ``atomic`` or ``staggered``, and how (`leowarp.media.constellation.switching`).
+    update_delay_ns: Mean time that a node of the new path takes, counted from when the node before it is done.
     """
 
     metric: str = word("What a path's cost adds up.", ("distance", "delay", "hops"), "distance")
@@ -231,20 +204,13 @@ class Routing:
 class Network:
     """What is built in the guest kernel.
 
-    Attributes
-    ----------
-    instantiate : str
-        ``used`` or ``all``: all satellites cost a namespace each, and every link of the rule its events.
-    endpoints : str
-        ``stations`` or ``satellites``; the latter takes the ground links' delay and rate out of the path.
-    link_model, queue_counts, delay_rounding : str
-        ``leolink`` and exact ns, or netem as other emulators configure it.
-    forwarding : str
-        ``direct`` or ``kernel``: whether the kernel's IP stack sees packets that a node only passes on.
-    mtu_bytes : int
-        Of the hosts' interfaces; all others have 1,500.
-    neighbours : str
-        ``static`` or ``arp``: with ``arp`` each new link first resolves its neighbour, which takes a round trip of it.
+    instantiate: ``used`` or ``all``: all satellites cost a namespace each, and every link of the rule its events.
+    endpoints: ``stations`` or ``satellites``; the latter takes the ground links' delay and rate out of the path.
+    link_model, queue_counts, delay_rounding: ``leolink`` and exact ns, or netem as other emulators configure it.
+    forwarding: ``direct`` or ``kernel``: whether the kernel's IP stack sees packets that a node only passes on.
+    mtu_bytes: Of the hosts' interfaces; all others have 1,500.
+    neighbours: ``static`` or ``arp``: with ``arp`` each new link first resolves its neighbour, which takes a round trip
+        of it.
     """
 
     # "all" with the rule `range` is costly: 18 x 36 satellites within 3000 km have 22,334 different links in 1000 s and

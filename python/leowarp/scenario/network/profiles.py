@@ -17,18 +17,9 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
 
     What wins, from the lowest: the profile, keys of [tcp] that are switches or sizes, `tcp.sysctl`.
 
-    Parameters
-    ----------
-    tcp : Tcp
-        Of one host, its own keys already on top of the common ones.
+    tcp: Of one host, its own keys already on top of the common ones.
+    Returns: Names and values as the agent writes them below /proc/sys.
 
-    Returns
-    -------
-    dict of str to str
-        Names and values as the agent writes them below /proc/sys.
-
-    Examples
-    --------
     >>> host_sysctls(Tcp(profile="norack"))["net.ipv4.tcp_recovery"]
     '0'
     """
@@ -66,21 +57,10 @@ def host_sysctls(tcp: Tcp) -> dict[str, str]:
 def guest_sysctls(buffer_max_bytes: int, memory_bytes: int, own: Mapping[str, str]) -> dict[str, str]:
     """Every sysctl of the guest as a whole, sorted by name.
 
-    Parameters
-    ----------
-    buffer_max_bytes : int
-        The largest that any host asks for.
-    memory_bytes : int
-        The guest's memory, from which the thresholds of TCP and UDP memory follow.
-    own : dict of str to str
-        ``[guest.sysctl]``; wins over what is derived.
+    buffer_max_bytes: The largest that any host asks for.
+    memory_bytes: The guest's memory, from which the thresholds of TCP and UDP memory follow.
+    own: ``[guest.sysctl]``; wins over what is derived.
 
-    Returns
-    -------
-    dict of str to str
-
-    Examples
-    --------
     >>> guest_sysctls(16 << 20, 1 << 30, {})["net.ipv4.tcp_mem"]
     '98304 131072 196608'
     """

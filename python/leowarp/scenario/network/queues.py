@@ -87,16 +87,11 @@ class QueueKeys:
 
     `queue_parameters` holds what was given, in the units of its names: ``{"target_ns": 5000000}``.
 
-    Attributes
-    ----------
-    queue_pkts, queue_bytes : int or None
-        The limit of each direction; at most one is not None. Both None: unlimited.
-    queue_discipline : str
-        A key of `PARAMETERS`.
-    ecn : bool
-        Whether packets are marked (CE) where the discipline would drop them, if their sender allows it (ECT).
-    queue_parameters : dict of str to int
-        Integers: ns, bytes, ppm, places in lists of words, 0 or 1 of flags. What is not in it the kernel decides.
+    queue_pkts, queue_bytes: The limit of each direction; at most one is not None. Both None: unlimited.
+    queue_discipline: A key of `PARAMETERS`.
+    ecn: Whether packets are marked (CE) where the discipline would drop them, if their sender allows it (ECT).
+    queue_parameters: Integers: ns, bytes, ppm, places in lists of words, 0 or 1 of flags. What is not in it the kernel
+        decides.
     """
 
     GOVERNS: ClassVar[Mapping[str, tuple[str, ...]]] = {"queue_discipline": ("queue_parameters",)}
@@ -119,15 +114,9 @@ class QueueKeys:
 def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, problems: Problems) -> None:
     """Turn a section's queue parameters into numbers; every broken rule goes to `problems`.
 
-    Parameters
-    ----------
-    section : Section
-        Of a link with a queue; its ``queue_parameters`` are replaced.
-    schema : type
-        Where the defaults of its queue keys are.
-    netem : bool
-        Whether links are netem's, which have no other discipline before them.
-    problems : Problems
+    section: Of a link with a queue; its ``queue_parameters`` are replaced.
+    schema: Where the defaults of its queue keys are.
+    netem: Whether links are netem's, which have no other discipline before them.
     """
     # Of a section that could not be decoded the default, so that its parameters are checked against something.
     kind = value_of(section, schema, "queue_discipline")
@@ -165,20 +154,10 @@ def complete_queue(section: Section, schema: type[QueueKeys], netem: bool, probl
 def parameters_as_written(kind: str, parameters: Mapping[str, int]) -> dict[str, str | int | bool]:
     """A discipline's parameters as a scenario writes them.
 
-    Parameters
-    ----------
-    kind : str
-        A key of `PARAMETERS`.
-    parameters : dict of str to int
-        As a plan has them.
+    kind: A key of `PARAMETERS`.
+    parameters: As a plan has them.
+    Returns: Sorted by name, ready for TOML.
 
-    Returns
-    -------
-    dict
-        Sorted by name, ready for TOML.
-
-    Examples
-    --------
     >>> parameters_as_written("fq_codel", {"target_ns": 5_000_000, "flows": 1024})
     {'flows': 1024, 'target': '5 ms'}
     """

@@ -26,16 +26,10 @@ from leowarp.scenario.text.problems import Origin, Problems, unknown_key_hint
 class Section:
     """What a scenario says about one section.
 
-    Attributes
-    ----------
-    name : str
-        Its dotted name (``flows.0``).
-    origin : Origin
-        Where it begins.
-    values : dict
-        Attribute -> value, of the keys that were given and are right.
-    nodes : dict
-        Key -> node, of all valid keys that were given, wrong values included.
+    name: Its dotted name (``flows.0``).
+    origin: Where it begins.
+    values: Attribute -> value, of the keys that were given and are right.
+    nodes: Key -> node, of all valid keys that were given, wrong values included.
     """
 
     name: str
@@ -46,20 +40,14 @@ class Section:
     def where(self, key: str) -> Origin:
         """The place of a key, or of the section if it was not given.
 
-        Parameters
-        ----------
-        key : str
-            As written in TOML, without the unit's suffix.
+        key: As written in TOML, without the unit's suffix.
         """
         return self.nodes[key].origin if key in self.nodes else self.origin
 
     def gave(self, key: str) -> bool:
         """Whether the key was written, be its value right or wrong.
 
-        Parameters
-        ----------
-        key : str
-            As written in TOML, without the unit's suffix.
+        key: As written in TOML, without the unit's suffix.
         """
         return key in self.nodes
 
@@ -67,13 +55,9 @@ class Section:
 def value_of(section: Section, schema: type, attribute: str) -> Any:
     """A value as given, or its default.
 
-    Parameters
-    ----------
-    section : Section
-    schema : type
-        The dataclass of the section, whose class attributes are the defaults.
-    attribute : str
-        With its unit's suffix: ``duration_ns``. It must have a default; a required key is asked for by `values.get`.
+    schema: The dataclass of the section, whose class attributes are the defaults.
+    attribute: With its unit's suffix: ``duration_ns``. It must have a default; a required key is asked for by
+        `values.get`.
     """
     return section.values.get(attribute, getattr(schema, attribute))
 
@@ -83,22 +67,12 @@ def decode_section(
 ) -> Section:
     """The values of a section; every mistake goes to `problems`.
 
-    Parameters
-    ----------
-    name : str
-        Dotted, for messages; "" for keys at the top.
-    schema : type
-        The dataclass whose fields declare the keys.
-    node : Node
-        The table. Anything else is a problem and gives an empty section.
-    problems : Problems
-    elsewhere : dict, optional
-        Key -> section that has it, for hints about keys in the wrong section.
-
-    Returns
-    -------
-    Section
-        With a value for every key that was given and is right. Defaults are not filled in: a preset may still do it.
+    name: Dotted, for messages; "" for keys at the top.
+    schema: The dataclass whose fields declare the keys.
+    node: The table. Anything else is a problem and gives an empty section.
+    elsewhere: Key -> section that has it, for hints about keys in the wrong section.
+    Returns: With a value for every key that was given and is right. Defaults are not filled in: a preset may still do
+        it.
     """
     section = Section(name, node.origin)
     prefix = f"{name}." if name else ""
@@ -150,28 +124,13 @@ def _decode_key(section: Section, key: str, attribute: str, declared: Key, node:
 def decode(raw: Any, declared: Key, origin: Origin) -> Any:
     """The value of a key as the plan keeps it.
 
-    Parameters
-    ----------
-    raw : object
-        As TOML has it.
-    declared : Key
-        The key's declaration.
-    origin : Origin
-        Where it was written: sysctls of a ``--set`` may be bare integers.
+    raw: As TOML has it.
+    declared: The key's declaration.
+    origin: Where it was written: sysctls of a ``--set`` may be bare integers.
+    Returns: A quantity in its kept unit (ns, bytes, bit/s, m, deg); None for the key's word of no value; a tuple of
+        names for files, of dataclasses for tables; a dict, sorted by name, for sysctls.
+    Raises ScenarioError: With the value and the rule that it breaks.
 
-    Returns
-    -------
-    object
-        A quantity in its kept unit (ns, bytes, bit/s, m, deg); None for the key's word of no value; a tuple of names
-        for files, of dataclasses for tables; a dict, sorted by name, for sysctls.
-
-    Raises
-    ------
-    ScenarioError
-        With the value and the rule that it breaks.
-
-    Examples
-    --------
     >>> decode("1200 km", keys(schema.Constellation)["altitude"][1], Origin(Path("a.toml")))
     1200000.0
     """
@@ -368,10 +327,7 @@ def _instant(raw: Any) -> str:
 def _sysctl(raw: Any, lenient: bool) -> dict[str, str]:
     """Sysctls by name, checked for form alone: which exist is known only to the kernel that boots.
 
-    Parameters
-    ----------
-    lenient : bool
-        Whether a bare integer is taken for its digits, as of a ``--set``.
+    lenient: Whether a bare integer is taken for its digits, as of a ``--set``.
     """
     if not isinstance(raw, dict):
         raise ScenarioError(f"{_shown(raw)} is not a table", 'write { "net.ipv4.tcp_ecn" = "1" }')

@@ -14,18 +14,11 @@ class Draft:
 
     Presets, defaults of a medium and implied stations are added to it after all sections are decoded.
 
-    Attributes
-    ----------
-    name : str
-        The run's name; "" if it is missing or wrong, which is noted as a problem.
-    sections : dict of str to Section
-        The tables of `loading.TABLES`; of the media only those that are given.
-    stations, flows : list of Section
-        In the order of the file. `completion` replaces the stations by those that a medium implies.
-    modules : dict of str to Section
-        Kernel module to its parameters, as texts.
-    hosts, pinned : dict of str to Section
-        Station name to what ``[hosts.NAME]`` says.
+    name: The run's name; "" if it is missing or wrong, which is noted as a problem.
+    sections: The tables of `loading.TABLES`; of the media only those that are given.
+    stations, flows: In the order of the file. `completion` replaces the stations by those that a medium implies.
+    modules: Kernel module to its parameters, as texts.
+    hosts, pinned: Station name to what ``[hosts.NAME]`` says.
     """
 
     # Mutable, unlike `Scenario`: completion fills it in place, and a Scenario is made from it only once nothing is

@@ -19,16 +19,10 @@ from leowarp.base.units import PACKETS, Quantity
 class InputFile:
     """A file that a plan names. Two are the same if their content is, wherever they lie.
 
-    Attributes
-    ----------
-    name : str
-        Its name without folders; the run directory holds it as ``00-inputs/<name>``.
-    sha256 : str
-        Of its content, hexadecimal.
-    path : Path
-        Where it was found on this machine.
-    named_in : Path, optional
-        The file that names it; None: the user did, on the command line or in a call.
+    name: Its name without folders; the run directory holds it as ``00-inputs/<name>``.
+    sha256: Of its content, hexadecimal.
+    path: Where it was found on this machine.
+    named_in: The file that names it; None: the user did, on the command line or in a call.
     """
 
     name: str
@@ -41,27 +35,15 @@ class InputFile:
 class Key:
     """A key's declaration.
 
-    Attributes
-    ----------
-    kind : str
-        quantity, queue, word, text, names, command, count, flag, instant, file, files, sysctl, variables, table or
+    kind: quantity, queue, word, text, names, command, count, flag, instant, file, files, sysctl, variables, table or
         tables.
-    doc : str
-        What it means.
-    default : object
-        As a user would write it; None: none here (a preset, the gazetteer or the user gives it).
-    required : bool
-        It is an error to leave it out.
-    quantity : Quantity, optional
-        Of kind quantity.
-    words : tuple of str
-        Of kind word: all that is allowed.
-    low, high : object
-        Smallest and largest value allowed, as a user would write them.
-    none : str, optional
-        The word that means "no value" (None in the plan).
-    section : type, optional
-        Of kind tables: the dataclass of each.
+    default: As a user would write it; None: none here (a preset, the gazetteer or the user gives it).
+    required: It is an error to leave it out.
+    quantity: Of kind quantity.
+    words: Of kind word: all that is allowed.
+    low, high: Smallest and largest value allowed, as a user would write them.
+    none: The word that means "no value" (None in the plan).
+    section: Of kind tables: the dataclass of each.
     """
 
     kind: str
@@ -96,23 +78,13 @@ def quantity(
 ) -> Any:
     """A quantity between `low` and `high`, or the word `none`.
 
-    Parameters
-    ----------
-    measure : Quantity
-        Of `leowarp.base.units`; its suffix ends the attribute's name.
-    doc : str
-        What it means, for the reference page.
-    default, low, high : str
-        With units, as a user would write them. A default of None: the preset, the gazetteer or the user gives it.
-    none : str, optional
-        The word for "no value".
-    required : bool
-        There is no default, and it is an error to leave it out.
-
-    Returns
-    -------
-    dataclasses.Field
-        Typed Any, so that a class body may annotate it with the type that its instances have.
+    measure: Of `leowarp.base.units`; its suffix ends the attribute's name.
+    doc: What it means, for the reference page.
+    default, low, high: With units, as a user would write them. A default of None: the preset, the gazetteer or the user
+        gives it.
+    none: The word for "no value".
+    required: There is no default, and it is an error to leave it out.
+    Returns: Typed Any, so that a class body may annotate it with the type that its instances have.
     """
     value = None if default is None or default == none else measure.parse(default)
     key = Key("quantity", doc, default, required=required, quantity=measure, low=low, high=high, none=none)
@@ -128,12 +100,8 @@ def queue(doc: str, default: str) -> Any:
 def word(doc: str, words: tuple[str, ...], default: str | None) -> Any:
     """One of a few words.
 
-    Parameters
-    ----------
-    words : tuple of str
-        All that is allowed; messages and the reference page list them in this order.
-    default : str or None
-        One of them; None: a preset gives it.
+    words: All that is allowed; messages and the reference page list them in this order.
+    default: One of them; None: a preset gives it.
     """
     return _field(Key("word", doc, default, words=words), default)
 
@@ -209,18 +177,9 @@ def tables(doc: str, section: type) -> Any:
 def keys(section: type) -> Mapping[str, tuple[str, Key]]:
     """The keys of a section as written in TOML, each with its attribute's name; those of its bases last.
 
-    Parameters
-    ----------
-    section : type
-        A dataclass whose fields were made by the functions above. Fields without a declaration are no keys.
+    section: A dataclass whose fields were made by the functions above. Fields without a declaration are no keys.
+    Returns: mapping of str to (str, Key). Read only and cached: one for each class.
 
-    Returns
-    -------
-    mapping of str to (str, Key)
-        Read only and cached: one for each class.
-
-    Examples
-    --------
     >>> keys(schema.Chain)["delay"][0]
     'delay_ns'
     """

@@ -16,12 +16,9 @@ from leowarp.scenario.text.problems import Origin
 class Node:
     """A value of a scenario text: a dict or a list of nodes, or a scalar.
 
-    Attributes
-    ----------
-    value : dict of str to Node, list of Node, or scalar
-        What TOML has there; a scalar is a str, int, float, bool, date or time as `tomllib` gives it.
-    origin : Origin
-        The line, the ``--set`` or the call that it comes from.
+    value: dict of str to Node, list of Node, or scalar. What TOML has there; a scalar is a str, int, float, bool, date
+        or time as `tomllib` gives it.
+    origin: The line, the ``--set`` or the call that it comes from.
     """
 
     value: Any
@@ -30,15 +27,8 @@ class Node:
     def get(self, *path: str) -> Node | None:
         """The node at a path of keys, or None.
 
-        Parameters
-        ----------
-        *path : str
-            Keys of tables one below the other; places in lists are not followed.
-
-        Returns
-        -------
-        Node or None
-            None also where a table is asked for below a list or a scalar: a wrong type is the decoder's to report.
+        *path: Keys of tables one below the other; places in lists are not followed.
+        Returns: None also where a table is asked for below a list or a scalar: a wrong type is the decoder's to report.
         """
         node: Node | None = self
         for part in path:

@@ -17,18 +17,9 @@ KeyPath = tuple[str | int, ...]
 def key_lines(text: str) -> dict[KeyPath, int]:
     """The first line (from 1) of each key, table and array element, by its path (``("flows", 0, "kind")``).
 
-    Parameters
-    ----------
-    text : str
-        Valid TOML 1.0. Of another text the result, or the IndexError or ValueError, means nothing.
+    text: Valid TOML 1.0. Of another text the result, or the IndexError or ValueError, means nothing.
+    Returns: Paths of str (keys) and int (places in lists).
 
-    Returns
-    -------
-    dict of tuple to int
-        Paths of str (keys) and int (places in lists).
-
-    Examples
-    --------
     >>> key_lines("a.b = 1")
     {('a',): 1, ('a', 'b'): 1}
     """

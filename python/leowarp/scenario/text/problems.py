@@ -16,16 +16,10 @@ from leowarp.base.spelling import nearest
 class Origin:
     """Where a value was written: a line of a file, a ``--set``, a line of a study file, which is both, or a call.
 
-    Attributes
-    ----------
-    file : Path
-        The scenario, the plan or the study file.
-    line : int or None
-        From 1; None of what has none.
-    override : str or None
-        The text after ``--set``, or what a study calls its value.
-    in_call : bool
-        Whether a Python program gave it.
+    file: The scenario, the plan or the study file.
+    line: From 1; None of what has none.
+    override: The text after ``--set``, or what a study calls its value.
+    in_call: Whether a Python program gave it.
     """
 
     file: Path
@@ -64,19 +58,11 @@ class Origin:
 class Problem:
     """One mistake.
 
-    Attributes
-    ----------
-    origin : Origin
-        Where.
-    key : str
-        The dotted key, as ``--set`` would name it; "": the mistake is of the whole text.
-    rule : str
-        The value and the rule that it breaks.
-    hint : str, optional
-        What to write instead.
+    origin: Where.
+    key: The dotted key, as ``--set`` would name it; "": the mistake is of the whole text.
+    rule: The value and the rule that it breaks.
+    hint: What to write instead.
 
-    Examples
-    --------
     >>> print(Problem(Origin(Path("a.toml"), 3), "run.duration", '"5" has no unit', 'write "5 s"'))
     a.toml:3: run.duration: "5" has no unit
         write "5 s"
@@ -95,10 +81,7 @@ class Problem:
 class ScenarioProblems(ScenarioError):
     """A scenario with mistakes: all of them, in the order of the file.
 
-    Attributes
-    ----------
-    problems : tuple of Problem
-        In the order of the message.
+    problems: In the order of the message.
     """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
@@ -112,10 +95,7 @@ class ScenarioProblems(ScenarioError):
 class Problems:
     """Gathers mistakes; `raise_any` ends the reading if there was one.
 
-    Attributes
-    ----------
-    found : list of Problem
-        In the order in which they were noted; the same one may be there twice.
+    found: In the order in which they were noted; the same one may be there twice.
     """
 
     found: list[Problem] = field(default_factory=list)
@@ -127,10 +107,7 @@ class Problems:
     def raise_any(self) -> None:
         """Raise `ScenarioProblems` if anything was noted.
 
-        Raises
-        ------
-        ScenarioProblems
-            Each mistake once, files first and line by line, then what was typed.
+        Raises ScenarioProblems: Each mistake once, files first and line by line, then what was typed.
         """
         if self.found:
             # Two checks may find the same mistake, for instance of a key of [tcp] that every host has.

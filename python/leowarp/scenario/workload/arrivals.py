@@ -35,24 +35,11 @@ def arrivals(
 ) -> tuple[Flow, ...]:
     """The flows that arrive, by their start.
 
-    Parameters
-    ----------
-    traffic : Traffic
-    stations : sequence of Station
-        With coordinates; all cities are among them.
-    run, ground, network
-        Of the same plan.
-
-    Returns
-    -------
-    tuple of Flow
-        TCP flows with a size, that last until they are done or the run ends.
-
-    Raises
-    ------
-    ScenarioError
-        If more flows than `MOST_FLOWS` or none arrive, a city's share of the load is above its access link's rate, two
-        cities are at one place, or the file of sizes is malformed.
+    stations: With coordinates; all cities are among them.
+    run, ground, network: Of the same plan.
+    Returns: TCP flows with a size, that last until they are done or the run ends.
+    Raises ScenarioError if more flows than `MOST_FLOWS` or none arrive, a city's share of the load is above its access
+        link's rate, two cities are at one place, or the file of sizes is malformed.
     """
     stop_ns = run.duration_ns if traffic.stop_ns is None else traffic.stop_ns
     if not traffic.start_ns < stop_ns <= run.duration_ns:

@@ -67,13 +67,8 @@ _NAME_OF_NUMBER = re.compile(r"flow ?\d+", re.IGNORECASE)
 def complete_flows(draft: Draft, document: Node, problems: Problems) -> None:
     """Fill in what a flow's kind and the run imply; every broken rule goes to `problems`.
 
-    Parameters
-    ----------
-    draft : Draft
-        With its stations complete: ends of flows are looked up among them.
-    document : Node
-        The whole text, for the place of flows that are missing.
-    problems : Problems
+    draft: With its stations complete: ends of flows are looked up among them.
+    document: The whole text, for the place of flows that are missing.
     """
     traffic = draft.sections.get("traffic")
     if not draft.flows and traffic is None:

@@ -26,11 +26,7 @@ _PARAMETERS = {
 def check_loss_detection(draft: Draft, problems: Problems) -> None:
     """No other key says how losses are found, and detection that reads SACK has it at both ends.
 
-    Parameters
-    ----------
-    draft : Draft
-        With flows and stations complete.
-    problems : Problems
+    draft: With flows and stations complete.
     """
     for section in (draft.sections["tcp"], *draft.hosts.values()):
         _check_one_voice(section, draft.sections["tcp"], problems)
@@ -50,12 +46,8 @@ def check_loss_detection(draft: Draft, problems: Problems) -> None:
 def complete_loss_detection(draft: Draft, problems: Problems) -> None:
     """The parameters of the kernel's one module, from the hosts that use it.
 
-    Parameters
-    ----------
-    draft : Draft
-        Its modules are changed in place.
-    problems : Problems
-        Gets parameters that differ between hosts.
+    draft: Its modules are changed in place.
+    problems: Gets parameters that differ between hosts.
     """
     given = draft.modules.get(LOSS_DETECTION_MODULE)
     if given is not None:

@@ -33,16 +33,8 @@ SET_BY_THE_GUEST = "origin_ns"
 def decode_modules(node: Node | None, problems: Problems) -> dict[str, Section]:
     """The parameters of each module, as texts; times (names that end in ``_ns``) in whole nanoseconds.
 
-    Parameters
-    ----------
-    node : Node or None
-        ``[modules]``; None: it is not there.
-    problems : Problems
-
-    Returns
-    -------
-    dict of str to Section
-        Module to a section whose values are its parameters, sorted by name.
+    node: ``[modules]``; None: it is not there.
+    Returns: Module to a section whose values are its parameters, sorted by name.
     """
     if node is None:
         return {}
@@ -107,11 +99,7 @@ def complete_modules(draft: Draft, problems: Problems) -> None:
     Every module of one's own, and every handover-aware control that a flow uses, gets an entry, if only an empty one:
     the agent writes `origin_ns` for modules that it is told of.
 
-    Parameters
-    ----------
-    draft : Draft
-        With flows, stations and media complete; its modules are changed in place.
-    problems : Problems
+    draft: With flows, stations and media complete; its modules are changed in place.
     """
     guest = draft.sections["guest"]
     own = _check_files(guest, problems)
@@ -174,10 +162,7 @@ def _schedule(access: Section) -> dict[str, int]:
 
         phase = (phase after midnight - time of day at the run's 0) mod period
 
-    Returns
-    -------
-    dict
-        ``phase_ns`` in [0, period) and ``period_ns``.
+    Returns: ``phase_ns`` in [0, period) and ``period_ns``.
     """
     clock = datetime.datetime.fromisoformat(value_of(access, sections.Access, "clock"))
     period_ns = value_of(access, sections.Access, "period_ns")
@@ -193,10 +178,7 @@ def _schedule(access: Section) -> dict[str, int]:
 def _check_files(guest: Section, problems: Problems) -> list[str]:
     """Names of the modules of one's own.
 
-    Returns
-    -------
-    list of str
-        The files' stems, wrong ones included, so that a congestion control by that name is not a second mistake.
+    Returns: The files' stems, wrong ones included, so that a congestion control by that name is not a second mistake.
     """
     names: list[str] = []
     for file in guest.values.get("cc_modules", ()):

@@ -36,24 +36,13 @@ class Traffic:
     They come after those of ``[[flows]]``. A plan has no ``[traffic]`` any more: another seed, or another key of it,
     needs the scenario. A city becomes a station if there is none of its name.
 
-    Attributes
-    ----------
-    cities : tuple of str
-        Names of `cities.CITIES`; empty if `largest` is given.
-    largest : int or None
-    distance_exponent : int
-        Flows go from i to j with probability P_i P_j / d_ij^exponent, up to a factor.
-    arrival_rate_flows_per_s : float
-        Of a Poisson process, of all pairs together.
-    start_ns, stop_ns : int, int or None
-        When flows arrive; None: to the end of the run.
-    sizes : str
-        ``lognormal``, ``pareto``, ``fixed`` or ``file``.
-    mean_size_bytes, median_size_bytes, smallest_size_bytes : int
-        Of the distribution.
-    size_file : InputFile or None
-    congestion_controls : dict of str to int
-        Weights.
+    cities: Names of `cities.CITIES`; empty if `largest` is given.
+    distance_exponent: Flows go from i to j with probability P_i P_j / d_ij^exponent, up to a factor.
+    arrival_rate_flows_per_s: Of a Poisson process, of all pairs together.
+    start_ns, stop_ns: When flows arrive; None: to the end of the run.
+    sizes: ``lognormal``, ``pareto``, ``fixed`` or ``file``.
+    mean_size_bytes, median_size_bytes, smallest_size_bytes: Of the distribution.
+    congestion_controls: Weights.
     """
 
     cities: tuple[str, ...] = names("Cities between which flows go, by name.")
@@ -96,11 +85,7 @@ class Traffic:
 def complete_traffic(draft: Draft, problems: Problems) -> None:
     """Check ``[traffic]`` and add its cities to the stations; every broken rule goes to `problems`.
 
-    Parameters
-    ----------
-    draft : Draft
-        With a constellation as its medium.
-    problems : Problems
+    draft: With a constellation as its medium.
     """
     section = draft.sections["traffic"]
     _complete_cities(section, problems)

@@ -21,17 +21,11 @@ from leowarp.study.sweep.status import row_of_run
 
 @dataclass(frozen=True)
 class MadeAgain:
-    """A run made again, and what of it differs from the stored row.
+    """A re-run of a run, and its differences from the stored row.
 
-    Attributes
-    ----------
-    path : Path
-        Its run directory.
-    scalars : dict of str to (stored, now)
-        Every scalar but its cost.
-    origin : dict of str to (stored, now)
-        What makes runs and is not the same any more: kernel, agent, version. If it is empty, scalars must agree to the
-        last bit.
+    scalars: dict of str to (stored, now). Every scalar but its cost.
+    origin: dict of str to (stored, now). Makers of runs that are not the same any more: kernel, agent, version. If it
+        is empty, scalars must agree to the last bit.
     """
 
     path: Path
@@ -50,31 +44,15 @@ def run_again(
 ) -> MadeAgain:  # fmt: skip
     """Makes a run of a study again.
 
-    Parameters
-    ----------
-    folder : path
-        The study's directory.
-    run_id : str
-        As in the column `run_id` of the results.
-    out : path
-        The run directory to write; `force` replaces a complete run there.
-    trust : bool
-        As for `leowarp.run`.
-
     Parameters `report` and `progress` are those of `leowarp.run`.
 
-    Returns
-    -------
-    MadeAgain
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such run, or it failed.
-    TraceError
-        If this is no study's directory, or it is damaged.
-    GuestError, HostError
-        As `leowarp.run`.
+    folder: The study's directory.
+    run_id: As in the column `run_id` of the results.
+    out: The run directory to write; `force` replaces a complete run there.
+    trust: As for `leowarp.run`.
+    Raises ScenarioError if there is no such run, or it failed.
+    Raises TraceError if this is no study's directory, or it is damaged.
+    Raises GuestError, HostError: As `leowarp.run`.
     """
     folder = Path(folder)
     refuse_strange(folder)
@@ -84,7 +62,7 @@ def run_again(
             f"the run {run_id} failed, so there is nothing to compare with: {row['error']}",
             hint=f"leowarp study {folder} --retry-failed makes failed runs again",
         )
-    # Of the plans that the study ever had, since its row may be of an earlier version of the study file.
+    # All plans that the study ever had, since its row may be of an earlier version of the study file.
     run = next(iter(read_plans(folder, run_id)), None)
     if run is None:
         raise TraceError(
@@ -97,9 +75,9 @@ def run_again(
         write_plan(Path(scratch), run.plan, inputs)
         plan = Path(scratch) / layout.PLAN
         made = leowarp.run(plan, (), out, force=force, report=report, progress=progress, trust=trust)
-    # What a run costs is another number each time that it is made.
+    # A run's cost is different each time that it is made.
     now = {name: value for name, value in flat(made.summary).items() if name not in COSTS}
-    # A scalar called like a column of the row (`seed`, say) stands there as `summary_...` (`rows.row_of`).
+    # A scalar named like a column of the row (`seed`, say) is there as `summary_...` (`rows.row_of`).
     stored = {name: row.get(f"summary_{name}", row.get(name)) for name in now}
     manifest = made.manifest
     origin = {

@@ -29,14 +29,9 @@ their sources may change while a study runs."""
 class Order:
     """One run of a batch.
 
-    Attributes
-    ----------
-    plan : str
-        The text of its plan.
-    inputs : tuple of str
-        Names of the files that it names, which the batch has.
-    out : str, optional
-        Where its run directory is to stay; None: nothing stays but its row.
+    plan: The text of its plan.
+    inputs: Names of the files that it names, which the batch has.
+    out: Where its run directory is to stay; None: nothing stays but its row.
     """
 
     plan: str
@@ -48,20 +43,10 @@ class Order:
 class Batch:
     """Runs for one worker, one after the other.
 
-    Attributes
-    ----------
-    number : int
-    orders : tuple of Order
-    inputs : dict
-        Name -> content (base64) of the files that plans name.
-    kernel : str
-        `guest.kernel` of all of them.
-    image : tuple of str
-        Checksums of kernel and agent that the worker's must have.
-    version : str
-        Of leowarp, likewise.
-    maker : Maker
-        What makes the runs.
+    inputs: Name -> content (base64) of the files that plans name.
+    kernel: `guest.kernel` of all of them.
+    image: Checksums of kernel and agent that the worker's must have.
+    version: Of leowarp, likewise.
     """
 
     number: int
@@ -75,24 +60,16 @@ class Batch:
     def work(self, scratch: Path, tell: Tell) -> None:
         """Makes the runs, in the process of a worker (`leowarp.running.workers.Task`).
 
-        Parameters
-        ----------
-        scratch : Path
-            A directory of the worker's own; it is gone afterwards.
-        tell : callable
-            Gets `place` and `result` of each run as soon as it is made.
-
-        Raises
-        ------
-        HostError
-            As `results_of`.
+        scratch: A directory of the worker's own; it is gone afterwards.
+        tell: Gets `place` and `result` of each run as soon as it is made.
+        Raises HostError: As `results_of`.
         """
         for place, result in results_of(self, scratch):
             tell(place=place, result=result)
 
     def encode(self) -> dict[str, Any]:
         """As JSON has it, for `DaskWorkers`; `decode` is the way back."""
-        # The maker is an object of any class, so it is pickled. That is safe here: a batch goes from the process that
+        # The maker is an object of any class, so it is pickled. This is safe here: a batch goes from the process that
         # runs the study to its own workers, and never comes from a file.
         return {
             "number": self.number,
@@ -125,25 +102,13 @@ def encode_file(content: bytes) -> str:
 
 
 def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """What became of each run of a batch, as soon as it is known.
+    """Result of each run of a batch, as soon as it is known.
 
-    Parameters
-    ----------
-    batch : Batch
-    scratch : Path
-        Made if it is not there, and removed at the end, whatever ends it.
-
-    Yields
-    ------
-    place : int
-        Of the run in the batch; each place at most once, not necessarily in order.
-    result : dict
-        `summary` (as `summary.json`, or None), `costs`, `warnings`, `error` (as `errors.encode_error`, or None).
-
-    Raises
-    ------
-    HostError
-        If this machine's leowarp, kernel or agent is not the one that the study wants.
+    scratch: Made if it is not there, and removed at the end, whatever ends it.
+    Yields place: Of the run in the batch; each place at most once, not necessarily in order.
+    Yields result: `summary` (as `summary.json`, or None), `costs`, `warnings`, `error` (as `errors.encode_error`, or
+        None).
+    Raises HostError if this machine's leowarp, kernel or agent is not the one that the study wants.
     """
     _check(batch)
     scratch.mkdir(parents=True, exist_ok=True)
@@ -173,7 +138,7 @@ def _plan(batch: Batch, order: Order, folder: Path) -> scenario.Plan:
     folder.mkdir(parents=True)
     inputs = {name: base64.b64decode(batch.inputs[name]) for name in order.inputs}
     write_plan(folder, order.plan, inputs)
-    # Whoever started the study was asked what may run (`engine`).
+    # The user who started the study was asked what may run (`engine`).
     return scenario.resolve(scenario.load(folder / layout.PLAN)).named_by_caller()
 
 
@@ -204,4 +169,4 @@ def _check(batch: Batch) -> None:
 
 
 _CHECKED: dict[tuple[Maker, str, tuple[str, str]], float] = {}
-"""What this process has found to be right, and when."""
+"""Facts that this process has checked, and when."""

@@ -23,16 +23,10 @@ DASHES = ("", "6 3", "6 2 2 2", "2 2", "9 3", "4 2 1 2", "1 3")
 class Chart:
     """What is drawn.
 
-    Attributes
-    ----------
-    places : sequence of str
-        Along the axis: values of a parameter.
-    lines : mapping of str to sequence of Middle
-        A line each, one value a place; at most `len(COLOURS)`.
-    along, up : str
-        What the axes are called.
-    joined : bool
-        Whether lines join the places: numbers in order. Nothing is between two words.
+    places: Along the axis: values of a parameter.
+    lines: A line each, one value a place; at most `len(COLOURS)`.
+    along, up: What the axes are called.
+    joined: Whether lines join the places: numbers in order. Nothing is between two words.
     """
 
     places: Sequence[str]
@@ -44,7 +38,7 @@ class Chart:
     def svg(self) -> str:
         """The chart as an `<svg>` element; "" if nothing is known, or too many lines would have to be told apart."""
         known = [value for line in self.lines.values() for value in line if value.known and math.isfinite(value.high)]
-        # More lines than colours are told apart by nobody; the table below has them all.
+        # Nobody can distinguish more lines than colours; the table below has them all.
         if not known or not 1 <= len(self.lines) <= len(COLOURS):
             return ""
         low, high, step = _axis(min(value.low for value in known), max(value.high for value in known))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writing so that a kill or a power cut leaves the old or the new, never a half; a full disk is one clear error.
 
-POSIX promises of rename(2) only that nobody sees the name missing. That content and name outlast a power cut takes an
-fsync(2) of the file before the rename, and one of the directory after it. The tests of the sweep kill a study at every
-call to the disk.
+POSIX promises of rename(2) only that nobody sees the name missing. An fsync(2) of the file before the rename, and one
+of the directory after it, make content and name outlast a power cut. The tests of the sweep kill a study at every call
+to the disk.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import contextlib
 import ctypes
 import errno
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from leowarp.base import plainfiles
 from leowarp.base.errors import HostError
 
 TEMPORARY = ".partial"
 """Such files begin with a dot besides, so that no reader of a data set takes one for a part of it."""
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# What the kernel (ENOSYS) or the file system (EINVAL, for instance NFS; rename(2)) says that cannot exchange names.
+# Answers of a kernel (ENOSYS) or file system (EINVAL, for instance NFS; rename(2)) that cannot exchange names.
 _NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP)
 # linux/fcntl.h and linux/fs.h: names are relative to the working directory; exchange two of them.
 _AT_FDCWD = -100
@@ -32,16 +32,8 @@ _RENAME_EXCHANGE = 2
 def write_file(path: Path, content: bytes) -> None:
     """Writes a file that appears whole, and stays after a power cut.
 
-    Parameters
-    ----------
-    path : Path
-        Its directory exists; a file of this name is replaced.
-    content : bytes
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; an older file of the name stays, and nothing partial.
+    path: Its directory exists; a file of this name is replaced.
+    Raises OSError if it cannot be written; an older file of the name stays, and nothing partial.
     """
     # In the same directory: rename(2) does not cross file systems.
     partial = path.with_name(f".{path.name}{TEMPORARY}")
@@ -76,17 +68,10 @@ def sync_directory(path: Path) -> None:
 def exchange(new: Path, old: Path) -> None:
     """Puts the directory `new` where `old` is, in one step where the file system can; `new` then is the old one.
 
-    Where it cannot (NFS), `old` is missing for a moment: `recover` finds it after a kill in between.
+    Where that is impossible (NFS), `old` is missing for a moment: `recover` finds it after a kill in between.
 
-    Parameters
-    ----------
-    new, old : Path
-        Directories of one file system; `old` need not be there.
-
-    Raises
-    ------
-    OSError
-        If the names cannot be changed.
+    new, old: Directories of one file system; `old` need not be there.
+    Raises OSError if the names cannot be changed.
     """
     # The first data set of a study: nothing is replaced.
     if not old.exists():
@@ -105,18 +90,9 @@ def recover(old: Path) -> None:
     aside = _aside(old)
     if aside.exists():
         if old.exists():
-            remove(aside)
+            plainfiles.remove(aside)
         else:
             os.rename(aside, old)
-
-
-def remove(path: Path) -> None:
-    """Removes a file or a directory, if it is there."""
-    # A link is removed itself; rmtree through one would remove what it points to.
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def remove_partial(folder: Path) -> None:
@@ -129,15 +105,8 @@ def remove_partial(folder: Path) -> None:
 class AppendedFile:
     """A file that grows by whole pieces, each on the disk before `append` returns.
 
-    Parameters
-    ----------
-    path : Path
-        Made if it is not there; appending begins at its present end.
-
-    Raises
-    ------
-    OSError
-        From `__init__`, if it cannot be opened or is a link (O_NOFOLLOW).
+    path: Made if it is not there; appending begins at its present end.
+    Raises OSError: From `__init__`, if it cannot be opened or is a link (O_NOFOLLOW).
     """
 
     def __init__(self, path: Path) -> None:
@@ -150,7 +119,7 @@ class AppendedFile:
     def append(self, content: bytes) -> None:
         """Adds `content`, or leaves the file as it was and raises OSError.
 
-        What a Ctrl-C interrupts may stand there until the next piece takes its place.
+        Leftovers of a Ctrl-C may stay there until the next piece takes their place.
         """
         try:
             if os.fstat(self._descriptor).st_size > self._end:
@@ -168,7 +137,7 @@ class AppendedFile:
 
     def empty(self) -> None:
         """Takes everything out."""
-        # Not synced: rows that come back after a power cut stand in files as well, and count once.
+        # Not synced: rows that come back after a power cut are in files as well, and count once.
         os.ftruncate(self._descriptor, 0)
         self._end = 0
 
@@ -181,15 +150,8 @@ class AppendedFile:
 def writing(folder: Path) -> Iterator[None]:
     """Turns an OSError into an error that says what stays and what to do.
 
-    Parameters
-    ----------
-    folder : Path
-        The study's directory, to be named in the message.
-
-    Raises
-    ------
-    HostError
-        For any OSError within; one of a full disk, quota or file size limit says so.
+    folder: The study's directory, to be named in the message.
+    Raises HostError: For any OSError within; one of a full disk, quota or file size limit says so.
     """
     try:
         yield
@@ -200,11 +162,6 @@ def writing(folder: Path) -> Iterator[None]:
             raise HostError(message, "what was done stays; free some space and start the study again") from error
         message = f"cannot write to the study {folder}: {error}"
         raise HostError(message, "what was done stays; start the study again when it can be written") from error
-
-
-def is_out_of_space(error: OSError) -> bool:
-    """Whether the disk or a quota is full."""
-    return error.errno in _NO_SPACE
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
@@ -218,10 +175,7 @@ def _exchanged(new: Path, old: Path) -> bool:
     """Exchanges two names in one step (renameat2(2) with RENAME_EXCHANGE); False where the kernel or the file system
     cannot.
 
-    Raises
-    ------
-    OSError
-        For any other reason than that it is not supported.
+    Raises OSError: For any other reason than that it is not supported.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     # renameat2(2) of Linux; Python has no function for it.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a study is: on a terminal one bar, in a notebook one text, elsewhere a plain line every few seconds."""
+"""Progress of a study: on a terminal one bar, in a notebook one text, elsewhere a plain line every few seconds."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from leowarp.base.printable import one_line
-from leowarp.base.progress import PLAIN_INTERVAL_S, clock
-from leowarp.base.status import CellText, is_notebook, is_terminal
+from leowarp.base.progress import PLAIN_INTERVAL_S, Showing, clock
 
 WINDOW_S = 300.0
 """The rate is that of the last minutes: cheap runs may come first."""
@@ -22,21 +20,13 @@ WINDOW_S = 300.0
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """How far a study is.
+    """Progress of a study.
 
-    Attributes
-    ----------
-    study : str
-    done, total : int
-        Runs with a result, those of earlier starts included; failed ones too.
-    failed : int
-        Of those done.
-    workers : int
-        How many there are; of a cluster, now.
-    rate_per_s : float, optional
-        Runs made per second of the wall clock; None while nothing can be said.
-    cpu_s_per_run : float, optional
-        Mean of the runs made since this start.
+    done, total: Runs with a result, those of earlier starts included; failed ones too.
+    failed: Of those done.
+    workers: How many there are; of a cluster, now.
+    rate_per_s: Runs made per second of the wall clock; None while nothing can be said.
+    cpu_s_per_run: Mean of the runs made since this start.
     """
 
     study: str
@@ -91,12 +81,8 @@ class Pace:
     def made(self, runs: int, cpu_s: list[float]) -> None:
         """Notes runs that were made just now.
 
-        Parameters
-        ----------
-        runs : int
-            How many, failed ones included.
-        cpu_s : list of float
-            Their processor time in seconds, of those that have one.
+        runs: How many, failed ones included.
+        cpu_s: Their processor time in seconds, of those that have one.
         """
         self._runs += runs
         self._cpu_s += sum(cpu_s)
@@ -123,7 +109,7 @@ class Pace:
         return self._cpu_s / self._with_cost if self._with_cost else None
 
 
-class StudyDisplay:
+class StudyDisplay(Showing):
     """Shows `StudyProgress`: `with StudyDisplay() as show: show(progress)`.
 
     A terminal gets a bar, a notebook a text that is replaced. Anything else gets a line at most every
@@ -131,33 +117,18 @@ class StudyDisplay:
     """
 
     def __init__(self) -> None:
-        self._bars: Any = None
+        super().__init__()
         self._task: Any = None
-        self._cell: CellText | None = None
         self._said, self._said_at = "", 0.0
 
-    def __enter__(self) -> Self:
-        if is_terminal():
-            # Imported here: workers and pipes never need it.
-            from rich.console import Console
-            from rich.progress import BarColumn, TextColumn
-            from rich.progress import Progress as Bars
+    def _new_bars(self) -> Any:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bars
 
-            self._bars = Bars(
-                BarColumn(bar_width=24), TextColumn("{task.description}", markup=False), console=Console(stderr=True)
-            )
-            self._bars.start()
-        elif is_notebook():
-            self._cell = CellText()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if self._bars is not None:
-            self._bars.stop()
-        if self._cell is not None:
-            self._cell.end()
+        return Bars(
+            BarColumn(bar_width=24), TextColumn("{task.description}", markup=False), console=Console(stderr=True)
+        )
 
     def __call__(self, progress: StudyProgress) -> None:
         """Shows how far the study is now; names of a study file's go through `one_line`, which shows control

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from leowarp.base import plainfiles
 from leowarp.base.errors import LeowarpError, ScenarioError, decode_error
 from leowarp.base.progress import building, shown
 from leowarp.guest import Declared, mistakes
@@ -131,7 +132,7 @@ def run_study(
     only : callable, optional
         Which runs are asked for (a `StudyRun` has `values` and `seed`); the others are left for later.
     retry_failed : bool
-        Whether failed runs of earlier starts are made again.
+        Whether failed runs of earlier starts are repeated.
     maker : Maker
         What makes the runs; it is pickled on its way to the workers.
     trust : bool
@@ -142,7 +143,7 @@ def run_study(
     ScenarioError
         If the study file or the directory is wrong, or another process is at work there.
     HostError
-        If the machine lacks something. What was done stays, and the next start goes on from there.
+        If the machine lacks something. Finished runs stay, and the next start goes on from there.
 
     Returns
     -------
@@ -179,14 +180,7 @@ def layout_of(file: StudyFile) -> Layout:
 
     The partition is the first parameter with few values that are words or counts, or else whether a run failed.
 
-    Parameters
-    ----------
-    file : StudyFile
-
-    Raises
-    ------
-    ScenarioError
-        If a label is the name of another column.
+    Raises ScenarioError if a label is the name of another column.
     """
     types: dict[str, pa.DataType] = {}
     partition = "status"
@@ -205,7 +199,7 @@ def layout_of(file: StudyFile) -> Layout:
 
 
 def _gone_on(folder: Path, options: Options) -> StudyResult:
-    """What `run_study` does with a directory alone: the study goes on as it was last started, though its file may be
+    """The part of `run_study` for a directory alone: the study goes on as it was last started, though its file may be
     gone or changed.
     """
     # A directory that is no study's gets no lock file.
@@ -218,7 +212,7 @@ def _gone_on(folder: Path, options: Options) -> StudyResult:
 
 
 def _started(folder: Path, file: StudyFile, planned: Sequence[PlannedRun], options: Options) -> StudyResult:
-    """What `run_study` does with a study file once its runs are known.
+    """The part of `run_study` for a study file once its runs are known.
 
     Code is asked about before anything is written, so that a study that is refused leaves no trace.
     """
@@ -238,7 +232,7 @@ def _started(folder: Path, file: StudyFile, planned: Sequence[PlannedRun], optio
 def _held(
     folder: Path, facts: StudyFacts, file: StudyFile | None, runs: Sequence[PlannedRun | StudyRun], options: Options
 ) -> StudyResult:
-    """What `run_study` does with the lock, which keeps every other process from writing in the directory: writes the
+    """The part of `run_study` under the lock, which keeps every other process from writing in the directory: writes the
     plans, makes the runs.
     """
     # Once a kernel, not once a run: it hashes the image, and builds what is missing, which may take minutes.
@@ -256,7 +250,7 @@ def _held(
 
 
 def _code_of(folder: Path, runs: Sequence[PlannedRun | StudyRun], may_run: bool) -> list[trust.Code]:
-    """What would run of all plans, once each; all of it named by the user if he says so."""
+    """Code that all plans would run, once each; all of it named by the user if he says so."""
     # Runs of a combination differ in their seed alone.
     alike = {id(run.combination) if isinstance(run, PlannedRun) else run.around_seed: run for run in runs}
     distinct: dict[trust.Code, None] = {}
@@ -314,7 +308,7 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
                 finally:
                     # Before the scratch directory goes: a guest that still runs would write into it.
                     workers.end()
-                    disk.remove(folder / SCRATCH)
+                    plainfiles.remove(folder / SCRATCH)
         # At the end rather than at the next start: what reads the data set afterwards opens few files.
         store.compact()
         table = store.table()
@@ -335,13 +329,9 @@ def _made(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun], removed: in
 def _workers(folder: Path, missing: int, options: Options) -> Workers:
     """Workers of the scheduler that was named, or as many processes as there are cores, but no more than runs.
 
-    Parameters
-    ----------
-    folder : Path
-        The study's directory; local workers write below `.scratch` in it, so on the disk that must have room anyway.
-    missing : int
-        Runs to make, 1 or more.
-    options : Options
+    folder: The study's directory; local workers write below `.scratch` in it, so on the disk that must have room
+        anyway.
+    missing: Runs to make, 1 or more.
     """
     if options.scheduler is not None:
         # Imported here: Dask is an optional dependency (`leowarp[dask]`).
@@ -350,8 +340,8 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
         return DaskWorkers(options.scheduler)
     scratch = folder / SCRATCH
     with disk.writing(folder):
-        # What workers that were killed have left
-        disk.remove(scratch)
+        # Leftovers of workers that were killed
+        plainfiles.remove(scratch)
         scratch.mkdir()
     return LocalWorkers(
         # sched_getaffinity, not os.cpu_count: under Slurm or taskset a process may use fewer cores than there are.
@@ -362,7 +352,7 @@ def _workers(folder: Path, missing: int, options: Options) -> Workers:
 
 
 def _origin(kernel: str, options: Options) -> Origin:
-    """What makes the runs of a kernel: checksums, and leowarp's version. Builds what is not there."""
+    """Makers of the runs of a kernel: checksums, and leowarp's version. Builds what is not there."""
     with building(options.progress is True) as built:
         kernel_sha256, agent_sha256 = options.maker.image_sha256(kernel, built.message, built.steps)
     return Origin(kernel_sha256, agent_sha256, VERSION)

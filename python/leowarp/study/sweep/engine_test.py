@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a start of a study does: what is made, what is kept, what fails, what is refused."""
+"""A start of a study: runs that are made, kept, failed, refused."""
 
 import errno
 import fcntl
@@ -326,7 +326,7 @@ def test_the_page_shows_what_was_varied_what_failed_and_a_scalar_over_the_parame
     assert "chain.delay 2 0 ms, 1.5 ms flows.0.congestion_control 2 bic, cubic run.seed 3 1 to 3" in words
     assert "4 runs failed 4 runs: look twice" in words
     assert "flow0_goodput_mean_bps in Mbit/s, by flows.0.congestion_control: medians over seeds" in words
-    # Of seeds 1 and 2; 1.5 ms / 7 = 214,286.
+    # With seeds 1 and 2; 1.5 ms / 7 = 214,286.
     assert "1.5 ms 0.2143 (0.2143 to 0.2143); n = 2 0.2143 (0.2143 to 0.2143); n = 2" in words
     assert "what an application at the receiver gets" in words
     assert "the guest of seed 3 panicked" in words

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study would be, before it is: how many runs, and what they may cost.
+"""Forecast of a study: how many runs, and what they may cost.
 
 Every combination is loaded and checked as for a real start, so a dry run finds the same mistakes, except in parameters
 of modules: a dry run compiles nothing. Costs are the mean of
@@ -33,27 +33,13 @@ SEGMENT_BYTES = 1448
 
 
 def dry_run(path: Path | str, out: Path | str | None = None) -> dict[str, Any]:
-    """What `run_study` would do, for `leowarp study --dry-run`.
+    """The work that `run_study` would do, for `leowarp study --dry-run`.
 
-    Parameters
-    ----------
-    path : path
-        The study file.
-    out : path, optional
-        The directory that would be used, of which results are counted; `studies/<name>` if not given.
-
-    Returns
-    -------
-    dict
-        `study`, `out`; `runs` (all), `made` (that have a row); `cpu_s_per_run`, `cpu_s_is_measured`, `left_s` (on all
-        cores of this machine), `results_bytes`; `parameters` and `costs` (rows of tables), `first_runs` (texts).
-
-    Raises
-    ------
-    ScenarioError
-        As `run_study`, if the study file is wrong.
-    TraceError
-        If the results that are there are damaged.
+    out: The directory that would be used, of which results are counted; `studies/<name>` if not given.
+    Returns: `study`, `out`; `runs` (all), `made` (that have a row); `cpu_s_per_run`, `cpu_s_is_measured`, `left_s` (on
+        all cores of this machine), `results_bytes`; `parameters` and `costs` (rows of tables), `first_runs` (texts).
+    Raises ScenarioError: As `run_study`, if the study file is wrong.
+    Raises TraceError if the results that are there are damaged.
     """
     file = StudyFile.load(path)
     runs = expand(file)
@@ -97,8 +83,8 @@ def guessed_cpu_s(plan: Plan) -> float:
 def _costs_s(folder: Path, plans: Collection[str]) -> dict[str, float | None]:
     """CPU seconds of each of the plans that has a result, by the plan's hash; None if that is not known.
 
-    Rows that stand in the journal alone count: a study may be at work there. Rows of runs that are no longer in the
-    study do not.
+    Rows that are in the journal alone count: a study may be at work there. Rows of runs that are no longer in the study
+    do not.
     """
     table, journal = read_results(folder)
     columns = ("plan_sha256", "cpu_s")
@@ -119,14 +105,14 @@ def _cpu_s(costs_s: Mapping[str, float | None], runs: Sequence[PlannedRun]) -> t
 def _packets(plan: Plan, place: int) -> float:
     """Packets of a flow, those of the way back included.
 
-    A bulk transfer sends at the smallest of the rates that limit it; pings and constant-rate flows send what they are
-    told to, with a packet back for each.
+    A bulk transfer sends at the smallest of the rates that limit it. Pings and constant-rate flows send at their set
+    rate, with a packet back for each.
     """
     flow = plan.flows[place]
     # An upper bound: retransmissions are left out, and so is slow start.
     lasts_s = (flow.stop_ns - flow.start_ns) / 1e9
     rates = [rate for rate in (planned(plan).likely_rate_bps(), flow.rate_bps) if rate is not None]
-    # What a program sends nobody knows: as much as TCP could.
+    # A program's rate is unknown: as much as TCP could.
     if flow.kind in ("tcp", "program"):
         by_rate = min(rates, default=UNSHAPED_BPS) * lasts_s / 8 / SEGMENT_BYTES
         by_size = math.inf if flow.size_bytes is None else flow.size_bytes / SEGMENT_BYTES
@@ -138,7 +124,7 @@ def _packets(plan: Plan, place: int) -> float:
 
 
 def _parameters(file: StudyFile) -> list[dict[str, Any]]:
-    """A row a parameter for the dry run: key, column, how many values, and the first of them."""
+    """A row per parameter for the dry run: key, column, how many values, and the first of them."""
     rows = []
     for parameter in (parameter for joined in file.dimensions for parameter in joined):
         values = [str(text_of(value.value)) for value in parameter.values]
@@ -181,14 +167,14 @@ def _size(count_bytes: float) -> str:
 # Guesses, for want of anything better before the first run: docs/performance.md has what packets and hops cost, a run
 # of nothing costs a boot, building the network, and metrics.
 RUN_CPU_S = 0.1
-"""Of a run in which nothing is sent."""
+"""Cost of a run in which nothing is sent."""
 PACKET_CPU_S = 1.2e-6
-"""Of a packet, however far it goes: sockets, capture, records."""
+"""Cost of a packet, however far it goes: sockets, capture, records."""
 HOP_CPU_S = 0.55e-6
-"""Of a packet on each link of its path."""
+"""Cost of a packet on each link of its path."""
 UNSHAPED_BPS = 1e9
-"""What a flow that nothing limits is taken to reach."""
+"""Rate that an unlimited flow is taken to reach."""
 ROW_BYTES = 600
-"""Of a row in the compressed data set."""
+"""Size of a row in the compressed data set."""
 RUN_DIRECTORY_BYTES = 500_000
-"""Of a whole run directory without the table of packets."""
+"""Size of a whole run directory without the table of packets."""

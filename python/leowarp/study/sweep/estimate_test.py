@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run may cost follows what its flows send and what its medium carries."""
+"""The cost of a run follows what its flows send and what its medium carries."""
 
 import dataclasses
 
@@ -19,7 +19,7 @@ from support.plans import S, chain
 
 
 def packets(plan):
-    """Of a plan whose packets pass one link."""
+    """Estimate of a plan whose packets pass one link."""
     return (guessed_cpu_s(plan) - RUN_CPU_S) / (PACKET_CPU_S + HOP_CPU_S)
 
 

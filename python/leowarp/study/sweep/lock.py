@@ -27,10 +27,7 @@ TRIES, PAUSE_S = 4, 0.05
 class Holding:
     """`with Holding(folder):` this process works in the directory, and no other does.
 
-    Raises
-    ------
-    ScenarioError
-        If another does: it is named.
+    Raises ScenarioError if another does: it is named.
 
     >>> with Holding(folder):                                                          # doctest: +SKIP
     ...     write_plans(folder, facts, runs)
@@ -43,7 +40,7 @@ class Holding:
     def __enter__(self) -> Self:
         self._descriptor = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         if not self._locked():
-            # Whatever stands there: the text is not trusted for anything but the message.
+            # The text there is not trusted for anything except the message.
             holder = os.pread(self._descriptor, 1000, 0).decode(errors="replace").strip()
             os.close(self._descriptor)
             raise ScenarioError(
@@ -75,12 +72,9 @@ class Holding:
 
 
 def holder(folder: Path) -> str | None:
-    """Who is at work in a study's directory, as its lock file says; None if nobody is.
+    """The process at work in a study's directory, by its lock file; None if there is none.
 
-    Returns
-    -------
-    str or None
-        `process 1234 on head since 2026-01-31 12:00:00`.
+    Returns: `process 1234 on head since 2026-01-31 12:00:00`.
     """
     path = folder / LOCK
     if not path.exists():

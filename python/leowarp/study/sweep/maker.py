@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes the runs of a study: `Maker`, and the one that boots guests."""
+"""Makers of the runs of a study: `Maker`, and the one that boots guests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Maker(Protocol):
     """Makes the runs of a study, in the process of a worker.
 
-    It reaches a worker pickled, on this machine through a pipe and on others through Dask, so it is an object of a
+    It reaches a worker pickled, on this machine through a pipe and on others through Dask. So it is an object of a
     class that the worker can import, and holds nothing that lives in one process alone. It is hashable: a worker
     remembers for which makers it has compared the checksums.
     """
@@ -27,19 +27,10 @@ class Maker(Protocol):
     def make(self, plans: Sequence[Plan], scratch: Path, *, out: Sequence[Path | None]) -> Iterator[Made]:
         """Each run as it is made, by its place in `plans`, with its directory in `out` if that is not None.
 
-        Parameters
-        ----------
-        plans : sequence of Plan
-            Of one kernel; their files lie beside them.
-        scratch : Path
-            For what is written meanwhile.
-        out : sequence of Path or None
-            A place for each plan.
-
-        Yields
-        ------
-        Made
-            A run that fails is yielded with its error, not raised.
+        plans: Of one kernel; their files lie beside them.
+        scratch: For what is written meanwhile.
+        out: A place for each plan.
+        Yields: A run that fails is yielded with its error, not raised.
         """
 
     def image_sha256(
@@ -50,17 +41,9 @@ class Maker(Protocol):
     ) -> tuple[str, str]:
         """Checksums of the guest's kernel and of its agent, which are built if they are not there.
 
-        Parameters
-        ----------
-        kernel : str
-            `guest.kernel` of a plan: "default", or a file.
-        on_message, on_progress : callable
-            Told of a build, which takes minutes.
-
-        Returns
-        -------
-        kernel_sha256, agent_sha256 : str
-            Hexadecimal.
+        kernel: `guest.kernel` of a plan: "default", or a file.
+        on_message, on_progress: Told of a build, which takes minutes.
+        Returns: Hexadecimal.
         """
 
     def declared(
@@ -71,10 +54,7 @@ class Maker(Protocol):
     ) -> Declared:
         """The parameters of all modules that a plan's guest has, which are built and compiled if they are not there.
 
-        Raises
-        ------
-        ScenarioError
-            If a module does not compile.
+        Raises ScenarioError if a module does not compile.
         """
 
 
@@ -111,4 +91,4 @@ class GuestMaker:
 
 
 GUESTS = GuestMaker()
-"""What makes runs if nobody says otherwise."""
+"""The default maker of runs."""

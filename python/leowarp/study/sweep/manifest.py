@@ -27,15 +27,9 @@ MANIFEST_VERSION = 1
 def write_manifest(folder: Path, kind: str, facts: Mapping[str, Any], directories: Iterable[Path] = ()) -> None:
     """Writes the manifest, last of all: without it, a study was interrupted.
 
-    Parameters
-    ----------
-    folder : Path
-    kind : str
-        `STUDY` or `REPRODUCTION`.
-    facts : mapping
-        What else it says: name, counts of runs.
-    directories : iterable of Path
-        Those below it that have a manifest of their own, besides complete runs in `RUNS`.
+    kind: `STUDY` or `REPRODUCTION`.
+    facts: What else it says: name, counts of runs.
+    directories: Those below it that have a manifest of their own, besides complete runs in `RUNS`.
     """
     runs = [path for path in sorted((folder / RUNS).glob("*")) if why_incomplete(path) is None]
     whole = sorted(path.relative_to(folder).as_posix() for path in (*runs, *directories))

@@ -21,10 +21,6 @@ BATCH_S = 20.0
 class Outstanding:
     """Runs in the order of the study; those of one batch have kernel and origin in common.
 
-    Parameters
-    ----------
-    runs : iterable of StudyRun
-
     A run waits in the queue of its kernel and origin; those that were given back to be made alone wait in one queue of
     their own.
     """
@@ -42,15 +38,8 @@ class Outstanding:
     def take(self, most: int) -> list[StudyRun]:
         """The next run, and others of its queue, `most` in all.
 
-        Parameters
-        ----------
-        most : int
-            1 or more, see `batch_size`.
-
-        Returns
-        -------
-        list of StudyRun
-            One if it is to be made alone. The caller has asked whether any is left.
+        most: 1 or more, see `batch_size`.
+        Returns: One if it is to be made alone. The caller has asked whether any is left.
         """
         # By the study's order over all queues: with a study that is stopped early the first seeds of all combinations
         # are done.
@@ -73,21 +62,12 @@ class Outstanding:
 
 
 def batch_size(left: int, workers: int, run_s: float | None) -> int:
-    """How many runs go into the next batch.
+    """Number of runs in the next batch.
 
-    Parameters
-    ----------
-    left : int
-        Runs that are not given out.
-    workers : int
-        How many work at a time.
-    run_s : float, optional
-        What a run takes on the wall clock, as far as is known.
-
-    Returns
-    -------
-    int
-        1 to `LARGEST_BATCH`.
+    left: Runs that are not given out.
+    workers: How many work at a time.
+    run_s: What a run takes on the wall clock, as far as is known.
+    Returns: 1 to `LARGEST_BATCH`.
 
     >>> batch_size(left=1000, workers=2, run_s=0.5), batch_size(left=6, workers=2, run_s=0.5)
     (40, 2)

@@ -36,21 +36,12 @@ MOST_LINES, MOST_COLUMNS, MOST_FAILURES = 200, 24, 50
 def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Table, removed: int) -> None:
     """Writes the page.
 
-    Parameters
-    ----------
-    runs : sequence of StudyRun
-        The whole study.
-    table : Table
-        Rows of those that have one.
-    removed : int
-        How many runs are in the results and no longer in the study.
-
     It is made from the rows alone, so it can be written again from a directory, and shows runs of earlier starts.
 
-    Raises
-    ------
-    OSError
-        If it cannot be written; an older page stays.
+    runs: The whole study.
+    table: Rows of those that have one.
+    removed: How many runs are in the results and no longer in the study.
+    Raises OSError if it cannot be written; an older page stays.
     """
     from leowarp.report import html
 
@@ -112,7 +103,7 @@ def _costs(frame: pd.DataFrame, runs: int) -> list[tuple[str, Any]]:
 
 
 def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
-    """What to check before trusting the numbers: missing, failed and removed runs first, then the runs' own, most
+    """Points to check before trusting the numbers: missing, failed and removed runs first, then the runs' own, most
     frequent first.
     """
     sentences = []
@@ -132,14 +123,9 @@ def _warnings(frame: pd.DataFrame, runs: int, removed: int) -> list[str]:
 def _results(frame: pd.DataFrame, values: Mapping[str, Mapping[str, Any]], metric: str) -> str:
     """Medians over seeds with their intervals: the parameter with the most values down, the others across.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Rows that have the metric.
-    values : mapping
-        Run id -> dotted key -> value as written.
-    metric : str
-        A column of `frame`.
+    frame: Rows that have the metric.
+    values: Run id -> dotted key -> value as written.
+    metric: A column of `frame`.
     """
     from leowarp.report import html
 

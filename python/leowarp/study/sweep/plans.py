@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`plans.parquet`: every run that a study has or had, with the text of its plan, so that any can be made again."""
+"""`plans.parquet`: every run that a study has or had, with the text of its plan, so that any can be repeated."""
 
 from __future__ import annotations
 
@@ -34,31 +34,19 @@ PLANS = "plans.parquet"
 class StudyRun:
     """A run of a study with its identity.
 
-    Attributes
-    ----------
-    run_id : str
-        16 hexadecimal digits that follow from the plan, the kernel, the agent and leowarp's version: what the results
-        depend on.
-    number : int
-        Its place in the study.
-    seed : int
-    around_seed : tuple of str
-        The text of its plan before and after the seed; the runs of a combination share it.
-    plan_sha256 : str
-    inputs : tuple of str
-        Names of the files that the plan names; copies lie in `00-inputs/` of the study.
-    kernel : str
-        The plan's `guest.kernel`.
-    values : mapping
-        Dotted keys of the parameters and the values as written.
-    columns : mapping
-        Columns of the results that its parameters fill.
-    origin : Origin
-        Checksums of what makes it.
-
     The run id is `sha256(plan_sha256, kernel_sha256, agent_sha256, leowarp_version)`, joined by line ends, cut to 64
     bits:
     among a million runs two are equal with a probability of 3e-8.
+
+    run_id: 16 hexadecimal digits that follow from the plan, the kernel, the agent and leowarp's version: what the
+        results depend on.
+    number: Its place in the study.
+    around_seed: The text of its plan before and after the seed; the runs of a combination share it.
+    inputs: Names of the files that the plan names; copies lie in `00-inputs/` of the study.
+    kernel: The plan's `guest.kernel`.
+    values: Dotted keys of the parameters and the values as written.
+    columns: Columns of the results that its parameters fill.
+    origin: Checksums of what makes it.
     """
 
     run_id: str
@@ -85,16 +73,12 @@ class StudyRun:
 def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
     """A run with the identity that it has if `origin` makes it.
 
-    Parameters
-    ----------
-    run : PlannedRun or StudyRun
-        From a study file, or read back from `plans.parquet`: then kernel, agent or version may be others than it was
+    run: From a study file, or read back from `plans.parquet`: then kernel, agent or version may be others than it was
         made with, and so it is another run.
-    origin : Origin
-        What would make it now.
+    origin: What would make it now.
     """
     parts = (run.plan_sha256, origin.kernel_sha256, origin.agent_sha256, origin.leowarp_version)
-    # Not of the plan alone: another kernel, agent or version may give another result, and makes another run
+    # The plan alone is not enough: another kernel, agent or version may give another result, and makes another run
     # (docs/changes/0.2.0.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     # From an earlier start: what a newer kernel, agent or version would make of it is another run.
@@ -116,14 +100,10 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
 
 @dataclass(frozen=True)
 class StudyFacts:
-    """What else the start of a study in a directory needs to know; stored in the metadata of `plans.parquet`.
+    """Further facts for the start of a study in a directory; stored in the metadata of `plans.parquet`.
 
-    Attributes
-    ----------
-    name, keep : str
-        Of the study file.
-    layout : Layout
-        Of the results.
+    name, keep: Of the study file.
+    layout: Of the results.
     """
 
     name: str
@@ -132,28 +112,13 @@ class StudyFacts:
 
 
 def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> int:
-    """Writes `plans.parquet`: the runs, and those that were there before, so that any stored row can be made again.
+    """Writes `plans.parquet`: the runs, and those that were there before, so that any stored row can be repeated.
 
-    Parameters
-    ----------
-    folder : Path
-        The study's directory.
-    facts : StudyFacts
-        Of the present start.
-    runs : sequence of StudyRun
-        The whole study, in its order.
-
-    Returns
-    -------
-    int
-        How many runs of earlier starts are no longer in the study (`in_study` false).
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written; the old one stays.
-    TraceError
-        If the old one is damaged.
+    facts: Of the present start.
+    runs: The whole study, in its order.
+    Returns: How many runs of earlier starts are no longer in the study (`in_study` false).
+    Raises OSError if the file cannot be written; the old one stays.
+    Raises TraceError if the old one is damaged.
     """
     table = _table(runs, facts)
     path = folder / PLANS
@@ -194,14 +159,11 @@ def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
 
 
 def read_facts(folder: Path) -> StudyFacts:
-    """What the directory was last started with.
-
-    Raises
-    ------
-    TraceError
-        If this is no study's directory.
+    """Settings of the directory's last start.
 
     They are checked as anything that comes from a file: names must be plain, since the partition names folders.
+
+    Raises TraceError if this is no study's directory.
     """
     path = _path(folder)
     try:
@@ -219,22 +181,9 @@ def read_facts(folder: Path) -> StudyFacts:
 def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
     """The runs of the study as it was last started; or the run of this id, if there ever was one.
 
-    Parameters
-    ----------
-    folder : Path
-        The study's directory.
-    run_id : str, optional
-        Which run alone, whether it is still in the study or not.
-
-    Returns
-    -------
-    list of StudyRun
-        In the order of the study; of an id, one or none.
-
-    Raises
-    ------
-    TraceError
-        If this is no study's directory, or the file is damaged.
+    run_id: Which run alone, whether it is still in the study or not.
+    Returns: In the order of the study; of an id, one or none.
+    Raises TraceError if this is no study's directory, or the file is damaged.
     """
     # Filtered while it is read: of a study of many thousands of runs one plan is wanted.
     chosen = [("in_study", "==", True)] if run_id is None else [("run_id", "==", run_id)]
@@ -249,10 +198,7 @@ def read_plans(folder: Path, run_id: str | None = None) -> list[StudyRun]:
 def input_of(folder: Path, name: str) -> bytes:
     """A file that plans of the study name.
 
-    Raises
-    ------
-    TraceError
-        If it cannot be read.
+    Raises TraceError if it cannot be read.
     """
     path = folder / layout.INPUTS / name
     try:
@@ -262,18 +208,11 @@ def input_of(folder: Path, name: str) -> bytes:
 
 
 def code_of(folder: Path, run: StudyRun) -> list[Code]:
-    """What runs, besides leowarp's own kernel, if a run is made that the study's directory alone tells of.
+    """Code that runs, besides leowarp's own kernel, if a run is made from the study's directory alone.
 
-    Raises
-    ------
-    TraceError
-        If the text of its plan is none.
-
-    Returns
-    -------
-    list of Code
-        A kernel of the user's, then modules; empty for a plan that runs leowarp's own kernel alone. They are named as
-        coming from `plans.parquet`, so that `trust` asks before they run.
+    Raises TraceError if the text of its plan is none.
+    Returns: A kernel of the user's, then modules; empty for a plan that runs leowarp's own kernel alone. They are named
+        as coming from `plans.parquet`, so that `trust` asks before they run.
     """
     path = _path(folder)
     try:
@@ -311,8 +250,8 @@ def _path(folder: Path) -> Path:
 
 
 def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
-    """Plans as a table. The text of a plan stands there in two parts, before and after its seed: equal for all seeds of
-    a combination, they compress well.
+    """Plans as a table. The text of a plan is there in two parts, before and after its seed: equal for all seeds of a
+    combination, they compress well.
     """
     columns: dict[str, list[Any]] = {
         "run_id": [run.run_id for run in runs],
@@ -347,10 +286,8 @@ def _damaged(path: Path, error: Exception) -> TraceError:
 def _run(row: Mapping[str, Any]) -> StudyRun:
     """A row of `plans.parquet` as a run.
 
-    Raises
-    ------
-    ValueError, KeyError, TypeError, AttributeError
-        If anything in it is not what was written; `read_plans` makes a TraceError of it.
+    Raises ValueError, KeyError, TypeError, AttributeError if anything in it is not what was written; `read_plans` makes
+        a TraceError of it.
     """
     # Both become names of files: nothing may lead out of the study's directory.
     if re.fullmatch(r"[0-9a-f]{16}", row["run_id"]) is None:

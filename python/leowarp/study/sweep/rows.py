@@ -36,14 +36,10 @@ it."""
 
 @dataclass(frozen=True)
 class Origin:
-    """What made a run, besides its plan.
+    """Makers of a run, besides its plan.
 
-    Attributes
-    ----------
-    kernel_sha256, agent_sha256 : str
-        Of the guest's kernel image and of the agent in it, hexadecimal.
-    leowarp_version : str
-        Of the package that computed the metrics.
+    kernel_sha256, agent_sha256: Of the guest's kernel image and of the agent in it, hexadecimal.
+    leowarp_version: Of the package that computed the metrics.
     """
 
     kernel_sha256: str
@@ -57,21 +53,11 @@ def row_of(
 ) -> dict[str, Any]:  # fmt: skip
     """The row of a run.
 
-    Parameters
-    ----------
-    run_id, number, seed, plan_sha256
-        As of `StudyRun`.
-    columns : mapping
-        Of its parameters (`keys.columns_of`).
-    origin : Origin
-        What made it.
-    result : mapping
-        `summary` (as `summary.json`, or None), `costs`, `warnings`, `error` (None, or kind, message and hint).
-
-    Returns
-    -------
-    dict
-        Column -> value, in the order `FIRST`, parameters, scalars, `COSTS`, `LAST`; None where there is nothing.
+    run_id, number, seed, plan_sha256: As of `StudyRun`.
+    columns: Of its parameters (`keys.columns_of`).
+    origin: What made it.
+    result: `summary` (as `summary.json`, or None), `costs`, `warnings`, `error` (None, or kind, message and hint).
+    Returns: Column -> value, in the order `FIRST`, parameters, scalars, `COSTS`, `LAST`; None where there is nothing.
     """
     error = result.get("error") or {}
     row: dict[str, Any] = {
@@ -133,13 +119,9 @@ def _scalar(value: Any) -> Any:
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
     """Rows as a table.
 
-    Parameters
-    ----------
-    rows : iterable of mapping
-        As `row_of` gives them; a column that a row does not have is null there.
-    schema : Schema
-        As `schema_of` gives it; a whole number in a column of floats becomes a float, and anything in a column of text
-        its text.
+    rows: As `row_of` gives them; a column that a row does not have is null there.
+    schema: As `schema_of` gives it; a whole number in a column of floats becomes a float, and anything in a column of
+        text its text.
     """
     arrays = []
     rows = list(rows)
@@ -160,21 +142,12 @@ def schema_of(
     """The columns of `known` and of further rows, in one order and with one type each, so that all files are alike.
 
     A number is int64 if it is whole in every run, else float64; so is what is null in every run so far. Types do not
-    depend on which runs stand in which file.
+    depend on which runs are in which file.
 
-    Parameters
-    ----------
-    rows : iterable of mapping
-        Rows to come; may be empty.
-    known : Schema, optional
-        Of the data set so far. A column of it never becomes narrower.
-    parameters : mapping of str to DataType
-        Columns of the parameters, whose types the study file settles (`keys.column_types`).
-
-    Returns
-    -------
-    Schema
-        `FIRST`, parameters, scalars in order of first appearance, `COSTS` that any row has, `LAST`; units in the
+    rows: Rows to come; may be empty.
+    known: Of the data set so far. A column of it never becomes narrower.
+    parameters: Columns of the parameters, whose types the study file settles (`keys.column_types`).
+    Returns: `FIRST`, parameters, scalars in order of first appearance, `COSTS` that any row has, `LAST`; units in the
         metadata.
     """
     types: dict[str, pa.DataType | None] = {name: None for name in (known.names if known is not None else ())}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 CONNECT_S = 30
-"""How long a scheduler, or the worker that has a result, may take to answer."""
+"""Time in which a scheduler, or the worker that has a result, must answer."""
 COUNT_S = 2.0
 """How often workers are counted: on a cluster they come and go."""
 
@@ -30,20 +30,9 @@ COUNT_S = 2.0
 class DaskWorkers:
     """The workers of a scheduler, as `session.Workers`.
 
-    Parameters
-    ----------
-    address : str
-        `tcp://host:8786`.
-
-    Attributes
-    ----------
-    size : int
-        Worker processes as last counted; 0 while none has come yet, and then the study waits.
-
-    Raises
-    ------
-    HostError
-        If the package `distributed` is missing, or nobody answers at the address.
+    address: `tcp://host:8786`.
+    size: Worker processes as last counted; 0 while none has come yet, and then the study waits.
+    Raises HostError if the package `distributed` is missing, or nobody answers at the address.
     """
 
     def __init__(self, address: str) -> None:
@@ -69,20 +58,9 @@ class DaskWorkers:
     def wait(self, timeout_s: float) -> list[Event]:
         """The results of the batches that are done.
 
-        Parameters
-        ----------
-        timeout_s : float
-            Seconds of the wall clock to wait for the first of them.
-
-        Returns
-        -------
-        list of Event
-            Of each batch that is done its runs, then its end; empty if none is.
-
-        Raises
-        ------
-        HostError
-            If the scheduler has gone.
+        timeout_s: Seconds of the wall clock to wait for the first of them.
+        Returns: Of each batch that is done its runs, then its end; empty if none is.
+        Raises HostError if the scheduler has gone.
         """
         from distributed import wait
 
@@ -119,9 +97,7 @@ class DaskWorkers:
             self._counted_at = time.monotonic()
 
     def _events_of(self, future: Future) -> list[Event]:
-        """What became of a batch; nothing if the worker that had its result is lost, because Dask then makes
-        it again.
-        """
+        """Result of a batch; nothing if the worker that had it is lost, because Dask then makes it again."""
         from distributed import KilledWorker
 
         if future.status in ("cancelled", "lost"):
@@ -136,7 +112,7 @@ class DaskWorkers:
             # Dask gives up at one failure more than are allowed, and each of them was a worker's death.
             return [BatchEnded(self._under_way.pop(future), lost=error.allowed_failures + 1)]
         except Exception as error:
-            # What `_results` could not catch: leowarp is missing there, or another version.
+            # Failures that `_results` could not catch: leowarp is missing there, or another version.
             message = f"a worker of {self._address} could not begin: {error!r}"
             hint = "install the same leowarp on every machine; the worker's log says more"
             fault = encode_error(HostError(message, hint))
@@ -172,10 +148,8 @@ def _results(encoded: Mapping[str, Any]) -> dict[str, Any]:
     Nothing is raised: an exception of ours would have to be unpickled by the client, and results before it would be
     lost.
 
-    Returns
-    -------
-    dict
-        `results`: list of (place, result), as `batch.results_of`; `fault`: None, or the error (`errors.encode_error`).
+    Returns: `results`: list of (place, result), as `batch.results_of`; `fault`: None, or the error
+        (`errors.encode_error`).
     """
     results: list[tuple[int, Mapping[str, Any]]] = []
     fault = None

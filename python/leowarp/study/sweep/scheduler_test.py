@@ -63,7 +63,7 @@ def test_a_killed_worker_costs_nothing(cluster, make, study_file, fake):
     assert made_so_far(fake) > 60
     assert (seen[0].done, seen[-1].done) == (0, 60)
     assert {told.workers for told in seen} >= {2}
-    # What is done is not asked for again, and needs no cluster.
+    # Finished work is not asked for again, and needs no cluster.
     assert len(make(file, scheduler="tcp://127.0.0.1:1", at_once=None).table()) == 60
 
 

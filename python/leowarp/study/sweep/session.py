@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From one start of a study to its end: gives out batches, judges what comes back, and has each row written."""
+"""From one start of a study to its end: gives out batches, checks what comes back, and has each row written."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from leowarp.base import plainfiles
 from leowarp.base.errors import HostError, LeowarpError, decode_error
 from leowarp.running.workers import BatchEnded, Event, RunMade
 from leowarp.study.sweep import disk
@@ -23,30 +24,21 @@ MOST_LOST_WORKERS = 3
 """A run that costs as many workers their life is failed."""
 
 MOST_HOST_ERRORS = 3
-"""So many runs in a row that fail because the machine lacks something end the study: it is not the runs."""
+"""This number of consecutive runs that fail because the machine lacks something ends the study: it is not the runs."""
 
 WAIT_S = 1.0
-"""How long the session waits for workers before it looks after progress again."""
+"""Time for which the session waits for workers before it looks after progress again."""
 RUNS = "runs"
 """The folder of run directories that are kept, by run id."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a start of a study has to do.
+    """Work of a start of a study.
 
-    Attributes
-    ----------
-    name : str
-        Of the study, for the display.
-    folder : Path
-        Its directory.
-    runs : sequence of StudyRun
-        Those asked for, whether they are there or not.
-    keep : str
-        Whole run directories that stay: none, failed, all.
-    maker : Maker
-        What makes the runs.
+    name: Of the study, for the display.
+    runs: Those asked for, whether they are there or not.
+    keep: Whole run directories that stay: none, failed, all.
     """
 
     name: str
@@ -60,12 +52,8 @@ class Task:
 class _UnderWay:
     """A batch that a worker has.
 
-    Attributes
-    ----------
-    runs : list of StudyRun
-        All of its runs, as they were given out.
-    unfinished : dict of int to StudyRun
-        By their place in the batch, those of which nothing was reported yet.
+    runs: All of its runs, as they were given out.
+    unfinished: By their place in the batch, those of which nothing was reported yet.
     """
 
     runs: list[StudyRun]
@@ -80,17 +68,17 @@ class _UnderWay:
 class Workers(Protocol):
     """Those who make the runs, on this machine (`LocalWorkers`) or on others (`DaskWorkers`).
 
-    The session asks `free`, gives batches, and waits; of each batch it is told every run (`RunMade`) and its end
+    The session asks `free`, gives batches, and waits. For each batch it gets every run (`RunMade`) and its end
     (`BatchEnded`), in this order. Workers never write results.
     """
 
     @property
     def size(self) -> int:
-        """How many work at a time."""
+        """Number of workers."""
 
     @property
     def free(self) -> int:
-        """How many more batches would be begun now."""
+        """Number of further batches that would be begun now."""
 
     def give(self, batch: Batch) -> None:
         """Has a batch made.
@@ -99,7 +87,7 @@ class Workers(Protocol):
         """
 
     def wait(self, timeout_s: float) -> list[Event]:
-        """What has happened; waits for something to happen, but not longer than this."""
+        """Events; waits for one, but not longer than this."""
 
     def end(self) -> list[Event]:
         """Ends all of them, and what they have under way; returns what they had made and nobody had heard of."""
@@ -108,23 +96,17 @@ class Workers(Protocol):
 class Session:
     """The runs of a task that are not in the store yet, made by workers.
 
-    A run that fails is failed; if its directory is to stay (`keep = "failed"`), it is made again for that. A worker's
+    A run that fails is failed; if its directory is to stay (`keep = "failed"`), it is repeated for that. A worker's
     death is nobody's fault at first: its runs are tried together, then alone, and one that was there three times is
-    failed. What the machine lacks (`HostError`) is no run's fault unless others succeed.
+    failed. A lack of the machine (`HostError`) is no run's fault unless others succeed.
 
-    Parameters
-    ----------
-    task : Task
-    store : Store
-        Open; its `status` says which runs are there.
-    workers : Workers
-    show : callable
-        Gets a `StudyProgress` after every look at the workers.
+    store: Open; its `status` says which runs are there.
+    show: Gets a `StudyProgress` after every look at the workers.
     """
 
     def __init__(self, task: Task, store: Store, workers: Workers, show: OnStudyProgress) -> None:
         self._task, self._store, self._workers, self._show = task, store, workers, show
-        # Failed runs have a row, too: they are made again only if the caller has dropped them (`retry_failed`).
+        # Failed runs have a row, too: they are repeated only if the caller has dropped them (`retry_failed`).
         self._outstanding = Outstanding(run for run in task.runs if run.run_id not in store.status)
         self._under_way: dict[int, _UnderWay] = {}
         self._given = 0
@@ -139,12 +121,8 @@ class Session:
     def run(self) -> None:
         """Makes them all.
 
-        Raises
-        ------
-        HostError
-            If the machine lacks something that no run can do without, or the results cannot be written.
-        KeyboardInterrupt
-            After Ctrl-C; what was made until then is in the store.
+        Raises HostError if the machine lacks something that no run can do without, or the results cannot be written.
+        Raises KeyboardInterrupt: After Ctrl-C; what was made until then is in the store.
         """
         self._show_progress()
         try:
@@ -157,8 +135,8 @@ class Session:
             self._write(self._aside_at_the_end())
             self._show_progress()
         except KeyboardInterrupt:
-            # What was made and not reported yet.
-            # Runs that a worker had reported, and that lie in its pipe, are kept; the one under way is lost.
+            # Runs that were made and not reported yet. Runs that a worker had reported, and that lie in its pipe, are
+            # kept; the one under way is lost.
             self._write(self._rows(self._workers.end()))
             raise
 
@@ -177,7 +155,7 @@ class Session:
     def _batch(self, number: int, runs: list[StudyRun]) -> Batch:
         """The batch for these runs, all of one kernel and origin (`Outstanding` keeps others apart).
 
-        With `keep = "failed"` a run has a directory only if it is alone: one that fails in company is made again alone.
+        With `keep = "failed"` a run has a directory only if it is alone: one that fails in company is repeated alone.
 
         The files that plans name travel in the batch, base64: workers elsewhere have no access to the study's
         directory.
@@ -203,9 +181,9 @@ class Session:
     def _fresh_directory(self, run: StudyRun) -> Path:
         """Where a run's directory is to be, without what a killed start has left there."""
         path = (self._task.folder / RUNS / run.run_id).resolve()
-        # Of a start that was killed before the run's row was written.
+        # Leftover of a start that was killed before the run's row was written.
         with disk.writing(self._task.folder):
-            disk.remove(path)
+            plainfiles.remove(path)
             path.parent.mkdir(exist_ok=True)
         return path
 
@@ -217,12 +195,9 @@ class Session:
         return rows
 
     def _after_run(self, event: RunMade) -> list[dict[str, Any]]:
-        """The rows that a run which was made leads to: none if it failed and is made again for its directory.
+        """The rows of a finished run: none if it failed and is repeated for its directory.
 
-        Parameters
-        ----------
-        event : RunMade
-            `result` as `batch.results_of` gives it: `summary`, `costs`, `warnings`, `error`.
+        event: `result` as `batch.results_of` gives it: `summary`, `costs`, `warnings`, `error`.
         """
         batch = self._under_way[event.batch]
         run = batch.unfinished.pop(event.place)
@@ -234,8 +209,7 @@ class Session:
         return []
 
     def _after_batch(self, event: BatchEnded) -> list[dict[str, Any]]:
-        """The rows that the end of a batch leads to: what was not made is made again, each run alone, unless it was
-        alone.
+        """The rows at the end of a batch: missing runs are repeated, each alone, unless it was alone.
 
         Without a fault and without a loss a batch that leaves runs unmade has ended without a reason, which is a fault
         by itself.
@@ -255,10 +229,8 @@ class Session:
         return []
 
     def _after_loss(self, batch: _UnderWay, unfinished: list[StudyRun], lost: int) -> list[dict[str, Any]]:
-        """What is done with runs whose worker died: once together, then each alone, until `MOST_LOST_WORKERS` have died
-        of it.
-        """
-        # Which of them it was is not known: they are tried together once more, then each alone.
+        """Fate of runs whose worker died: once together, then each alone, until `MOST_LOST_WORKERS` have died of it."""
+        # The guilty one is not known: they are tried together once more, then each alone.
         rows, together = [], []
         for run in reversed(unfinished):
             # `lost` may be more than 1: Dask gives a lost batch to other workers by itself (`KilledWorker`).
@@ -285,7 +257,7 @@ class Session:
         self._put_aside = []
         # A run that was made alone has a directory; now that it did not fail, it goes.
         if self._task.keep == "failed":
-            disk.remove(self._task.folder / RUNS / run.run_id)
+            plainfiles.remove(self._task.folder / RUNS / run.run_id)
         return rows
 
     def _bad(self, run: StudyRun, result: Mapping[str, Any]) -> list[dict[str, Any]]:

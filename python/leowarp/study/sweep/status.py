@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study's directory holds, for whoever only looks: also while a study is at work there."""
+"""Content of a study's directory, for a reader: also while a study is at work there."""
 
 from __future__ import annotations
 
@@ -22,22 +22,13 @@ _TOLD = ("run_id", "number", "status", "error", "error_kind", "error_hint", "cpu
 
 @dataclass(frozen=True)
 class StudyStatus:
-    """How far a study is.
+    """Progress of a study.
 
-    Attributes
-    ----------
-    path : Path
-    name : str
-    total, done, failed : int
-        Runs of the study as it was last started; failed ones are done too.
-    removed : int
-        Rows of runs that are no longer in the study.
-    cpu_s : float
-        What the runs that are done have cost.
-    holder : str, optional
-        Who is at work there.
-    failures : tuple of dict
-        `run_id, run, error, hint` of each failed run.
+    total, done, failed: Runs of the study as it was last started; failed ones are done too.
+    removed: Rows of runs that are no longer in the study.
+    cpu_s: What the runs that are done have cost.
+    holder: Who is at work there.
+    failures: `run_id, run, error, hint` of each failed run.
     """
 
     path: Path
@@ -54,15 +45,8 @@ class StudyStatus:
 def study_status(folder: Path | str) -> StudyStatus:
     """The state of a study.
 
-    Raises
-    ------
-    TraceError
-        If this is no study's directory.
-
-    Parameters
-    ----------
-    folder : path
-        The study's directory; nothing in it is locked or changed.
+    Raises TraceError if this is no study's directory.
+    folder: The study's directory; nothing in it is locked or changed.
     """
     folder = Path(folder)
     # Before anything is opened: a pipe called plans.parquet would block for ever.
@@ -100,15 +84,9 @@ def study_status(folder: Path | str) -> StudyStatus:
 def row_of_run(folder: Path, run_id: str) -> dict[str, Any]:
     """The stored row of a run.
 
-    Raises
-    ------
-    ScenarioError
-        If there is none.
-
-    Returns
-    -------
-    dict
-        Column -> value, as `rows.row_of`; of a row that stands in the journal alone, without the types of the data set.
+    Raises ScenarioError if there is none.
+    Returns: Column -> value, as `rows.row_of`; for a row that is in the journal alone, without the types of the data
+        set.
     """
     table, journal = read_results(folder)
     rows = [row for row in journal if row["run_id"] == run_id]

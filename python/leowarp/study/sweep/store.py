@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results of a study on disk: one partitioned Parquet data set that grows while the study runs.
 
-A row is safe as soon as `add` returns: it stands in `journal.jsonl`. Rows move from there into Parquet files under
+A row is safe as soon as `add` returns: it is in `journal.jsonl`. Rows move from there into Parquet files under
 `results/`, each of which appears whole; a row that a kill left in both places counts once. All files have the same
-columns and types: where a row brings a new column, the data set is written anew beside the old one and put in its
-place in one step. Only one process writes, the one that holds the study's lock.
+columns and types: where a row brings a new column, the data set is written anew beside the old one and put in its place
+in one step. Only one process writes, the one that holds the study's lock.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from leowarp.base import parquetfiles
+from leowarp.base import parquetfiles, plainfiles
 from leowarp.base.errors import TraceError
 from leowarp.study.sweep import disk
 from leowarp.study.sweep.rows import schema_of, table_of
@@ -31,11 +31,11 @@ from leowarp.study.sweep.rows import schema_of, table_of
 RESULTS = "results"
 """Folder of the data set in the study's directory."""
 JOURNAL = "journal.jsonl"
-"""File of rows that stand in no Parquet file yet, one JSON object a line."""
+"""File of rows that are in no Parquet file yet, one JSON object per line."""
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
-"""Rows move into a Parquet file when there are so many, or so long after the last time: each file is a sync, and a
-journal that grows is read anew at every look at the study."""
+"""Rows move into a Parquet file at this number, or this time after the last move. Each file is a sync, and a growing
+journal is read anew at every look at the study."""
 
 MOST_FILES = 200
 """More files than this in the data set are put together while the study runs; at its end they always are."""
@@ -45,19 +45,15 @@ LOOKS = 20
 
 _HINT = "it is damaged, or no leowarp wrote it: take it out, and start the study again"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-"""What Hive, and with it pyarrow, Spark and DuckDB, call the folder of a missing value."""
+"""Name of the folder of a missing value in Hive, and with it in pyarrow, Spark and DuckDB."""
 
 
 @dataclass(frozen=True)
 class Layout:
     """How the results lie on disk.
 
-    Attributes
-    ----------
-    parameters : dict of str to DataType
-        The columns of the parameters, in their order.
-    partition : str
-        The column that is a level of folders, `results/cc=bic/`, and stands in no file.
+    parameters: The columns of the parameters, in their order.
+    partition: The column that is a level of folders, `results/cc=bic/`, and is in no file.
 
     >>> Layout({"cc": pa.string(), "isl_rate_bps": pa.int64()}, partition="cc").partition
     'cc'
@@ -70,24 +66,11 @@ class Layout:
 class Store:
     """The rows of a study, to be written.
 
-    Parameters
-    ----------
-    folder : Path
-        The study's directory, whose lock the caller holds.
-    layout : Layout
-        Columns and partition of the present study file, which may differ from what lies on disk (see `align`).
-
-    Attributes
-    ----------
-    status : dict of str to str
-        Run id -> "ok" or "failed", of every row that is stored, whether its run is still in the study or not.
-
-    Raises
-    ------
-    HostError
-        If the directory cannot be written.
-    TraceError
-        If what lies there is damaged.
+    folder: The study's directory, whose lock the caller holds.
+    layout: Columns and partition of the present study file, which may differ from what lies on disk (see `align`).
+    status: Run id -> "ok" or "failed", of every row that is stored, whether its run is still in the study or not.
+    Raises HostError if the directory cannot be written.
+    Raises TraceError if what lies there is damaged.
     """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
@@ -96,14 +79,14 @@ class Store:
         """
         self._folder, self._layout = folder, layout
         self._results = folder / RESULTS
-        # Rows that stand in the journal and in no Parquet file yet, in the order in which they came.
+        # Rows that are in the journal and in no Parquet file yet, in the order in which they came.
         self._waiting: list[dict[str, Any]] = []
         self._is_flushing = False
         self._flushed_at = time.monotonic()
         with disk.writing(folder):
             # First of all: an exchange that a kill interrupted may have left no `results/` at all.
             disk.recover(self._results)
-            disk.remove(self._beside())
+            plainfiles.remove(self._beside())
             self._results.mkdir(exist_ok=True)
             disk.remove_partial(folder)
             disk.remove_partial(self._results)
@@ -127,15 +110,8 @@ class Store:
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
         """Adds rows; when it returns, no kill and no power cut takes them away.
 
-        Parameters
-        ----------
-        rows : sequence of dict
-            As `rows.row_of` gives them; each run once, and none that `status` has.
-
-        Raises
-        ------
-        HostError
-            If they cannot be written. Everything added earlier stays.
+        rows: As `rows.row_of` gives them; each run once, and none that `status` has.
+        Raises HostError if they cannot be written. Everything added earlier stays.
         """
         if not rows:
             return
@@ -145,13 +121,13 @@ class Store:
         # One line a row, so that a torn write spoils the last line alone (`_read_journal`).
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         with disk.writing(self._folder):
-            # On the disk before anything in memory says so: a run that is lost is made again, one that is counted twice
-            # would not be noticed.
+            # On the disk before anything in memory says so: a lost run is repeated; one that is counted twice would not
+            # be noticed.
             self._journal.append(lines.encode())
         self._waiting += rows
         self.status |= {row["run_id"]: row["status"] for row in rows}
         is_due = len(self._waiting) >= FLUSH_ROWS or time.monotonic() - self._flushed_at > FLUSH_S
-        # After a Ctrl-C in the middle of `flush` some of its rows may stand in files: the next start finds out which.
+        # After a Ctrl-C in the middle of `flush` some of its rows may be in files: the next start finds out which.
         if is_due and not self._is_flushing:
             self.flush()
 
@@ -161,10 +137,7 @@ class Store:
         The usual case adds a file to each partition concerned. All files are written anew where columns or types have
         changed, or where there are more than `MOST_FILES`.
 
-        Raises
-        ------
-        HostError
-            If they cannot be written; the rows still stand in the journal.
+        Raises HostError if they cannot be written; the rows are still in the journal.
         """
         self._is_flushing = True
         with disk.writing(self._folder):
@@ -205,10 +178,7 @@ class Store:
         The study file may have been changed since the rows were written: a value more shifts all numbers after it,
         another label renames a column.
 
-        Parameters
-        ----------
-        runs : mapping
-            Run id -> its number and the columns of its parameters.
+        runs: Run id -> its number and the columns of its parameters.
         """
         with disk.writing(self._folder):
             table, schema, _ = _read(self._results)
@@ -221,19 +191,15 @@ class Store:
             self._schema = aligned.schema
 
     def drop(self, run_ids: Collection[str]) -> None:
-        """Takes rows out, so that their runs are made again (`retry_failed`).
+        """Takes rows out, so that their runs are repeated (`retry_failed`).
 
-        Parameters
-        ----------
-        run_ids : collection of str
-            Each of them is in `status`.
+        run_ids: Each of them is in `status`.
         """
         with disk.writing(self._folder):
             table, _, _ = _read(self._results)
             if table is None or not run_ids:
                 return
-            # Rows go before their runs are made again: a kill in between leaves them missing, which the next start
-            # sees.
+            # Rows go before their runs are repeated: a kill in between leaves them missing, which the next start sees.
             self._write_anew(table.filter(pc.invert(pc.is_in(table["run_id"], pa.array(run_ids, pa.string())))))
             for run_id in run_ids:
                 del self.status[run_id]
@@ -241,10 +207,7 @@ class Store:
     def table(self) -> pa.Table:
         """All rows, sorted by `number`, those of no run in the study last.
 
-        Returns
-        -------
-        Table
-            Columns as `rows.schema_of` orders them: identity, parameters, scalars, costs, and what made the run.
+        Returns: Columns as `rows.schema_of` orders them: identity, parameters, scalars, costs, and what made the run.
             Without any row it has the columns that are known beforehand.
         """
         self.flush()
@@ -254,7 +217,7 @@ class Store:
         return _sorted(table.select(schema_of((), table.schema, self._layout.parameters).names))
 
     def close(self) -> None:
-        """Ends writing; rows that stand in the journal alone stay there."""
+        """Ends writing; rows that are in the journal alone stay there."""
         self._journal.close()
 
     def _beside(self) -> Path:
@@ -264,19 +227,19 @@ class Store:
     def _write_anew(self, table: pa.Table) -> None:
         """Replaces the whole data set, in one step: a reader sees the old files or the new ones."""
         beside = self._beside()
-        disk.remove(beside)
+        plainfiles.remove(beside)
         beside.mkdir()
         try:
             files = self._write_parts(_sorted(table), beside, "data")
             disk.exchange(beside, self._results)
         except OSError:
-            disk.remove(beside)
+            plainfiles.remove(beside)
             raise
-        disk.remove(beside)
+        plainfiles.remove(beside)
         self._files = files
 
     def _write_parts(self, table: pa.Table, target: Path, kind: str) -> int:
-        """Writes a table as one file a partition and returns how many; the partition's column stands in the folders'
+        """Writes a table as one file per partition and returns how many; the partition's column is in the folders'
         names.
 
         Names of files are random: two starts of a study must not write the same one. Column and type of the partition
@@ -303,24 +266,12 @@ class Store:
 
 
 def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
-    """The rows in Parquet files, and those that stand in the journal alone; for whoever only looks, without the lock.
+    """The rows in Parquet files, and those that are in the journal alone; for a reader, without the lock.
 
-    Parameters
-    ----------
-    folder : Path
-        The study's directory, in which another process may be writing.
-
-    Returns
-    -------
-    table : Table or None
-        None if no file has been written yet.
-    journal : list of dict
-        Rows that are in no file. Each run is in one of the two, once.
-
-    Raises
-    ------
-    TraceError
-        If a file is damaged, or the data set was replaced at each of `LOOKS` looks.
+    folder: The study's directory, in which another process may be writing.
+    Returns table: None if no file has been written yet.
+    Returns journal: Rows that are in no file. Each run is in one of the two, once.
+    Raises TraceError if a file is damaged, or the data set was replaced at each of `LOOKS` looks.
     """
     for _ in range(LOOKS):
         # The journal first: a row leaves it after it has come into a file.
@@ -336,13 +287,13 @@ def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
 
 
 def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
-    """All rows once, their schema (with the partition's column), and how many files they stand in.
+    """All rows once, their schema (with the partition's column), and the number of their files.
 
     Returns (None, None, 0) of an empty folder. The partition's value is read from the name of the folder, its type from
     the files' metadata: `cc=1` may be a number or a word.
     """
     tables = []
-    # Sorted: the order of a directory is the file system's, and rows must not hang on it.
+    # Sorted: the order of a directory is the file system's, and rows must not depend on it.
     for path in sorted(results.glob("*/*.parquet")):
         table = _whole(path)
         key, _, text = path.parent.name.partition("=")
@@ -368,7 +319,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     except (pa.ArrowException, KeyError) as error:
         raise _damaged(results, error) from error
     for name in ("run_id", "status"):
-        # These two decide which runs are made again, so they are checked before anything rests on them.
+        # These two decide which runs are repeated, so they are checked before anything rests on them.
         if name not in joined.column_names or not pa.types.is_string(joined[name].type) or joined[name].null_count:
             raise _damaged(results, f"not every row has a {name}")
     return joined, schema, len(tables)
@@ -379,7 +330,7 @@ def _whole(path: Path) -> pa.Table:
     try:
         return parquetfiles.read_table(path, hint=_HINT)
     except TraceError as error:
-        # Who only looks begins anew (`read_results`).
+        # A mere reader begins anew (`read_results`).
         if isinstance(error.__cause__, FileNotFoundError):
             raise error.__cause__ from None
         raise

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kills and restarts: nothing is lost, nothing that has a row is made again."""
+"""Kills and restarts: nothing is lost, nothing that has a row is repeated."""
 
 import json
 from pathlib import Path

@@ -72,7 +72,7 @@ def test_kills_of_the_parent_and_of_workers_lose_nothing_and_repeat_nothing(star
         # They die with it.
         wait_until_gone(lambda process=process: workers_of(process.pid))
         assert before < rows_on_disk(out)
-        # What was under way is at most a run a worker, and one more for the worker that was killed.
+        # At most one run per worker was in progress, and one more for the worker that was killed.
         assert made_so_far(fake) <= most + 3
     (fake / "most").unlink()
     process = start()

@@ -33,19 +33,12 @@ STATES_MAX = 127
 class Environment:
     """A Markov chain over states, each with Loo's distribution of its own.
 
-    Attributes
-    ----------
-    name, elevation_deg
-        Which environment, and how high the satellite stands.
-    states : tuple of Loo
-        n of them.
-    transitions : tuple of n tuples of n floats
-        From row to column, one step a frame; each row sums to 1.
-    correlation_m, transition_m, state_lengths_m : float, float, tuple of n floats; or None
-        Correlation distance of the direct signal, length of the slope between two states, shortest length of each
-        state. None: not known.
-    source, note : str
-        Where the numbers come from, and what is doubtful.
+    name, elevation_deg: Which environment, and how high the satellite stands.
+    states: n of them.
+    transitions: tuple of n tuples of n floats. From row to column, one step a frame; each row sums to 1.
+    correlation_m, transition_m, state_lengths_m: float, float, tuple of n floats; or None. Correlation distance of the
+        direct signal, length of the slope between two states, shortest length of each state. None: not known.
+    source, note: Where the numbers come from, and what is doubtful.
     """
 
     name: str
@@ -75,11 +68,8 @@ class Environment:
 def environments(path: Path | None = None) -> tuple[Environment, ...]:
     """Every set in a file; None: ours.
 
-    Raises
-    ------
-    ScenarioError
-        If the file cannot be read, has unknown or missing keys, rows that do not sum to 1, or a chain that does not
-        come to every state.
+    Raises ScenarioError if the file cannot be read, has unknown or missing keys, rows that do not sum to 1, or a chain
+        that does not come to every state.
     """
     return _ours() if path is None else _read(path)
 
@@ -87,10 +77,7 @@ def environments(path: Path | None = None) -> tuple[Environment, ...]:
 def environment(name: str, elevation_deg: float, path: Path | None = None) -> Environment:
     """One set. There is none between two elevations: nothing is interpolated.
 
-    Raises
-    ------
-    ScenarioError
-        As `environments`, and if there is no such set: it lists those that there are.
+    Raises ScenarioError: As `environments`, and if there is no such set: it lists those that there are.
 
     >>> environment("intermediate-tree-shadowed", 40).state_lengths_m is not None
     True
@@ -203,10 +190,8 @@ class _Entry:
     def _transitions(self, n: int) -> tuple[tuple[float, ...], ...]:
         """The chain, each row divided by its sum.
 
-        Raises
-        ------
-        ScenarioError
-            If it is not n rows of n, a row is off 1 by more than `ROW_SUM_TOLERANCE`, or some state is never reached.
+        Raises ScenarioError if it is not n rows of n, a row is off 1 by more than `ROW_SUM_TOLERANCE`, or some state is
+            never reached.
         """
         rows = self.entry.get("transitions")
         if not isinstance(rows, list) or len(rows) != n or any(not isinstance(r, list) or len(r) != n for r in rows):

@@ -48,32 +48,23 @@ CHUNK_CODEWORDS = 1 << 19
 class Harq:
     """Parameters of the link layer.
 
-    Attributes
-    ----------
-    kind : "incremental" or "chase"
-    modulation : "qpsk", "bpsk", "8psk" or "16qam"
-    data_bits, codeword_bits : int
-        One IP packet of at most data_bits / 8 bytes; what the mother code makes of it.
-    rate_bps : int
-        Data bits a second, sent once. 40 Mbit/s: what the study's link gives when nothing fails.
-    retransmissions : int
-        At most so many.
-    first_delay_ns, retransmission_delay_ns : int
-        From the begin of a transmission to its decoding, and from one transmission to the next.
-    threshold_kind : "constant" or "by-rate"
-        Information needed over data bits: `threshold_ratio`, or RATIOS_BY_RATE at the rate of what was sent.
-    rule : "received", "predicted", "statistics" or "equal"
-        How many bits a transmission gets: what is missing over the information of a bit, at the power that was just
-        received (`received`), or at the power that the channel exceeds with the target probability:
-        `retransmission_delay_ns` after the one just received (`predicted`), or at any time (`statistics`). Of the first
-        transmission, before anything is received, all three go by the power at any time. `equal`: the codeword in equal
-        parts.
-    first_target_ratio, target_ratio : float
-        Target probability of decoding by the first, and by each later transmission.
-    last_sends_rest : bool
-        The last transmission sends all that is left: what it does not bring is lost.
-    first_bits : int or None
-        Bits of the first transmission; None: by the rule.
+    kind: "incremental" or "chase"
+    modulation: "qpsk", "bpsk", "8psk" or "16qam"
+    data_bits, codeword_bits: One IP packet of at most data_bits / 8 bytes; what the mother code makes of it.
+    rate_bps: Data bits a second, sent once. 40 Mbit/s: what the study's link gives when nothing fails.
+    retransmissions: At most so many.
+    first_delay_ns, retransmission_delay_ns: From the begin of a transmission to its decoding, and from one transmission
+        to the next.
+    threshold_kind: "constant" or "by-rate". Information needed over data bits: `threshold_ratio`, or RATIOS_BY_RATE at
+        the rate of what was sent.
+    rule: "received", "predicted", "statistics" or "equal". How many bits a transmission gets: what is missing over the
+        information of a bit, at the power that was just received (`received`), or at the power that the channel exceeds
+        with the target probability: `retransmission_delay_ns` after the one just received (`predicted`), or at any time
+        (`statistics`). Of the first transmission, before anything is received, all three go by the power at any time.
+        `equal`: the codeword in equal parts.
+    first_target_ratio, target_ratio: Target probability of decoding by the first, and by each later transmission.
+    last_sends_rest: The last transmission sends all that is left: what it does not bring is lost.
+    first_bits: Bits of the first transmission; None: by the rule.
     """
 
     kind: str = "incremental"
@@ -163,12 +154,6 @@ class Harq:
         information = float(self.bit_information(snr_db + levels.first_db))
         return self._whole_symbols(self.needed_ratio * self.data_bits / information)
 
-    def symbol_rate_hz(self, snr_db: float, levels: Levels) -> float:
-        """Symbols a second that first transmissions take, all codewords used."""
-        # The study gives 40 Mbit/s "in case of error free network" and no symbol rate; this one follows from it.
-        symbols = self.first_transmission_bits(snr_db, levels) / BITS_PER_SYMBOL[self.modulation]
-        return symbols * 1e9 / self.codeword_period_ns
-
     def bit_information(self, level_db: ArrayLike) -> NDArray[np.float64]:
         """Mean mutual information of a sent bit at this Es/N0; never 0, so that a need stays a number."""
         bits = mutual_information(self.modulation, power_ratio(level_db)) / BITS_PER_SYMBOL[self.modulation]
@@ -183,17 +168,11 @@ class Harq:
 class Outcomes:
     """What became of n codewords.
 
-    Attributes
-    ----------
-    retransmissions : uint8 array of shape (n,)
-        How often each was sent again, 0 to `Harq.retransmissions`.
-    delay_ns : int64 array of shape (n,)
-        From the begin of its first transmission until it is decoded, or given up.
-    lost : bool array of shape (n,)
-    sent_bits : int32 array of shape (n,)
-        In all its transmissions.
-    first_bits : int
-        In the first.
+    retransmissions: uint8 array of shape (n,). How often each was sent again, 0 to `Harq.retransmissions`.
+    delay_ns: int64 array of shape (n,). From the begin of its first transmission until it is decoded, or given up.
+    lost: bool array of shape (n,)
+    sent_bits: int32 array of shape (n,). In all its transmissions.
+    first_bits: In the first.
     """
 
     retransmissions: NDArray[np.uint8]
@@ -230,26 +209,12 @@ def outcomes(
 ) -> Outcomes:
     """What becomes of codewords whose first transmissions begin at `starts_ns`.
 
-    Parameters
-    ----------
-    power : PowerSeries
-        Must reach `parameters.longest_ns` beyond the last start.
-    snr_db : float
-        Es/N0 at line of sight.
-    starts_ns : int64 array of shape (n,), ascending
-    levels : Levels, optional
-        What the receiver knows of its channel; without, that of `power` itself.
-
-    Returns
-    -------
-    outcomes : Outcomes
-
-    Raises
-    ------
-    ScenarioError
-        If `snr_db` is no finite number.
-    ValueError
-        If the series ends before the last codeword's last transmission could.
+    power: Must reach `parameters.longest_ns` beyond the last start.
+    snr_db: Es/N0 at line of sight.
+    starts_ns: int64 array of shape (n,), ascending
+    levels: What the receiver knows of its channel; without, that of `power` itself.
+    Raises ScenarioError if `snr_db` is no finite number.
+    Raises ValueError if the series ends before the last codeword's last transmission could.
     """
     if not math.isfinite(snr_db):
         raise ScenarioError(f"a signal-to-noise ratio of {snr_db} dB", "a number, as in 7 dB")
@@ -338,9 +303,7 @@ class _Mean:
 def _incremental(looks: _Looks, levels: Levels) -> _Columns:
     """Every transmission brings new bits; information adds up (type II).
 
-    Returns
-    -------
-    retransmissions, lost, sent_bits : arrays of shape (n,)
+    Returns: arrays of shape (n,)
     """
     harq, information, energy = looks.harq, looks.information(), looks.energy()
     got = np.zeros(looks.count)
@@ -405,9 +368,7 @@ def _expected_db(looks: _Looks, levels: Levels, seen: NDArray[np.float64]) -> ND
 def _chase(looks: _Looks, levels: Levels) -> _Columns:
     """Every transmission repeats the first one's bits; energies add up before decoding (maximum ratio combining).
 
-    Returns
-    -------
-    As `_incremental`.
+    Returns: As `_incremental`.
     """
     harq, energy = looks.harq, looks.energy()
     size = BITS_PER_SYMBOL[harq.modulation]

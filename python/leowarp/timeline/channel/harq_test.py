@@ -39,10 +39,6 @@ def test_a_codeword_is_one_packet_of_1115_bytes_every_223_us_at_40_mbit_per_seco
     harq = Harq()
     assert harq.packet_bytes == 1115
     assert harq.codeword_period_ns == 223_000
-    levels = levels_known(LandMobile(), harq)
-    bits = harq.first_transmission_bits(7.0, levels)
-    # Two bits a symbol, all of them within one period.
-    assert harq.symbol_rate_hz(7.0, levels) == pytest.approx(bits / 2 / 223e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -28,12 +28,9 @@ GROUPS = 64
 class Levels:
     """Power levels, dB relative to line of sight, exceeded with the target probability.
 
-    Attributes
-    ----------
-    first_db, again_db : float
-        At any time, with the target of the first and of later transmissions.
-    seen_db, next_db : float64 arrays of shape (k,), the first ascending
-        One delay after `seen_db` was received, `next_db` is exceeded with the target of later transmissions.
+    first_db, again_db: At any time, with the target of the first and of later transmissions.
+    seen_db, next_db: float64 arrays of shape (k,), the first ascending. One delay after `seen_db` was received,
+        `next_db` is exceeded with the target of later transmissions.
     """
 
     first_db: float
@@ -45,13 +42,9 @@ class Levels:
 def levels_of_series(power: PowerSeries, first_target_ratio: float, target_ratio: float, delay_ns: int) -> Levels:
     """From a power series: what a receiver has learned that has seen all of it.
 
-    Parameters
-    ----------
-    power : PowerSeries
-    first_target_ratio, target_ratio : float
-        Probabilities that the level is exceeded with, of the first and of later transmissions.
-    delay_ns : int
-        Between two transmissions.
+    first_target_ratio, target_ratio: Probabilities that the level is exceeded with, of the first and of later
+        transmissions.
+    delay_ns: Between two transmissions.
     """
     first_db, again_db = np.quantile(power.level_db, (1 - first_target_ratio, 1 - target_ratio))
     return Levels(float(first_db), float(again_db), *_followers(power, target_ratio, delay_ns))

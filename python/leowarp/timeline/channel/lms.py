@@ -47,25 +47,18 @@ FRAMES = ("common", "by-state")
 class LandMobile:
     """What a scenario says of the channel; None: as the environment's table has it.
 
-    Attributes
-    ----------
-    environment, elevation_deg, environments_path
-        Which set of parameters, and the user's file if it is not one of ours.
-    speed_m_per_s : float
-        Of the terminal; 0: a frozen channel. Default 60 km/h: a car on a road between trees.
-    carrier_hz : float
-        Default 2.2 GHz, the band that the tables were measured in.
-    correlation_m, transition_m : float or None
-        Of the direct signal; length of the slope between states.
-    frames : "common" or "by-state"
-        How long a step of the chain is. `common`: the same for every state, the mean of the shortest lengths weighted
-        by the states' shares, so that the shares of the way are the chain's stationary distribution: the published
-        shares of the states are that. `by-state`: each state's own shortest length, which shifts the shares of the way.
-    frame_m : float or None
-        A length for `common` in place of that mean.
-    samples_per_wavelength : int
-        Samples of the series per wavelength, or per correlation distance where that is shorter. 16: linear
-        interpolation of the diffuse power is off by 2 % of its mean at most.
+    environment, elevation_deg, environments_path: Which set of parameters, and the user's file if it is not one of
+        ours.
+    speed_m_per_s: Of the terminal; 0: a frozen channel. Default 60 km/h: a car on a road between trees.
+    carrier_hz: Default 2.2 GHz, the band that the tables were measured in.
+    correlation_m, transition_m: Of the direct signal; length of the slope between states.
+    frames: "common" or "by-state". How long a step of the chain is. `common`: the same for every state, the mean of the
+        shortest lengths weighted by the states' shares, so that the shares of the way are the chain's stationary
+        distribution: the published shares of the states are that. `by-state`: each state's own shortest length, which
+        shifts the shares of the way.
+    frame_m: A length for `common` in place of that mean.
+    samples_per_wavelength: Samples of the series per wavelength, or per correlation distance where that is shorter. 16:
+        linear interpolation of the diffuse power is off by 2 % of its mean at most.
     """
 
     environment: str = "intermediate-tree-shadowed"
@@ -115,12 +108,9 @@ class LandMobile:
     def model(self) -> Model:
         """The parameters with what the environment's table gives.
 
-        Raises
-        ------
-        ScenarioError
-            If there is no such environment, or its table lacks a length that was not given either.
-
         Lengths that are given win over the table's; nothing is borrowed from another environment.
+
+        Raises ScenarioError if there is no such environment, or its table lacks a length that was not given either.
         """
         surroundings = environment(self.environment, self.elevation_deg, self.environments_path)
         if self.correlation_m is not None:
@@ -161,12 +151,7 @@ class LandMobile:
 class Model:
     """An environment of which every length is known.
 
-    Attributes
-    ----------
-    environment : Environment
-    frames_m : float64 array of shape (states,)
-        Length of a step of the chain in each state.
-    correlation_m, transition_m : float
+    frames_m: float64 array of shape (states,). Length of a step of the chain in each state.
     """
 
     environment: Environment
@@ -191,16 +176,10 @@ class Model:
 class PowerSeries:
     """Received power on a uniform grid, relative to line of sight.
 
-    Attributes
-    ----------
-    spacing_ns : int
-        Sample k holds at k * spacing_ns; between two samples the power is interpolated.
-    level_db : float32 array of shape (n,)
-    states : int8 array of shape (n,)
-        Index of the environment's state.
-    state_names : tuple of str
-    frozen : bool
-        The terminal stands still.
+    spacing_ns: Sample k holds at k * spacing_ns; between two samples the power is interpolated.
+    level_db: float32 array of shape (n,)
+    states: int8 array of shape (n,). Index of the environment's state.
+    frozen: The terminal stands still.
     """
 
     spacing_ns: int
@@ -228,13 +207,8 @@ def unfaded(duration_ns: int) -> PowerSeries:
 def spacing_ns(parameters: LandMobile, correlation_m: float, duration_ns: int) -> int:
     """Sample spacing that resolves both processes; of a terminal at rest, the whole duration.
 
-    Parameters
-    ----------
-    parameters : LandMobile
-    correlation_m : float
-        Of the direct signal.
-    duration_ns : int
-        Longer than this no spacing is.
+    correlation_m: Of the direct signal.
+    duration_ns: Longer than this no spacing is.
     """
     if parameters.speed_m_per_s == 0:
         return max(1, duration_ns)
@@ -249,10 +223,7 @@ def power_series(parameters: LandMobile, duration_ns: int, seed: int) -> PowerSe
     States, direct and diffuse signal draw from streams of their own: with another frame, or another carrier, the other
     components keep their draws.
 
-    Raises
-    ------
-    ScenarioError
-        As `LandMobile.model`, and if the series would have more than `SAMPLES_MAX` samples.
+    Raises ScenarioError: As `LandMobile.model`, and if the series would have more than `SAMPLES_MAX` samples.
     """
     if duration_ns <= 0:
         raise ValueError(f"a power series of {duration_ns} ns")

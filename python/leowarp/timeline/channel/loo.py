@@ -18,21 +18,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leowarp.timeline.channel.decibels import amplitude_ratio, power_ratio
+from leowarp.timeline.channel.decibels import power_ratio
 
 
 @dataclass(frozen=True)
 class Loo:
     """Loo's three parameters, dB relative to line of sight.
 
-    Attributes
-    ----------
-    mean_db, deviation_db : float
-        Of the direct signal's level.
-    multipath_db : float
-        Mean power of the diffuse signal.
-    name : str
-        What a state with these parameters is called.
+    mean_db, deviation_db: Of the direct signal's level.
+    multipath_db: Mean power of the diffuse signal.
+    name: What a state with these parameters is called.
     """
 
     mean_db: float
@@ -66,30 +61,12 @@ class Loo:
         gaussian = ndtr(np.sqrt(scaled)[..., None] - np.sqrt(direct))
         return np.where(np.isnan(share), gaussian, share) @ _WEIGHTS
 
-    def amplitude_density(self, amplitude: ArrayLike) -> NDArray[np.float64]:
-        """Loo's density of the amplitude r (his equation 6), same shape as `amplitude`.
-
-        r / (b0 sqrt(2 pi d0)) times the integral over z of
-        1/z exp(-(ln z - mu)^2 / (2 d0) - (r^2 + z^2) / (2 b0)) I0(r z / b0), with 2 b0 the diffuse signal's power.
-        """
-        from scipy.special import i0e
-
-        r = np.asarray(amplitude, dtype=np.float64)[..., None]
-        z = amplitude_ratio(self.mean_db + self.deviation_db * _NODES)
-        b0 = float(power_ratio(self.multipath_db)) / 2
-        # exp(-(r^2 + z^2) / 2 b0) I0(r z / b0) without overflow: i0e is exp(-x) I0(x).
-        return (r / b0 * np.exp(-((r - z) ** 2) / (2 * b0)) * i0e(r * z / b0)) @ _WEIGHTS
-
 
 def mixture_share_below(states: Sequence[Loo], shares: ArrayLike, level_db: ArrayLike) -> NDArray[np.float64]:
     """P(power <= level) over all states, each with its share.
 
-    Parameters
-    ----------
-    states : sequence of Loo
-    shares : array of shape (states,)
-        Of time; they sum to 1.
-    level_db : array of any shape, dB relative to line of sight
+    shares: array of shape (states,). Of time; they sum to 1.
+    level_db: array of any shape, dB relative to line of sight
     """
     return sum(
         share * state.share_below(level_db) for share, state in zip(np.asarray(shares).tolist(), states, strict=True)

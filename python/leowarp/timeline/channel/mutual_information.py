@@ -21,19 +21,14 @@ from leowarp.timeline.channel.decibels import power_db, power_ratio
 
 BITS_PER_SYMBOL = {"bpsk": 1, "qpsk": 2, "8psk": 3, "16qam": 4}
 
-QPSK_CLOSED_FORM_ERROR_BITS = 0.0017
-"""What `qpsk_closed_form` is off by at most, anywhere: 0.00167 bits, at 8.2 dB."""
-
 
 def mutual_information(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:
     """Bits a symbol, same shape as `snr`: `quadrature`, from a table of it every 0.05 dB.
 
-    Parameters
-    ----------
-    modulation : "bpsk", "qpsk", "8psk" or "16qam"
-    snr : ratio Es / N0, 0 or more
-
     Linear in dB between the table's entries (off by at most 2e-5 bits); below -50 dB proportional to the ratio.
+
+    modulation: "bpsk", "qpsk", "8psk" or "16qam"
+    snr: ratio Es / N0, 0 or more
     """
     ratio = np.asarray(snr, dtype=np.float64)
     bits = np.interp(power_db(ratio), _LEVELS_DB, _table(modulation))
@@ -50,15 +45,6 @@ def snr_for(modulation: str, bits: float) -> float:
     # From where the table no longer rises (it has come to its most) np.interp would have no single answer.
     rising = int(np.argmax(table >= table[-1]))
     return float(power_ratio(np.interp(bits, table[: rising + 1], _LEVELS_DB[: rising + 1])))
-
-
-def qpsk_closed_form(snr: ArrayLike) -> NDArray[np.float64]:
-    """2 (1 - 0.8551 exp(-0.5718 g) - 0.1449 exp(-1.55 g)), within `QPSK_CLOSED_FORM_ERROR_BITS` of the exact value.
-
-    A fit that circulates in link-level programs (ricoalvarino/linkadaptation, MICalculator).
-    """
-    g = np.asarray(snr, dtype=np.float64)
-    return 2 * (1 - 0.8551 * np.exp(-0.5718 * g) - 0.1449 * np.exp(-1.55 * g))
 
 
 def quadrature(modulation: str, snr: ArrayLike) -> NDArray[np.float64]:

@@ -6,9 +6,7 @@ import pytest
 
 from leowarp.timeline.channel.mutual_information import (
     BITS_PER_SYMBOL,
-    QPSK_CLOSED_FORM_ERROR_BITS,
     mutual_information,
-    qpsk_closed_form,
     quadrature,
     snr_for,
 )
@@ -17,6 +15,14 @@ from leowarp.timeline.channel.mutual_information import (
 # bits a symbol.
 QPSK_BITS = {-12.0: 0.088268, -5.0: 0.395463, 0.0: 0.971888, 3.0: 1.441322, 7.0: 1.901362, 10.0: 1.993513,
              13.0: 1.999966}  # fmt: skip
+
+# What the closed form is off by at most, anywhere: 0.00167 bits, at 8.2 dB.
+QPSK_CLOSED_FORM_ERROR_BITS = 0.0017
+
+
+def qpsk_closed_form(g):
+    """A fit that circulates in link-level programs (ricoalvarino/linkadaptation, MICalculator)."""
+    return 2 * (1 - 0.8551 * np.exp(-0.5718 * g) - 0.1449 * np.exp(-1.55 * g))
 
 
 def test_qpsk_is_what_another_quadrature_gives():

@@ -17,12 +17,8 @@ from numpy.typing import NDArray
 class Visits:
     """States one after another along the terminal's way.
 
-    Attributes
-    ----------
-    states : int8 array of shape (n,)
-        No two neighbours are equal.
-    starts_m : float64 array of shape (n + 1,)
-        Where each begins; the first 0, the last the end of the last.
+    states: int8 array of shape (n,). No two neighbours are equal.
+    starts_m: float64 array of shape (n + 1,). Where each begins; the first 0, the last the end of the last.
     """
 
     states: NDArray[np.int8]

@@ -23,12 +23,9 @@ CAPACITY_WINDOW_NS = 100_000_000
 class ChannelRows:
     """Rows of a timeline's `channel` table: from each instant on, what a packet meets whose transmission begins then.
 
-    Attributes
-    ----------
-    t_ns : int64 array of shape (n,), ascending, the first 0
-    delay_ns : int64 array of shape (n,)
-    loss_ratio : float64 array of shape (n,)
-        0 or 1.
+    t_ns: int64 array of shape (n,), ascending, the first 0
+    delay_ns: int64 array of shape (n,)
+    loss_ratio: float64 array of shape (n,). 0 or 1.
     """
 
     t_ns: NDArray[np.int64]
@@ -40,14 +37,9 @@ class ChannelRows:
 class Realisation:
     """What the parameters and a seed came to.
 
-    Attributes
-    ----------
-    power : PowerSeries
-        Goes on beyond the run, until the last codeword cannot be sent again any more.
-    starts_ns : int64 array of shape (n,)
-        When the first transmission of each codeword begins.
-    outcomes : Outcomes
-        Of n codewords.
+    power: Goes on beyond the run, until the last codeword cannot be sent again any more.
+    starts_ns: int64 array of shape (n,). When the first transmission of each codeword begins.
+    outcomes: Of n codewords.
     """
 
     power: PowerSeries
@@ -105,17 +97,9 @@ def realisation(
 ) -> Realisation:
     """The link to a terminal over a run.
 
-    Parameters
-    ----------
-    channel : LandMobile or None
-        None: no fading.
-    snr_db : float
-        Es/N0 at line of sight.
-
-    Raises
-    ------
-    ScenarioError
-        As `power_series`, and if there would be more than `CODEWORDS_MAX` codewords.
+    channel: None: no fading.
+    snr_db: Es/N0 at line of sight.
+    Raises ScenarioError: As `power_series`, and if there would be more than `CODEWORDS_MAX` codewords.
     """
     count = -(-max(1, duration_ns) // parameters.codeword_period_ns)
     if count > CODEWORDS_MAX:

@@ -39,17 +39,9 @@ def check_suffix(file: Path) -> None:
 def write_series(power: PowerSeries, snr_db: float, file: Path, about: dict[str, object]) -> None:
     """One row a sample, columns `COLUMNS`; by the file's suffix `.parquet` or `.csv`.
 
-    Parameters
-    ----------
-    snr_db : float
-        Es/N0 at line of sight.
-    about : dict
-        What the series was made from: metadata `channel` (JSON) of a Parquet file. A CSV file has no place for it.
-
-    Raises
-    ------
-    ScenarioError
-        If the suffix is another, or the file cannot be written.
+    snr_db: Es/N0 at line of sight.
+    about: What the series was made from: metadata `channel` (JSON) of a Parquet file. A CSV file has no place for it.
+    Raises ScenarioError if the suffix is another, or the file cannot be written.
     """
     check_suffix(file)
     plainfiles.refuse_link(file)

@@ -30,11 +30,7 @@ COLUMNS = {
 def statistics(power: PowerSeries, channel: LandMobile | None = None) -> pa.Table:
     """One row a number; columns `COLUMNS`, whose texts are in the fields' metadata.
 
-    Parameters
-    ----------
-    power : PowerSeries
-    channel : LandMobile, optional
-        What it was made with, for the closed forms.
+    channel: What it was made with, for the closed forms.
     """
     rows = [*state_rows(power, channel), *_levels(power, channel), *_crossings(power), *_autocorrelation(power)]
     types = {"statistic": pa.string(), "state": pa.string(), "unit": pa.string()}
@@ -108,17 +104,6 @@ def crossings(power: PowerSeries, level_db: float) -> tuple[float, float | None]
     if not falls:
         return 0.0, None
     return falls / duration_s, float(below.mean()) * duration_s / falls
-
-
-def rayleigh_crossings(level_over_mean: float, doppler_hz: float) -> tuple[float, float]:
-    """`crossings` of pure Rayleigh fading with Clarke's spectrum, at a power relative to its mean.
-
-    With rho the amplitude over its root mean square: sqrt(2 pi) fd rho exp(-rho^2), and (exp(rho^2) - 1) over
-    sqrt(2 pi) fd rho (Jakes, "Microwave Mobile Communications", 1974, section 1.3.4).
-    """
-    rho = math.sqrt(level_over_mean)
-    scale = math.sqrt(2 * math.pi) * doppler_hz * rho
-    return scale * math.exp(-level_over_mean), math.expm1(level_over_mean) / scale
 
 
 def _autocorrelation(power: PowerSeries) -> list[Row]:

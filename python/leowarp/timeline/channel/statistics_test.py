@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is measured on a series, against series whose numbers are known."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,6 @@ from leowarp.timeline.channel.statistics import (
     COLUMNS,
     autocorrelation,
     crossings,
-    rayleigh_crossings,
     statistics,
 )
 
@@ -25,6 +26,13 @@ correlation_m = 1
 state_lengths_m = [1]
 transition_m = 0
 """
+
+
+def rayleigh_crossings(level_over_mean, doppler_hz):
+    """Of Clarke's spectrum, rho the amplitude over its root mean square: sqrt(2 pi) fd rho exp(-rho^2), and
+    (exp(rho^2) - 1) over sqrt(2 pi) fd rho (Jakes, "Microwave Mobile Communications", 1974, section 1.3.4)."""
+    scale = math.sqrt(2 * math.pi * level_over_mean) * doppler_hz
+    return scale * math.exp(-level_over_mean), math.expm1(level_over_mean) / scale
 
 
 def test_crossings_and_fades_of_pure_rayleigh_fading_are_the_closed_form(tmp_path):

@@ -29,19 +29,11 @@ class CapacityDescription:
 
     Of rows shorter than 100 ms (opportunities of 1 ms, most of them none or many) these are means over 100 ms.
 
-    Attributes
-    ----------
-    mean_bps : float or None
-    quantiles_bps : dict of float to float
-    rows : int
-        As measured.
-    interval_ns : int or None
-        The median length of what is described: of a row, or 100 ms.
-    zero_ns : int
-        Time in which it carried nothing. In a trace of packets only gaps that are longer than `GAP_SPACINGS` of the
-        spacing around them: a steady 3 Mbit/s is a packet each 4 ms, and never stops.
-    steps_bps : dict of float to float
-        Quantiles of the absolute change from a row to the next.
+    rows: As measured.
+    interval_ns: The median length of what is described: of a row, or 100 ms.
+    zero_ns: Time in which it carried nothing. In a trace of packets only gaps that are longer than `GAP_SPACINGS` of
+        the spacing around them: a steady 3 Mbit/s is a packet each 4 ms, and never stops.
+    steps_bps: Quantiles of the absolute change from a row to the next.
     """
 
     mean_bps: float | None

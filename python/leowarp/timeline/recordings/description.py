@@ -37,16 +37,10 @@ class Gap:
 class Slot:
     """The time between two reconfigurations.
 
-    Attributes
-    ----------
-    t_ns : int
-        The reconfiguration at its beginning.
-    base_ns : int
-        The smallest delay in it, 1 s at either end left out.
-    step_ns : int or None
-        Against the slot before.
-    spike_ns : int or None
-        The largest delay within 1 s of its beginning, over `base_ns`.
+    t_ns: The reconfiguration at its beginning.
+    base_ns: The smallest delay in it, 1 s at either end left out.
+    step_ns: Against the slot before.
+    spike_ns: The largest delay within 1 s of its beginning, over `base_ns`.
     """
 
     t_ns: int
@@ -62,49 +56,24 @@ class Description:
     Of a table whose rows hold for different times, delays, spikes, slots and losses are what probes 10 ms apart would
     meet.
 
-    Attributes
-    ----------
-    source, format : str
-    series : str
-        round_trip, down or up: what the delays are of; none: capacity alone was measured.
-    samples : int
-    span_ns : int
-        From the first sample to the last.
-    interval_ns : int or None
-        The median time between samples.
-    gaps : tuple of Gap
-        More than ten intervals without a sample; of a table, rows that say that there is no connection.
-    mean_ns : float or None
-    quantiles_ns : dict of float to float
-        Of the delays.
-    mean_abs_step_ns : float or None
-        Mean absolute difference of two samples one after the other (lost ones between them are left out).
-    schedule : Schedule or None
-        Period and phase of the reconfigurations; None: there is no such period in it.
-    schedule_given : bool
-        The schedule was given, not found.
-    finding : Finding or None
-        How sure the schedule is (or that there is none), and what else it could be; None if it was given.
-    seconds_of_minute : tuple of float or None
-        Where the reconfigurations stand on the wall clock, if it is known and the period divides a minute.
-    slots : tuple of Slot
-        Whole ones, and with samples.
-    spikes : tuple of Spike
-    spikes_at_reconfigurations : int or None
-        Those within 1 s of one.
-    loss : Loss
-    capacity_down, capacity_up : CapacityDescription or None
-    transfer : TransferDescription or None
-    duplicates : int or None
-        Replies that came once more; None where the tool does not tell.
-    clock_steps : tuple of ClockStep
-        The sender's clock was set; what is described goes on as it showed before the first of them.
-    transfer_back : TransferDescription or None
-        Down, of a test in both directions; `transfer` is then up.
-    skipped : tuple of Skip
-        What could not be read, how often and why.
-    notes : tuple of str
-        What the reader has to say; a line of it names all of `skipped`.
+    series: round_trip, down or up: what the delays are of; none: capacity alone was measured.
+    span_ns: From the first sample to the last.
+    interval_ns: The median time between samples.
+    gaps: More than ten intervals without a sample; of a table, rows that say that there is no connection.
+    quantiles_ns: Of the delays.
+    mean_abs_step_ns: Mean absolute difference of two samples one after the other (lost ones between them are left out).
+    schedule: Period and phase of the reconfigurations; None: there is no such period in it.
+    schedule_given: The schedule was given, not found.
+    finding: How sure the schedule is (or that there is none), and what else it could be; None if it was given.
+    seconds_of_minute: Where the reconfigurations stand on the wall clock, if it is known and the period divides a
+        minute.
+    slots: Whole ones, and with samples.
+    spikes_at_reconfigurations: Those within 1 s of one.
+    duplicates: Replies that came once more; None where the tool does not tell.
+    clock_steps: The sender's clock was set; what is described goes on as it showed before the first of them.
+    transfer_back: Down, of a test in both directions; `transfer` is then up.
+    skipped: What could not be read, how often and why.
+    notes: What the reader has to say; a line of it names all of `skipped`.
     """
 
     source: str
@@ -148,19 +117,10 @@ def describe(
 ) -> Description:
     """What a measurement looks like.
 
-    Parameters
-    ----------
-    measurement : Measurement
-        From a file (`read`) or from arrays (`Measurement.of_round_trips`).
-    series : str, optional
-        Which of its series: round_trip, down or up; the first that it has if not given.
-    schedule : Schedule, optional
-        When the path is reconfigured, if that is known; found from the data if not given.
-
-    Raises
-    ------
-    ScenarioError
-        If the measurement has no such series, or no samples.
+    measurement: From a file (`read`) or from arrays (`Measurement.of_round_trips`).
+    series: Which of its series: round_trip, down or up; the first that it has if not given.
+    schedule: When the path is reconfigured, if that is known; found from the data if not given.
+    Raises ScenarioError if the measurement has no such series, or no samples.
     """
     available = measurement.series
     rates = (measurement.capacity_down, measurement.capacity_up, measurement.transfer)

@@ -17,15 +17,8 @@ def measurement_of_timeline(
 ) -> Measurement:
     """The two directions of a link that follows tables.
 
-    Parameters
-    ----------
-    down : (str, str)
-        The ends of the way down, the one that sends first.
-
-    Raises
-    ------
-    ScenarioError
-        If it follows none.
+    down: (str, str). The ends of the way down, the one that sends first.
+    Raises ScenarioError if it follows none.
     """
     t_ns = np.arange(0, duration_ns, PROBE_EVERY_NS, dtype=np.int64)
     ways = {name: _series(table, ends, t_ns) for name, ends in (("down", down), ("up", down[::-1]))}

@@ -27,11 +27,7 @@ _FEWEST_OBSTRUCTIONS = 5
 class LongLoss:
     """Time in which most probes were lost.
 
-    Attributes
-    ----------
-    t_ns, length_ns : int
-        From the first of them to the last.
-    lost : int
+    t_ns, length_ns: From the first of them to the last.
     """
 
     t_ns: int
@@ -43,26 +39,15 @@ class LongLoss:
 class Loss:
     """Probes that were lost.
 
-    Attributes
-    ----------
-    sent, lost : int
-    lost_down, lost_up : int or None
-        Those known to be lost that way; None where the tool does not tell.
-    in_handover : int or None
-        Lost within 1 s of a reconfiguration; None without reconfigurations.
-    sent_in_handover : int or None
-    runs : tuple of int
-        Lengths of the runs of lost probes, in order of time.
-    obstructions : tuple of LongLoss
-        Those of 1 s and more that lie between reconfigurations, beginning at any time, if they come again and again: as
-        where satellites pass behind something.
-    outages : tuple of LongLoss
-        The other ones of 1 s and more.
-    over_time_ratio, over_time_up_ratio : float or None
-        Of a table that gives shares of packets lost: their mean over the time in which there is a connection; *up* of
-        round trips whose ways differ. None of others.
-    certain : tuple of LongLoss
-        Of such a table, stretches in which every packet is lost; `lost` is 0 there.
+    lost_down, lost_up: Those known to be lost that way; None where the tool does not tell.
+    in_handover: Lost within 1 s of a reconfiguration; None without reconfigurations.
+    runs: Lengths of the runs of lost probes, in order of time.
+    obstructions: Those of 1 s and more that lie between reconfigurations, beginning at any time, if they come again and
+        again: as where satellites pass behind something.
+    outages: The other ones of 1 s and more.
+    over_time_ratio, over_time_up_ratio: Of a table that gives shares of packets lost: their mean over the time in which
+        there is a connection; *up* of round trips whose ways differ. None of others.
+    certain: Of such a table, stretches in which every packet is lost; `lost` is 0 there.
     """
 
     sent: int
@@ -108,17 +93,10 @@ def loss_of(
 ) -> Loss:
     """The losses of a series.
 
-    Parameters
-    ----------
-    measurement : Measurement
-        What the series is of.
-    name : str
-        Which of its series it is: of round trips alone the tool may tell which way a probe was lost.
-    series : Series
-    schedule : Schedule or None
-        When the path is reconfigured.
-    rows : Series, optional
-        The series as the table has it, if `series` is what probes met of it.
+    measurement: What the series is of.
+    name: Which of its series it is: of round trips alone the tool may tell which way a probe was lost.
+    schedule: When the path is reconfigured.
+    rows: The series as the table has it, if `series` is what probes met of it.
     """
     rows = series if rows is None else rows
     lost = series.lost
@@ -145,11 +123,8 @@ def loss_of(
 def over_time_ratio(series: Series, loss_ratio: Delays | None, end_ns: int | None) -> float | None:
     """The mean of a share of packets lost, each row by how long it holds; None if the table says none.
 
-    Parameters
-    ----------
-    loss_ratio : float64 array, shape as `series`, or None
-    end_ns : int or None
-        Where the last row ends; it counts nothing if nobody says so.
+    loss_ratio: float64 array, shape as `series`, or None
+    end_ns: Where the last row ends; it counts nothing if nobody says so.
     """
     if loss_ratio is None:
         return None

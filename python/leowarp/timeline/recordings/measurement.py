@@ -24,18 +24,13 @@ Flags = NDArray[np.bool_]
 class Series:
     """Delays over time: of one direction, or of round trips.
 
-    Attributes
-    ----------
-    t_ns : int64 array of shape (n,)
-        Sending times, strictly increasing.
-    delay_ns : float64 array of shape (n,)
-        Whole ns (exact: below 2**53); nan where there is none, because the probe was lost or the link was away.
-    lost : bool array of shape (n,)
-        The probe that was sent then was lost.
-    cut : bool array of shape (n,)
-        There is no connection from then until the next row (a table can say so, a probe cannot).
-    loss_ratio : float64 array of shape (n,) or None
-        Share of packets lost from then on (a table can say so).
+    t_ns: int64 array of shape (n,). Sending times, strictly increasing.
+    delay_ns: float64 array of shape (n,). Whole ns (exact: below 2**53); nan where there is none, because the probe was
+        lost or the link was away.
+    lost: bool array of shape (n,). The probe that was sent then was lost.
+    cut: bool array of shape (n,). There is no connection from then until the next row (a table can say so, a probe
+        cannot).
+    loss_ratio: float64 array of shape (n,) or None. Share of packets lost from then on (a table can say so).
     """
 
     t_ns: Times
@@ -81,18 +76,11 @@ class Series:
 class Capacity:
     """What a direction could carry.
 
-    Attributes
-    ----------
-    t_ns : int64 array of shape (n,)
-        Strictly increasing; each row holds until the next.
-    rate_bps : int64 array of shape (n,)
-        Bits of IP packets per second; -1: unshaped.
-    end_ns : int
-        Where the last row ends.
-    opportunities : bool
-        Rows are of a trace of packets (Mahimahi): a row without any is the spacing between two, or a gap.
-    notes : tuple of str
-        What the reader met and left out.
+    t_ns: int64 array of shape (n,). Strictly increasing; each row holds until the next.
+    rate_bps: int64 array of shape (n,). Bits of IP packets per second; -1: unshaped.
+    end_ns: Where the last row ends.
+    opportunities: Rows are of a trace of packets (Mahimahi): a row without any is the spacing between two, or a gap.
+    notes: What the reader met and left out.
     """
 
     t_ns: Times
@@ -113,12 +101,8 @@ PING_BYTES = 84
 class ClockStep:
     """The sender's clock was set.
 
-    Attributes
-    ----------
-    t_ns : int
-        When, on the measurement's clock.
-    by_ns : int
-        By how much it was set forward; below 0: back.
+    t_ns: When, on the measurement's clock.
+    by_ns: By how much it was set forward; below 0: back.
     """
 
     t_ns: int
@@ -129,20 +113,14 @@ class ClockStep:
 class Transfer:
     """What a transfer by TCP got, interval by interval; nan where the tool does not tell.
 
-    Attributes
-    ----------
-    t_ns, length_ns : int64 arrays of shape (n,)
-        Beginning and length of each interval.
-    way : str
-        down or up.
-    rate_bps : float64 array of shape (n,)
-        Bits of payload per second, of all its streams together.
-    retransmissions : float64 array of shape (n,)
-        Segments.
-    cwnd_bytes, rtt_ns : float64 arrays of shape (n,)
-        At the end of each interval, of the streams' sum and mean; the round trip is TCP's smoothed one.
-    all_retransmissions : int or None
-        Segments over the whole transfer, as its sender says at the end: the receiver's file has no others.
+    t_ns, length_ns: int64 arrays of shape (n,). Beginning and length of each interval.
+    way: down or up.
+    rate_bps: float64 array of shape (n,). Bits of payload per second, of all its streams together.
+    retransmissions: float64 array of shape (n,). Segments.
+    cwnd_bytes, rtt_ns: float64 arrays of shape (n,). At the end of each interval, of the streams' sum and mean; the
+        round trip is TCP's smoothed one.
+    all_retransmissions: Segments over the whole transfer, as its sender says at the end: the receiver's file has no
+        others.
     """
 
     t_ns: Times
@@ -159,43 +137,26 @@ class Transfer:
 class Measurement:
     """A measured path.
 
-    Attributes
-    ----------
-    source : str
-        The file, as messages name it.
-    format : str
-        csv, irtt, ping, columns, leoreplayer, iperf3, mahimahi or arrays.
-    round_trip, down, up : Series or None
-        What was measured. A round trip's `lost` are probes that were lost either way.
-    lost_down, lost_up : bool array or None
-        Of lost round trips, those of which it is known which way they were lost; shapes as `round_trip`.
-    loss_up_ratio : float64 array or None
-        Of a table of round trips: what it says of the way up (`round_trip.loss_ratio` is then of the way down); shape
-        as `round_trip`.
-    capacity_down, capacity_up : Capacity or None
-    probe_bytes : int or None
-        IP length of the probes.
-    probes : bool
-        Samples of probes (a gap between two is time of which nothing is known), or rows of a table that hold until
+    source: The file, as messages name it.
+    format: csv, irtt, ping, columns, leoreplayer, iperf3, mahimahi or arrays.
+    round_trip, down, up: What was measured. A round trip's `lost` are probes that were lost either way.
+    lost_down, lost_up: Of lost round trips, those of which it is known which way they were lost; shapes as
+        `round_trip`.
+    loss_up_ratio: float64 array or None. Of a table of round trips: what it says of the way up (`round_trip.loss_ratio`
+        is then of the way down); shape as `round_trip`.
+    probe_bytes: IP length of the probes.
+    probes: Samples of probes (a gap between two is time of which nothing is known), or rows of a table that hold until
         the next one.
-    end_ns : int or None
-        Where a table's last row ends, if it says so.
-    wall_ns : int or None
-        What the wall clock showed at the measurement's zero, ns since 1970 (UTC).
-    transfer : Transfer or None
-        What iperf3 got; no capacity, but what one flow made of it.
-    duplicates : int or None
-        Replies that came once more; None where the tool does not tell.
-    clock_steps : tuple of ClockStep
-        Settings of the sender's clock that sequence numbers give away.
-    steady_ns : int64 array or None
-        Sending times on a clock that was not set back; shape as `round_trip`. None: the same as its times.
-    transfer_back : Transfer or None
-        Of a test in both directions, the way down; `transfer` is then the way up.
-    skipped : tuple of Skip
-        What the reader could not read, how often and why; `notes` has a line of it.
-    notes : tuple of str
-        What the reader met and left out: duplicates, lines that are no samples.
+    end_ns: Where a table's last row ends, if it says so.
+    wall_ns: What the wall clock showed at the measurement's zero, ns since 1970 (UTC).
+    transfer: What iperf3 got; no capacity, but what one flow made of it.
+    duplicates: Replies that came once more; None where the tool does not tell.
+    clock_steps: Settings of the sender's clock that sequence numbers give away.
+    steady_ns: int64 array or None. Sending times on a clock that was not set back; shape as `round_trip`. None: the
+        same as its times.
+    transfer_back: Of a test in both directions, the way down; `transfer` is then the way up.
+    skipped: What the reader could not read, how often and why; `notes` has a line of it.
+    notes: What the reader met and left out: duplicates, lines that are no samples.
     """
 
     source: str
@@ -224,14 +185,9 @@ class Measurement:
     def of_round_trips(t_ns: Any, rtt_ns: Any, *, wall_ns: int | None = None, source: str = "arrays") -> Measurement:
         """Round trips from plain arrays.
 
-        Parameters
-        ----------
-        t_ns : int64 array of shape (n,)
-            Sending times, strictly increasing.
-        rtt_ns : float64 array of shape (n,)
-            nan: lost.
-        wall_ns : int, optional
-            What the wall clock showed at time 0.
+        t_ns: int64 array of shape (n,). Sending times, strictly increasing.
+        rtt_ns: float64 array of shape (n,). nan: lost.
+        wall_ns: What the wall clock showed at time 0.
         """
         return Measurement(source=source, format="arrays", round_trip=Series.of(t_ns, rtt_ns), wall_ns=wall_ns)
 

@@ -20,16 +20,8 @@ from leowarp.timeline.recordings.repetition import repeated_capacity
 def measurement_of(keys: Measured, until_ns: int | None = None) -> Measurement:
     """What was measured.
 
-    Parameters
-    ----------
-    keys : Measured
-    until_ns : int, optional
-        End of the run on the measurement's clock: capacities that are repeated are, until then.
-
-    Raises
-    ------
-    ScenarioError
-        If a file cannot be read, or the files do not go together; with file and line.
+    until_ns: End of the run on the measurement's clock: capacities that are repeated are, until then.
+    Raises ScenarioError if a file cannot be read, or the files do not go together; with file and line.
     """
     measured = read(keys.file.path, keys.format, keys.interval_ns)
     if keys.file_up is not None:

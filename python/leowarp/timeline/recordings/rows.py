@@ -31,13 +31,9 @@ from leowarp.timeline.recordings.repetition import MOST_ROWS, repeated
 class Rows:
     """What a direction does: row i holds from `t_ns[i]` until the next, the last for ever.
 
-    Attributes
-    ----------
-    t_ns : int64 array of shape (n,)
-        Strictly increasing.
-    delay_ns : int64 array of shape (n,)
-    loss_ratio : float64 array of shape (n,)
-        1: every packet.
+    t_ns: int64 array of shape (n,). Strictly increasing.
+    delay_ns: int64 array of shape (n,)
+    loss_ratio: float64 array of shape (n,). 1: every packet.
     """
 
     t_ns: Times
@@ -67,20 +63,12 @@ def channel_rows(
 ) -> tuple[Rows, Rows]:
     """Rows of the way down and of the way up, for the stretch [begin, end) of the measurement's clock.
 
-    Parameters
-    ----------
-    measurement : Measurement
-    keys : Measured
-        The scenario's section: what to do with round trips, losses, gaps.
-    begin_ns, end_ns : int
-        On the measurement's clock.
-    down_first : bool
-        Whether the round trips begin with the way down. One-way delays that irtt measured begin with the way up.
-
-    Raises
-    ------
-    ScenarioError
-        If a gap is in that stretch and nobody said what to do, if nothing is known of a way, or if clocks disagree.
+    keys: The scenario's section: what to do with round trips, losses, gaps.
+    begin_ns, end_ns: On the measurement's clock.
+    down_first: Whether the round trips begin with the way down. One-way delays that irtt measured begin with the way
+        up.
+    Raises ScenarioError if a gap is in that stretch and nobody said what to do, if nothing is known of a way, or if
+        clocks disagree.
     """
     down, up = (_treated(way, keys, begin_ns, end_ns) for way in _ways(measurement, keys))
     # One-way delays have the times of their own way.
@@ -205,10 +193,7 @@ def _treated(way: _Way, keys: Measured, begin_ns: int, end_ns: int) -> _Way:
 def _rows(way: _Way, forward: _Way | None = None) -> Rows:
     """The way as rows, each with the time from which it holds.
 
-    Parameters
-    ----------
-    forward : _Way, optional
-        The way that the probes passed before this one; None: they were sent on this one.
+    forward: _Way. The way that the probes passed before this one; None: they were sent on this one.
     """
     enters_ns, delay_ns, loss_ratio = way.t_ns, np.round(way.delay_ns).astype(np.int64), way.loss_ratio
     if forward is not None:

@@ -17,25 +17,13 @@ _ALIKE_RATIO = 1.05
 class TransferDescription:
     """Throughput over time, retransmissions and windows.
 
-    Attributes
-    ----------
-    way : str
-        down or up.
-    intervals : int
-    interval_ns : int
-        Their median length.
-    span_ns : int
-    mean_bps : float
-        Of payload, over the whole time.
-    quantiles_bps : dict of float to float
-        Over time.
-    zero_ns : int
-        Time in intervals in which nothing came through.
-    retransmissions : int or None
-        Segments; None where the file does not say it.
-    median_cwnd_bytes : float or None
-    median_rtt_ns : float or None
-        TCP's smoothed one.
+    way: down or up.
+    interval_ns: Their median length.
+    mean_bps: Of payload, over the whole time.
+    quantiles_bps: Over time.
+    zero_ns: Time in intervals in which nothing came through.
+    retransmissions: Segments; None where the file does not say it.
+    median_rtt_ns: TCP's smoothed one.
     """
 
     way: str

@@ -21,10 +21,7 @@ def csv_of(measurement: Measurement) -> Iterator[str]:
     Times are of the wall clock if that is known, to the ns; delays to the ns, rates to the bit. What the table has no
     column for (retransmissions, congestion windows, which way a probe was lost) is left out, and a comment says so.
 
-    Raises
-    ------
-    ScenarioError
-        If it holds neither delays nor rates.
+    Raises ScenarioError if it holds neither delays nor rates.
     """
     t_ns, columns = _transfer(measurement) if measurement.transfer is not None else _rows(measurement)
     for note in _notes(measurement):
@@ -131,11 +128,8 @@ def _decimal(value: int, places: int) -> str:
 def csv_path(source: Path, out: Path | None, *, force: bool) -> Path:
     """Where the CSV of a measurement goes.
 
-    Raises
-    ------
-    ScenarioError
-        If a file is there already and `force` does not say that it may be replaced, or if it is no plain file, or the
-        measurement itself.
+    Raises ScenarioError if a file is there already and `force` does not say that it may be replaced, or if it is no
+        plain file, or the measurement itself.
     """
     target = source.with_suffix(".csv") if out is None else out
     plainfiles.refuse_link(target)
@@ -149,17 +143,9 @@ def csv_path(source: Path, out: Path | None, *, force: bool) -> Path:
 def write_csv(lines: Iterator[str], target: Path) -> int:
     """How many rows were written.
 
-    Parameters
-    ----------
-    lines : iterator of str
-        As `csv_of` gives them.
-    target : Path
-        From `csv_path`.
-
-    Raises
-    ------
-    ScenarioError
-        If it cannot be written.
+    lines: As `csv_of` gives them.
+    target: From `csv_path`.
+    Raises ScenarioError if it cannot be written.
     """
     # All of it before the file is touched: an error while a cell is made leaves no half file.
     text = list(lines)

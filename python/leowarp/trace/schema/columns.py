@@ -19,12 +19,8 @@ SCHEMA_VERSION = 1
 class Kind:
     """How a value is stored, in Parquet and in the guest's records.
 
-    Attributes
-    ----------
-    type : pyarrow.DataType
-        In Parquet.
-    wire : str
-        In the records, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5); empty of
+    type: In Parquet.
+    wire: In the records, little endian: one of `i64 u64 i32 u32 u16 u8 f64` (design/interfaces.md, section 5); empty of
         what no record has.
     """
 
@@ -36,21 +32,12 @@ class Kind:
 class Column:
     """One column.
 
-    Attributes
-    ----------
-    name : str
-        Ends in the unit.
-    kind : Kind
-    unit : str
-        "" for what has none.
-    doc : str
-        Its meaning, in the file and in the reference.
-    nullable : bool
-        False: it never misses a value, and a record that does is an error.
-    words : mapping of int to str
-        Of an enumeration: what each number stands for, as tables of a `Run` have it; else empty.
-    names : str
-        Of a number of a host or node: the entry of the table's metadata that names it, as tables of a `Run` have it;
+    name: Ends in the unit.
+    unit: "" for what has none.
+    doc: Its meaning, in the file and in the reference.
+    nullable: False: it never misses a value, and a record that does is an error.
+    words: Of an enumeration: what each number stands for, as tables of a `Run` have it; else empty.
+    names: Of a number of a host or node: the entry of the table's metadata that names it, as tables of a `Run` have it;
         else empty.
     """
 
@@ -76,17 +63,11 @@ class Column:
 class TableSchema:
     """One table of `30-trace/`.
 
-    Attributes
-    ----------
-    name : str
-        Also of its files: `NAME.rec` of the guest, `NAME.parquet` of the run.
-    record : str
-        What one row of it is called in Rust; empty if the agent does not write it.
-    doc : str
-    columns : tuple of Column
-        In the order of the records.
-
     A table is read, written, documented and made in Rust from this one object:
+
+    name: Also of its files: `NAME.rec` of the guest, `NAME.parquet` of the run.
+    record: What one row of it is called in Rust; empty if the agent does not write it.
+    columns: In the order of the records.
 
     >>> from leowarp.trace.schema import TABLES
     >>> TABLES["echoes"].names
@@ -106,15 +87,8 @@ class TableSchema:
     def arrow(self, metadata: dict[str, object] | None = None) -> pa.Schema:
         """Arrow schema; `metadata` values are written as JSON, keys sorted, so that equal input gives equal bytes.
 
-        Parameters
-        ----------
-        metadata : dict, optional
-            Further entries, such as `directions`, `hosts` and `flows`.
-
-        Returns
-        -------
-        schema : pyarrow.Schema
-            Metadata `leowarp.table`, `leowarp.schema`, `doc` and those entries; each field has `unit` and `doc`.
+        metadata: Further entries, such as `directions`, `hosts` and `flows`.
+        Returns: Metadata `leowarp.table`, `leowarp.schema`, `doc` and those entries; each field has `unit` and `doc`.
         """
         entries: dict[bytes | str, bytes | str] = {
             "leowarp.table": self.name,

@@ -18,12 +18,9 @@ from leowarp_studies.huston2024.words import FEWER, GOODPUT, PAIRED, SESSION, co
 # Implements claim 3.12 of huston2024 (text).
 def deferring_bbr(frames: Frames) -> Outcome:
     """BBR that only defers its rate increase across reconfigurations against BBR: goodput, retransmissions and the
-    99th percentile of RTT, seed by seed. `bbr_handover` with all that it adds stands beside it.
+    99th percentile of RTT, seed by seed. `bbr_handover` with all that it adds is given beside it.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `goodput_ratio`, `retransmissions_ratio`, `rtt_p99_ratio`, `goodput_with_all_ratio`.
+    Returns: Numbers: `goodput_ratio`, `retransmissions_ratio`, `rtt_p99_ratio`, `goodput_with_all_ratio`.
     """
     name = "bbr_handover-defer"
     goodput = ev.gain(frames, name, "bbr")
@@ -54,10 +51,7 @@ def deferring_bbr(frames: Frames) -> Outcome:
 def handover_aware_cubic(frames: Frames) -> Outcome:
     """CUBIC that repairs the losses of handovers without a cut, against CUBIC and against BBR, seed by seed.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `goodput_ratio` (of CUBIC's), `of_bbr_ratio`.
+    Returns: Numbers: `goodput_ratio` (of CUBIC's), `of_bbr_ratio`.
     """
     goodput, of_bbr = ev.gain(frames, "cubic_handover", "cubic"), ev.gain(frames, "cubic_handover", "bbr")
     # The study expects both at once: a gain, and yet less than BBR.
@@ -82,13 +76,10 @@ MARKS_ONLY = "cubic_handover-marks"
 def ecn_approaches_bbr(frames: Frames) -> Outcome:
     """A CUBIC that answers marks and not losses over fq_codel, against plain CUBIC and BBR.
 
-    DCTCP over a queue that marks above 5 ms, and CUBIC as RFC 3168 has it over five queues, stand beside it: both
+    DCTCP over a queue that marks above 5 ms, and CUBIC as RFC 3168 has it over five queues, are given beside it: both
     reduce for losses too.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `cuts_at_losses_ratio` (per session, of plain CUBIC's), `of_cubic_ratio`, `of_bbr_ratio`,
+    Returns: Numbers: `cuts_at_losses_ratio` (per session, of plain CUBIC's), `of_cubic_ratio`, `of_bbr_ratio`,
         `dctcp_of_bbr_ratio`, `rfc3168_of_bbr_ratio`, `ecn_alone_ratio` (RFC 3168, on over off, same queue).
     """
     gained, of_bbr = ev.gain(frames, MARKS_ONLY, "cubic"), ev.gain(frames, MARKS_ONLY, "bbr")
@@ -103,7 +94,7 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
         "approaches BBR": of_bbr.median >= 0.8,
     }
     dctcp, classic = ev.gain(frames, "dctcp-ecn-fq_codel", "bbr"), ev.gain(frames, "cubic-ecn-fq_codel", "bbr")
-    # What RFC 3168 adds by itself, with the same queue: otherwise fq_codel's own gain would be taken for ECN's.
+    # The addition of RFC 3168 by itself, with the same queue: otherwise fq_codel's own gain would be taken for ECN's.
     without = ev.gain(frames, "cubic-ecn-fq_codel", "cubic-fq_codel")
     others = ", ".join(
         f"{aqm} {ev.gain(frames, f'cubic-ecn-{aqm}', 'bbr').text(1, 2)}" for aqm in AQMS if aqm != "fq_codel"
@@ -134,10 +125,7 @@ def bbr_starves_others(frames: Frames) -> Outcome:
     """A CUBIC flow's share beside BBR, beside another CUBIC and beside Reno: the latter two say what a fair share is
     here.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `beside_<variant>_ratio` (0 to 1), `jain_index`, `of_beside_cubic_ratio`.
+    Returns: Numbers: `beside_<variant>_ratio` (0 to 1), `jain_index`, `of_beside_cubic_ratio`.
     """
     rows = frames["beside"]
     rest: dict[str, Middle] = {}
@@ -169,10 +157,7 @@ def bbr3_defers(frames: Frames) -> Outcome:
     """BBR of version 3 that defers across reconfigurations: beside a CUBIC flow and alone, against version 1 and
     against version 3 as it is.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `left_ratio` (a CUBIC flow's goodput beside it over that beside version 1), `of_bbr_ratio`,
+    Returns: Numbers: `left_ratio` (a CUBIC flow's goodput beside it over that beside version 1), `of_bbr_ratio`,
         `of_bbr3_ratio`, and `left_by_plain_ratio`.
     """
     rows: pd.DataFrame = frames["beside"]
@@ -203,10 +188,7 @@ def bbr3_defers(frames: Frames) -> Outcome:
 def cubic_is_fairer(frames: Frames) -> Outcome:
     """Jain's index of CUBIC beside CUBIC against that of BBR beside CUBIC, seed by seed.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `jain_difference` (CUBIC's less BBR's), `cubic_jain_index`, `bbr_jain_index`, `reno_jain_index`.
+    Returns: Numbers: `jain_difference` (CUBIC's less BBR's), `cubic_jain_index`, `bbr_jain_index`, `reno_jain_index`.
     """
     rows: pd.DataFrame = frames["beside"]
     both = paired(rows, "jain_index", "cubic", "bbr")
@@ -231,10 +213,7 @@ def ecn_beats_sqm(frames: Frames) -> Outcome:
 
     The latter is what smart queue management does with flows that have no ECN.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `ecn_alone_ratio` of goodput, `rtt_p99_ratio`, `recoveries_difference`.
+    Returns: Numbers: `ecn_alone_ratio` of goodput, `rtt_p99_ratio`, `recoveries_difference`.
     """
     marking, dropping = "cubic-ecn-fq_codel", "cubic-fq_codel"
     goodput, rtt = ev.gain(frames, marking, dropping), ev.gain(frames, marking, dropping, "rtt_p99_ns")
@@ -260,10 +239,7 @@ def pacing_mitigates(frames: Frames) -> Outcome:
 
     Off-peak, because at peak isolated loss keeps windows so short that queues hardly drop.
 
-    Returns
-    -------
-    Outcome
-        Numbers by congestion control: `drops_difference_pkts`, `goodput_ratio`; `drops_pkts` of the plain one.
+    Returns: Numbers by congestion control: `drops_difference_pkts`, `goodput_ratio`; `drops_pkts` of the plain one.
     """
     parts, texts, numbers = {}, [], {}
     for name in ("cubic", "reno"):

@@ -24,14 +24,14 @@ WITHIN_S = CUT_WITHIN_NS / 1e9
 
 LOSS_BASED = ("cubic", "reno")
 KEEPS_RATIO = 0.9
-"""Of its goodput: a sender that has as much maintains its rate."""
+"""Share of its goodput: a sender that has as much maintains its rate."""
 
 STUDY_SLOPE_BPS_PER_S = (70e6 - 50e6) / 5
 """The study's figure 6: from 50 to 70 Mbit/s in five seconds."""
 STUDY_DROP_RATIO = 40 / 70
 """The study's figure 6: a single loss event takes the rate from 70 to 40 Mbit/s."""
 SHORTEST_S = 2.0
-"""Of a stretch between two cuts: a slope needs four bins of half a second."""
+"""Length of a stretch between two cuts: a slope needs four bins of half a second."""
 
 
 def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
@@ -56,10 +56,7 @@ def followed_by_a_cut(traces: Sequence[Trace]) -> list[bool]:
 def sack_distinguishes(frames: Frames) -> Outcome:
     """How often CUBIC cuts its window after an isolated loss, with SACK and without, and how often it times out.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `cut_ratio` and `cut_without_ratio` (of isolated losses), `losses` and `losses_without`,
+    Returns: Numbers: `cut_ratio` and `cut_without_ratio` (of isolated losses), `losses` and `losses_without`,
         `timeouts_difference` (with SACK less without, a session).
     """
     with_sack, without = (
@@ -93,10 +90,7 @@ def sack_distinguishes(frames: Frames) -> Outcome:
 def bbr_keeps_its_rate(frames: Frames) -> Outcome:
     """Goodput at the highest isolated loss of the group `losses` over that without any, seed by seed.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_kept_ratio`, and `loss_ratio`, of each direction.
+    Returns: Numbers: `<name>_kept_ratio`, and `loss_ratio`, of each direction.
     """
     rows: pd.DataFrame = frames["losses"]
     most = float(rows["loss_ratio"].max())
@@ -127,10 +121,7 @@ def _kept(rows: pd.DataFrame, most: float) -> Middle:
 def loss_detracts(frames: Frames) -> Outcome:
     """Goodput of CUBIC and Reno at peak over that of the same path without isolated loss, seed by seed.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `<name>_ratio`; BBR's for comparison.
+    Returns: Numbers: `<name>_ratio`; BBR's for comparison.
     """
     rows: pd.DataFrame = frames["sessions"]
     ratios = {
@@ -187,10 +178,8 @@ def _drops_ratio(trace: Trace) -> list[float]:
 def cubic_climbs_and_drops(frames: Frames) -> Outcome:
     """CUBIC at peak between its cuts: the slope of its goodput, and how far a single loss takes it down.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `slope_bps_per_s`, `drop_ratio` (after over before), medians over sessions of each session's median.
+    Returns: Numbers: `slope_bps_per_s`, `drop_ratio` (after over before), medians over sessions of each session's
+        median.
     """
     traces: list[Trace] = frames["traces"]["cubic", PEAK]
     slope = middle([np.median(found) for trace in traces if (found := _slopes_bps_per_s(trace))])

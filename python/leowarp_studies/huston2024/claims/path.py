@@ -37,11 +37,8 @@ def minimum_changes(frames: Frames) -> Outcome:
 
     Nothing of the plan is used. The first second of a slot is left out: the reconfiguration still shows in it.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `period_s` (a list, null where none is found), `changed_over_1_ms_ratio`, `changed_over_500_us_ratio`
-        (shares of adjacent slots), `step_p50_ms`, `spread_p50_ms`.
+    Returns: Numbers: `period_s` (a list, null where none is found), `changed_over_1_ms_ratio`,
+        `changed_over_500_us_ratio` (shares of adjacent slots), `step_p50_ms`, `spread_p50_ms`.
     """
     periods, steps, spreads = [], [], []
     for pings in frames["flood"][REGULAR]:
@@ -49,8 +46,8 @@ def minimum_changes(frames: Frames) -> Outcome:
         periods.append(math.nan if schedule is None else schedule.period_ns / 1e9)
         if schedule is None:
             continue
-        # Of seconds, not of probes: with a probe every 10 ms a slot's smallest RTT is that of one lucky probe in 1,400,
-        # and says nothing of whether the floor stays where it is.
+        # By seconds, not by probes: with a probe every 10 ms a slot's smallest RTT is that of one lucky probe in 1,400,
+        # and does not show whether the floor stays where it is.
         minima = [values for values in pg.slot_minima_ms(pings, pg.slots_of(pings, schedule)) if len(values)]
         steps.append(np.abs(np.diff([values.min() for values in minima])))
         spreads += [float(np.median(values) - values.min()) for values in minima]
@@ -80,14 +77,11 @@ def minimum_changes(frames: Frames) -> Outcome:
 
 # Implements claim 3.2 of huston2024 (figure 3).
 def loss_gathers(frames: Frames) -> Outcome:
-    """How many of the lost probes were sent near a reconfiguration, beside how many of all probes were.
+    """The share of the lost probes that were sent near a reconfiguration, beside the share of all probes.
 
     Without the second number the first says little: of a 15 s slot, 2 s lie within 1 s of a border, 13 %.
 
-    Returns
-    -------
-    Outcome
-        Numbers by kind of ping: `lost_pkts`, `within_1_s_ratio`, `within_500_ms_ratio`.
+    Returns: Numbers by kind of ping: `lost_pkts`, `within_1_s_ratio`, `within_500_ms_ratio`.
     """
     texts, numbers = [], {}
     one_second: dict[str, float] = {}
@@ -98,7 +92,7 @@ def loss_gathers(frames: Frames) -> Outcome:
             sent = pings.probes.sent_ns
             for width_ns, is_near in lost.items():
                 is_near.append(near(sent[pings.probes.is_lost], pings.changes_ns, width_ns))
-            # Of probes, not of time: a flood ping sends more while replies are quick.
+            # Quantiles over probes, not over time: a flood ping sends more while replies are quick.
             time_share.append(near(sent, pings.changes_ns))
         shares = {width_ns: share(pg.pooled(is_near)) for width_ns, is_near in lost.items()}
         count = len(pg.pooled(lost[1_000_000_000]))
@@ -128,10 +122,7 @@ def latency_rises(frames: Frames) -> Outcome:
     A maximum after, since the spike is much shorter than a second. Where all probes that would meet the spike are lost,
     none shows, and the rise is small: `rise_p50_ms` has those too.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `rise_p50_ms`, `inside_ratio` (30 to 50 ms), `worst_before_ms`, `worst_highest_ms`.
+    Returns: Numbers: `rise_p50_ms`, `inside_ratio` (30 to 50 ms), `worst_before_ms`, `worst_highest_ms`.
     """
     seen = [handover for pings in frames["flood"][REGULAR] for handover in pg.handovers(pings)]
     narrow = [h for pings in frames["flood"][REGULAR] for h in pg.handovers(pings, around_ns=pg.AROUND_NS // 2)]
@@ -141,7 +132,7 @@ def latency_rises(frames: Frames) -> Outcome:
     # The largest rise, not the largest RTT: the study's "from 30 to 80 ms" is one event.
     worst = max(seen, key=lambda handover: handover.rise_ms)
     parts = {
-        # A probe that comes when the hold begins waits for 35 to 50 ms: the published spike is the hold itself, not a
+        # A probe that comes when the hold begins waits for 35 to 50 ms. The published spike is the hold itself, not a
         # delay on top of it, which would make 70 to 90 ms (design/starlink-profile.md, "Hold, not spike").
         "median 30 to 50 ms": 30 <= float(np.median(rises)) <= 50,
         "worst from about 30": 20 <= worst.before_ms <= 45,
@@ -177,10 +168,7 @@ def successive_differences(frames: Frames) -> Outcome:
     distance of two probes, and a ping whose reply alone sends the next (one a round trip) is measured beside one every
     10 ms.
 
-    Returns
-    -------
-    Outcome
-        Numbers in ms: `regular_ms`, `answered_ms`, `with_handovers_ms`.
+    Returns: Numbers in ms: `regular_ms`, `answered_ms`, `with_handovers_ms`.
     """
     means: dict[str, float] = {}
     for sends, runs in frames["flood"].items():
@@ -214,10 +202,7 @@ def long_term_loss(frames: Frames) -> Outcome:
 
     1 to 2 % of a run's 1,800 pings are 18 to 36: by chance alone a single run is off by a fifth.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `loss_ratio` (all runs), `by_run_ratio` (a list).
+    Returns: Numbers: `loss_ratio` (all runs), `by_run_ratio` (a list).
     """
     runs: Sequence[Pings] = frames["paced"]
     ratios = [share(pings.probes.is_lost) for pings in runs]
@@ -239,22 +224,19 @@ def long_term_loss(frames: Frames) -> Outcome:
 
 # Implements claim 3.16 of huston2024 (comments).
 def single_losses(frames: Frames) -> Outcome:
-    """How many pings a reconfiguration loses, and for how long no reply comes.
+    """The number of pings that a reconfiguration loses, and the time in which no reply comes.
 
-    How many are lost depends on how fast probes follow each other, so it is judged on pings of which the reply sends
-    the next, as the study has it. For how long none comes is judged on the dense ones; its resolution is their spacing.
+    The number of lost pings depends on the pace of probes, so it is checked on pings of which the reply sends the next,
+    as the study has it. The time without replies is checked on the dense ones; its resolution is their spacing.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `single_ratio` by way of sending, `took_ms`.
+    Returns: Numbers: `single_ratio` by way of sending, `took_ms`.
     """
     single: dict[str, float] = {}
     texts = []
     for sends, runs in frames["flood"].items():
         seen = [handover for pings in runs for handover in pg.handovers(pings)]
         losing = [handover.lost_pkts for handover in seen if handover.lost_pkts]
-        # Of the reconfigurations that lose any: in a third of them the profile has no outage at all.
+        # Median over the reconfigurations that lose any: in a third of them the profile has no outage at all.
         single[sends] = share(np.array(losing) == 1)
         how = "reply alone sends the next" if sends == ANSWERED else f"at least every {sends}"
         texts.append(
@@ -265,7 +247,7 @@ def single_losses(frames: Frames) -> Outcome:
     gaps = np.array([handover.gap_ms for pings in frames["flood"][REGULAR] for handover in pg.handovers(pings)])
     whole = gaps[~np.isnan(gaps)]
     took = float(np.median(whole)) if len(whole) else np.nan
-    # What the longest gap between replies can be told to: a gap begins and ends at a probe.
+    # Resolution of the longest gap between replies: a gap begins and ends at a probe.
     spacing_ms = float(np.median(np.diff(frames["flood"][REGULAR][0].probes.sent_ns))) / MS
     parts = {"usually one": single[ANSWERED] > 0.5, "35 to 50 ms": 35 <= took <= 50 + spacing_ms}
     text = (
@@ -287,15 +269,12 @@ STUDY_BPS = {"down": (120e6, 10e6, 370e6), "up": (15e6, 5e6, 50e6)}
 def capacity_range(frames: Frames) -> Outcome:
     """Median, lowest and highest goodput of the capacity tests in each direction, against figure 2.
 
-    A test is TCP, so it gets less than the link has: what the link could have carried at that time is given beside it,
-    which tells a wrong profile from a test that was cut short by loss. Extremes have wider limits than medians: they
+    A test is TCP, so it gets less than the link has. The link's capacity at that time is given beside it: it
+    distinguishes a wrong profile from a test that was cut short by loss. Extremes have wider limits than medians: they
     are single tests of 1,464.
 
-    Returns
-    -------
-    Outcome
-        Numbers by direction, in bit/s: median with interval, `lowest`, `highest`; `link` (the same of what the link
-        could have carried) and `used_ratio`.
+    Returns: Numbers by direction, in bit/s: median with interval, `lowest`, `highest`; `link` (the same of what the
+        link could have carried) and `used_ratio`.
     """
     rows: pd.DataFrame = frames["capacity"]
     parts, texts, numbers = {}, [], {}

@@ -2,9 +2,9 @@
 """Claims on sessions of Reno, CUBIC and BBR (3.7 to 3.11, 3.27), at peak and off-peak, and SACK.
 
 Each function takes the study's data sets and returns an `Outcome` with `numbers` in bit/s, packets and ratios. Variants
-are compared seed by seed on the same path (`evidence.gain`): a ratio of medians would compare different skies. What
-decides a loss-based session here is isolated loss, not the handover: without it all three congestion controls fill the
-link (design/starlink-profile.md, "Isolated loss"), which is why each proposal is also run without it (`CLEAN_PEAK`).
+are compared seed by seed on the same path (`evidence.gain`): a ratio of medians would compare different skies. Isolated
+loss decides a loss-based session here, not the handover. Without it all three congestion controls fill the link
+(design/starlink-profile.md, "Isolated loss"), which is why each proposal is also run without it (`CLEAN_PEAK`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,10 @@ from leowarp_studies.huston2024.words import CALIBRATED, GOODPUT, PAIRED, SESSIO
 def cubic_at_peak(frames: Frames) -> Outcome:
     """A CUBIC session's first peak, its fall, and its mean, against what its link could have carried.
 
-    Peak and fall are means of half a second (`BIN_NS`). What ended slow start is given with them, and the same peak of
+    Peak and fall are means of half a second (`BIN_NS`). The end of slow start is given with them, and the same peak of
     sessions without HyStart: whether HyStart or a loss ends slow start decides how high the peak is.
 
-    Returns
-    -------
-    Outcome
-        Numbers, medians with intervals: `peak_bps`, `fall_bps`, `mean_bps`, `capacity_bps`, `used_ratio`,
+    Returns: Numbers, medians with intervals: `peak_bps`, `fall_bps`, `mean_bps`, `capacity_bps`, `used_ratio`,
         `peak_without_hystart_bps`; counts of losses and cuts (`words.counts`).
     """
     traces: list[Trace] = frames["traces"]["cubic", PEAK]
@@ -91,16 +88,13 @@ def cubic_off_peak(frames: Frames) -> Outcome:
     """Mean from 12 s on, when the first reconfiguration is over, and the ratio of the session's mean to
     that at peak.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `settled_bps`, `mean_bps`, `times_peak_ratio`.
+    Returns: Numbers: `settled_bps`, `mean_bps`, `times_peak_ratio`.
     """
     # 12 s: the run's clock begins with a full minute, and the first reconfiguration is at second 12.
     settled = middle([trace.between(12.0, trace.end_s) for trace in frames["traces"]["cubic", OFF_PEAK]])
     off, peak = ev.goodput_bps(frames, "cubic", OFF_PEAK), ev.goodput_bps(frames, "cubic")
     ratio = off.median / peak.median
-    # Ours within 25 % of "near 200", and 3 to 4 widened by as much; the profile has a tenth of the isolated loss
+    # Ours within 25 % of "near 200", and 3 to 4 widened by as much. The profile has a tenth of the isolated loss
     # off-peak, which alone moves CUBIC from 42 to 145 Mbit/s (design/starlink-profile.md).
     parts = {"near 200": 150e6 <= settled.median <= 250e6, "several times": 2.5 <= ratio <= 5}
     text = (
@@ -118,10 +112,7 @@ def cubic_off_peak(frames: Frames) -> Outcome:
 def cubic_starts_fast(frames: Frames) -> Outcome:
     """The largest half second of a CUBIC session's first second off-peak.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `first_second_bps`, median over seeds with its interval.
+    Returns: Numbers: `first_second_bps`, median over seeds with its interval.
     """
     traces: list[Trace] = frames["traces"]["cubic", OFF_PEAK]
     first = middle([trace.goodput_bps[trace.t_s < 1.0].max() for trace in traces])
@@ -144,11 +135,8 @@ def bbr_is_revised(frames: Frames) -> Outcome:
     "Anyway" is the difference between the halves of a slot. The first 2 s of a slot are left out: the estimate is the
     maximum of ten round trips (tcp_bbr.c, bbr_bw_rtts), so it follows a fall of capacity late.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `start_bps`, `across_p50_ratio`, `within_p50_ratio`, `times_cubic_ratio`, `off_peak_ratio` (null where
-        there are no sessions off-peak).
+    Returns: Numbers: `start_bps`, `across_p50_ratio`, `within_p50_ratio`, `times_cubic_ratio`, `off_peak_ratio` (null
+        where there are no sessions off-peak).
     """
     traces: list[Trace] = frames["traces"]["bbr", PEAK]
     # From 2 s on, when STARTUP is over, to 10 s, before the first reconfiguration at second 12.
@@ -196,10 +184,7 @@ def _median(values: np.ndarray) -> float:
 def reno_is_poor(frames: Frames) -> Outcome:
     """Reno's share of its link's capacity, and its goodput over CUBIC's, seed by seed.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `used_ratio`, `of_cubic_ratio`.
+    Returns: Numbers: `used_ratio`, `of_cubic_ratio`.
     """
     used, ratio = ev.used_ratio(frames, "reno"), ev.gain(frames, "reno", "cubic")
     # At 0.01 % of isolated loss Reno and CUBIC come out alike, 42 Mbit/s each; at 0.001 % Reno is a quarter below
@@ -216,15 +201,13 @@ def reno_is_poor(frames: Frames) -> Outcome:
 
 # Implements claim 3.11 of huston2024 (text).
 def sack_matters(frames: Frames) -> Outcome:
-    """What CUBIC, Reno and BBR keep of their goodput without SACK, at peak, off-peak and without isolated loss.
+    """The share of their goodput that CUBIC, Reno and BBR keep without SACK, at peak, off-peak and without isolated
+    loss.
 
-    The verdict is on CUBIC at peak. The others are there for the cause: a single loss a window NewReno repairs in one
-    round trip as SACK does, so that how much SACK gives depends on how many packets are lost at once.
+    The verdict is on CUBIC at peak. The others are there for the cause. NewReno repairs a single loss per window in one
+    round trip as SACK does, so the gain of SACK depends on how many packets are lost at once.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `ratio` (CUBIC at peak), and each other pair under "<congestion control>, <preset>".
+    Returns: Numbers: `ratio` (CUBIC at peak), and each other pair under "<congestion control>, <preset>".
     """
     ratio = ev.gain(frames, "cubic-nosack", "cubic")
     # "Makes viable": without it less than half is left. The softer reading, 75 %, is given in the text.

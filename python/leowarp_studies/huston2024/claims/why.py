@@ -37,15 +37,12 @@ def what_moves_it(frames: Frames) -> str:
 
 # Implements claim 3.18 of huston2024 (text).
 def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
-    """BBR over paths of which capacity, base delay and jitter each vary or stand still.
+    """BBR over paths of which capacity, base delay and jitter each vary or are constant.
 
     If the minimum RTT decided, jitter above it would not matter, and a step of it would move the estimate. Both are
     asked; that jitter does not matter fits other explanations too.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `used_ratio` and `across_p50_ratio` by condition, `jitter_kept_ratio`.
+    Returns: Numbers: `used_ratio` and `across_p50_ratio` by condition, `jitter_kept_ratio`.
     """
     by_condition: dict[str, list[Trace]] = frames["conditions"]
     moves = {name: ev.estimate_moves(traces) for name, traces in by_condition.items()}
@@ -95,10 +92,7 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
 
     Jitter has no steps at reconfigurations. So the larger median counts there: from slot to slot, or within slots.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `jitter_p50_ratio`, `base_p50_ratio`, `still_p50_ratio`: medians of moves, 0.1 is 10 %.
+    Returns: Numbers: `jitter_p50_ratio`, `base_p50_ratio`, `still_p50_ratio`: medians of moves, 0.1 is 10 %.
     """
     by_condition: dict[str, list[Trace]] = frames["conditions"]
     jitter, base, still = (
@@ -128,13 +122,10 @@ def latency_moves_the_estimate(frames: Frames) -> Outcome:
 def others_make_the_peak(frames: Frames) -> Outcome:
     """CUBIC and BBR beside flows of other customers, against the same sessions off-peak, with one isolated loss.
 
-    How many customers there are is not known, so that any number may be chosen that lowers CUBIC as much as the study
-    saw. What decides is whether BBR keeps its rate beside that number.
+    The number of customers is not known, so any number may be chosen that lowers CUBIC as much as the study saw. The
+    test is whether BBR keeps its rate beside that number.
 
-    Returns
-    -------
-    Outcome
-        Numbers by customers: `cubic_times_ratio` (off-peak over peak), `bbr_kept_ratio`, `bbr_over_cubic_ratio`.
+    Returns: Numbers by customers: `cubic_times_ratio` (off-peak over peak), `bbr_kept_ratio`, `bbr_over_cubic_ratio`.
     """
     rows: pd.DataFrame = frames["shared"]
     off_peak: pd.DataFrame = frames["sessions"]
@@ -186,10 +177,7 @@ KERNELS_CUBIC, QUIC_CUBIC = "cubic", ("ngtcp2", "quinn")
 def quic_is_tcp(frames: Frames) -> Outcome:
     """QUIC stacks with CUBIC against the kernel's CUBIC over the profile, as the study `programs` measured them.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `of_kernel_ratio` by stack.
+    Returns: Numbers: `of_kernel_ratio` by stack.
     """
     rows: pd.DataFrame = frames["programs"]
     median = rows[rows["group"] == "starlink"].groupby("sender")["goodput_bps"].median()
@@ -209,10 +197,7 @@ def quic_is_tcp(frames: Frames) -> Outcome:
 def jitter_lowers_the_rate(frames: Frames) -> Outcome:
     """CUBIC with jitter against CUBIC without, with the same smallest RTT and with the same mean.
 
-    Returns
-    -------
-    Outcome
-        Numbers: `of_no_jitter_ratio`, `of_mean_kept_ratio` at peak, and the same without isolated loss.
+    Returns: Numbers: `of_no_jitter_ratio`, `of_mean_kept_ratio` at peak, and the same without isolated loss.
     """
     rows: pd.DataFrame = frames["jitter"]
     sessions: pd.DataFrame = frames["sessions"]

@@ -14,7 +14,7 @@ from leowarp.scenario.document import Node, override_key
 from leowarp.scenario.text.problems import Problems
 
 _DEPTH = {"flows": 3, "stations": 3, "modules": 3, "hosts": 4}
-"""How many parts the keys of these tables have; all others have two (but parameters of queues, three)."""
+"""Number of parts of these tables' keys; all others have two (parameters of queues: three)."""
 
 
 def tables(document: Node, name: str, problems: Problems) -> list[Node]:

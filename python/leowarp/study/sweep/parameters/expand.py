@@ -23,7 +23,7 @@ from leowarp.study.sweep.parameters.file import Condition, Parameter, StudyFile
 from leowarp.study.sweep.parameters.keys import columns_of
 
 _OTHER_SEED = 987_654_321
-"""Of no study: shows in which place of a plan's text the seed stands."""
+"""A seed of no study: it shows the place of the seed in a plan's text."""
 
 MOST_PROBLEMS = 20
 """Mistakes shown at once: a study of thousands of combinations repeats itself."""
@@ -33,14 +33,9 @@ MOST_PROBLEMS = 20
 class Combination:
     """A value of each parameter, and what follows from them whatever the seed.
 
-    Attributes
-    ----------
-    values : dict
-        Dotted key -> value as it was written.
-    columns : dict
-        Columns of the results -> what stands there, see `keys.columns_of`.
-    plan : Plan
-        With the scenario's own seed.
+    values: Dotted key -> value as it was written.
+    columns: Columns of the results -> their values, see `keys.columns_of`.
+    plan: With the scenario's own seed.
     """
 
     values: Mapping[str, Any]
@@ -55,10 +50,7 @@ class Combination:
     def around_seed(self) -> tuple[str, str]:
         """The plan's text before and after its seed.
 
-        Raises
-        ------
-        AssertionError
-            If the seed stands in no place or in several of the text, which would be a fault of ours.
+        Raises AssertionError if the seed is in no place or in several of the text, which would be a fault of ours.
         """
         # Every default written out, so that a study's runs do not move when a later version changes a default.
         text = self.plan.to_toml()
@@ -77,12 +69,7 @@ class Combination:
 class PlannedRun:
     """One run of a study.
 
-    Attributes
-    ----------
-    number : int
-        Its place in the study: first every combination with the first seed, then with the second.
-    combination : Combination
-    seed : int
+    number: Its place in the study: first every combination with the first seed, then with the second.
     """
 
     number: int
@@ -123,20 +110,10 @@ class PlannedRun:
 def expand(study: StudyFile) -> list[PlannedRun]:
     """Every run of a study, checked: each is a valid plan before any is made.
 
-    Parameters
-    ----------
-    study : StudyFile
-
-    Returns
-    -------
-    list of PlannedRun
-        By number: all combinations with the first seed, then with the second, and so on. A study that is stopped early
-        has its first seeds of everything.
-
-    Raises
-    ------
-    ScenarioError
-        If a combination is no valid plan, two give the same plan, or none is left: file, line, key and combination.
+    Returns: By number: all combinations with the first seed, then with the second, and so on. A study that is stopped
+        early has its first seeds of everything.
+    Raises ScenarioError if a combination is no valid plan, two give the same plan, or none is left: file, line, key and
+        combination.
     """
     combinations: list[Combination] = []
     wrong: dict[Problem, str] = {}
@@ -203,10 +180,7 @@ def _combination(study: StudyFile, varied: Mapping[str, tuple[Parameter, Node]])
 
     The scenario is loaded anew for each: an error then names the file and line of the value that made it wrong.
 
-    Raises
-    ------
-    ScenarioProblems
-        If it is no valid scenario, or two of its parameters would fill the same column.
+    Raises ScenarioProblems if it is no valid scenario, or two of its parameters would fill the same column.
     """
     overrides: dict[str, Any] = dict(study.set)
     # Parameters after `[set]`: a key that both have is varied.

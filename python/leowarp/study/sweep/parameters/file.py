@@ -2,8 +2,8 @@
 """A study file: a scenario, what is varied in it, and the seeds. Looks at the text; `expand` makes plans of it.
 
 Everything that can be told from the file alone is checked here, and all mistakes are reported together, each with its
-file, line, key, rule and a way out. What needs the scenario (whether a key exists, whether a combination is a valid
-plan) is checked in `expand`. The keys are described in docs/guides/studies.md.
+file, line, key, rule and a way out. Checks that need the scenario (whether a key exists, whether a combination is a
+valid plan) are in `expand`. The keys are described in docs/guides/studies.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from leowarp.study.sweep.parameters.ranges import RANGE_KEYS, values_of_range
 KEYS = ("name", "schema", "scenario", "set", "parameters", "together", "exclude", "only", "seeds", "keep")
 """All keys that the top of a study file may have."""
 KEEP = ("none", "failed", "all")
-"""What `[keep] runs` may say, the default first: which whole run directories stay beside the results."""
+"""Values of `[keep] runs`, the default first: which whole run directories stay beside the results."""
 STUDY_SCHEMA = 1
 """The one value of `schema` that this version reads; a file without it is taken to be of this one."""
 MOST_SEEDS = 1_000_000
@@ -39,21 +39,14 @@ MOST_SEEDS = 1_000_000
 
 @dataclass(frozen=True)
 class Parameter:
-    """What is varied: a dotted key and its values in order.
+    """A varied quantity: a dotted key and its values in order.
 
-    Attributes
-    ----------
-    key : str
-        As a file writes it, with quotes around parts that are no bare keys: `flows.0.size`.
-    parts : tuple of str
-        The same in parts: `("flows", "0", "size")`.
-    values : tuple of Node
-        Values as written, each with its place in the file, so that an error can name the line; those of a range have
-        the place of the range.
-    label : str, optional
-        The name of its column in the results; without one it is made from the parts (`keys.column_name`).
-    origin : Origin
-        Where the parameter stands.
+    key: As a file writes it, with quotes around parts that are no bare keys: `flows.0.size`.
+    parts: The same in parts: `("flows", "0", "size")`.
+    values: Values as written, each with its place in the file, so that an error can name the line; those of a range
+        have the place of the range.
+    label: The name of its column in the results; without one it is made from the parts (`keys.column_name`).
+    origin: Where the parameter stands.
     """
 
     key: str
@@ -67,12 +60,8 @@ class Parameter:
 class Condition:
     """One table of `[[exclude]]` or `[[only]]`: a combination that has one of each key's values meets it.
 
-    Attributes
-    ----------
-    values : mapping of str to tuple
-        Dotted key of a parameter -> the values that it allows, as plain TOML values.
-    origin : Origin
-        Where the table stands.
+    values: Dotted key of a parameter -> the values that it allows, as plain TOML values.
+    origin: Where the table stands.
     """
 
     values: Mapping[str, tuple[Any, ...]]
@@ -99,7 +88,7 @@ class StudyFile:
     keep : str
         Whole run directories that stay: "none", "failed" or "all".
     text : str
-        The file, or what could stand in its place.
+        The file, or a text in its place.
     """
 
     name: str
@@ -205,14 +194,10 @@ class _Varied:
 
     Mistakes go to `problems`, so that one look finds all of them; what is wrong is left out of `dimensions`.
 
-    Attributes
-    ----------
-    dimensions : list of tuples of Parameter
-        As `StudyFile.dimensions`: one parameter for each key of `[parameters]`, several for each `[[together]]`.
-    values : dict of str to list
-        Key -> plain values, of the parameters of both; what `exclude` and `only` are checked against.
-    origins : dict of str to Origin
-        Key -> where it is varied.
+    dimensions: list of tuples of Parameter. As `StudyFile.dimensions`: one parameter for each key of `[parameters]`,
+        several for each `[[together]]`.
+    values: Key -> plain values, of the parameters of both; what `exclude` and `only` are checked against.
+    origins: Key -> where it is varied.
     """
 
     def __init__(self, problems: Problems) -> None:
@@ -418,7 +403,7 @@ def _seeds(document: Node, problems: Problems) -> tuple[int, ...] | None:
 
 
 def _keep(document: Node, problems: Problems) -> str:
-    """What stays of run directories; "none" if it is not said."""
+    """The run directories that stay; "none" if it is not given."""
     table = document.get("keep")
     if table is None:
         return KEEP[0]
@@ -434,7 +419,7 @@ def _keep(document: Node, problems: Problems) -> str:
 def _check_seed_key(study: StudyFile, varied: _Varied, problems: Problems) -> None:
     """`[seeds]` and a parameter `run.seed` would both set the seed."""
     if study.seeds is not None:
-        # Of `varied` and not of the study's dimensions, which leave out what is wrong for another reason, too.
+        # Part of `varied` and not of the study's dimensions, which leave out errors of another kind, too.
         origins = {**varied.origins, **{key: node.origin for key, node in study.set.items()}}
         if "run.seed" in origins:
             problems.add(origins["run.seed"], "run.seed", "[seeds] sets it too", "take one of them out")

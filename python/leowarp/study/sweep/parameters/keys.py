@@ -20,14 +20,9 @@ from leowarp.scenario.text.key import Key, keys
 class PlanKey:
     """A key that a plan has.
 
-    Attributes
-    ----------
-    parts : tuple of str
-        The dotted key, in parts: `("flows", "0", "size")`.
-    attribute : str
-        Its name in the plan's dataclass: `size_bytes`.
-    declared : Key
-        Its kind, unit and range.
+    parts: The dotted key, in parts: `("flows", "0", "size")`.
+    attribute: Its name in the plan's dataclass: `size_bytes`.
+    declared: Its kind, unit and range.
     """
 
     parts: tuple[str, ...]
@@ -35,13 +30,9 @@ class PlanKey:
     declared: Key
 
     def value(self, plan: Plan, attribute: str | None = None) -> Any:
-        """What the plan says.
+        """The plan's value.
 
-        Parameters
-        ----------
-        plan : Plan
-        attribute : str, optional
-            Another attribute of the same section, such as `queue_bytes` of a queue.
+        attribute: Another attribute of the same section, such as `queue_bytes` of a queue.
         """
         owner: Any = plan
         for part in self.parts[:-1]:
@@ -80,14 +71,9 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
 
     A count and a truth value are one column; a queue is three (`_pkts`, `_bytes`, one of them null, and the text).
 
-    Parameters
-    ----------
-    parts, label
-        Of the parameter.
-    plan : Plan
-        Of the combination.
-    value : object
-        As written in the study file.
+    parts, label: Of the parameter.
+    plan: Of the combination.
+    value: As written in the study file.
     """
     name = column_name(parts, label)
     key = plan_key(parts)
@@ -111,7 +97,7 @@ def columns_of(parts: Sequence[str], label: str | None, plan: Plan, value: Any) 
 def column_types(parts: Sequence[str], label: str | None) -> dict[str, pa.DataType]:
     """The types of `columns_of`.
 
-    A quantity that is kept in whole units is int64, any other float64; its text stands beside it.
+    A quantity that is kept in whole units is int64, any other float64; its text is beside it.
     """
     name = column_name(parts, label)
     key = plan_key(parts)

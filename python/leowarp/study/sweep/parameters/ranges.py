@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`{ from = "0 ms", to = "10 ms", count = 5 }`: a range of numbers, written out.
 
-The values lie evenly on a straight scale, or evenly on a logarithmic one. What is kept in whole units (times in ns,
-rates in bit/s, sizes in bytes, counts) is rounded to the nearest of them, ties to even; both ends are exact.
+The values lie evenly on a straight scale, or evenly on a logarithmic one. Values kept in whole units (times in ns,
+rates in bit/s, sizes in bytes, counts) are rounded to the nearest, ties to even; both ends are exact.
 """
 
 from __future__ import annotations
@@ -29,22 +29,10 @@ MOST_VALUES = 1_000_000
 def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
     """The values of a range, as a scenario would have them: strings with a unit, or integers for a count.
 
-    Parameters
-    ----------
-    given : mapping
-        `from`, `to`, one of `count` and `step`, and perhaps `scale`, as plain TOML values.
-    key : PlanKey
-        What is varied; its quantity says which units there are and whether it is kept in whole ones.
-
-    Returns
-    -------
-    list of str or int
-        In the unit of `from`.
-
-    Raises
-    ------
-    ScenarioError
-        With what is wrong with it.
+    given: `from`, `to`, one of `count` and `step`, and perhaps `scale`, as plain TOML values.
+    key: What is varied; its quantity says which units there are and whether it is kept in whole ones.
+    Returns: In the unit of `from`.
+    Raises ScenarioError: With what is wrong with it.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
     >>> values_of_range({"from": "0 ms", "to": "10 ms", "count": 3}, plan_key(("chain", "delay")))
@@ -84,12 +72,8 @@ def values_of_range(given: Mapping[str, Any], key: PlanKey) -> list[Any]:
 def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
     """Whether the values of a parameter are numbers that all rise or all fall, so that a line may join them.
 
-    Parameters
-    ----------
-    values : sequence
-        As a scenario would have them.
-    key : PlanKey or None
-        What is varied; None of what no plan has as one key, whose values are in no order.
+    values: As a scenario would have them.
+    key: What is varied; None of what no plan has as one key, whose values are in no order.
 
     >>> from leowarp.study.sweep.parameters.keys import plan_key
     >>> is_in_order(["500 us", "1 ms"], plan_key(("chain", "delay")))
@@ -112,17 +96,9 @@ def is_in_order(values: Sequence[Any], key: PlanKey | None) -> bool:
 class _Kind:
     """How the numbers of a key are read and written.
 
-    Parameters
-    ----------
-    key : PlanKey
-    sample : object
-        The value of `from`, whose unit the others are written in; of a queue it also says whether packets or bytes
+    sample: The value of `from`, whose unit the others are written in; of a queue it also says whether packets or bytes
         count.
-
-    Raises
-    ------
-    ScenarioError
-        If values of this key are no numbers.
+    Raises ScenarioError if values of this key are no numbers.
     """
 
     def __init__(self, key: PlanKey, sample: Any) -> None:
@@ -194,6 +170,6 @@ def seeds_in_words(seeds: Sequence[int]) -> str:
 
 
 def _example(key: PlanKey) -> str:
-    """What `from` may look like for this key, for a hint."""
+    """An example of `from` for this key, for a hint."""
     quantity = key.declared.quantity
     return f'"{quantity.example}"' if quantity is not None else "1"

@@ -60,10 +60,7 @@ class Guess:
 def parsed_columns(text: str) -> tuple[str, ...]:
     """Names as `--columns` gives them.
 
-    Raises
-    ------
-    ScenarioError
-        If one is none, or there is no time or no delay among them, or more than one.
+    Raises ScenarioError if one is none, or there is no time or no delay among them, or more than one.
     """
     names = tuple(name.strip() for name in text.split(","))
     for name in names:
@@ -93,12 +90,8 @@ def guess(path: Path, text: str) -> Guess | None:
     A column that rises, by steps that are like each other, is the time; one of whole numbers that counts on the
     sequence; the first of the rest the round trip, in the unit in which it is between 0.1 ms and 10 s.
 
-    Parameters
-    ----------
-    path : Path
-        For messages.
-    text : str
-        Of the file; its first 1000 rows are looked at, those of another width than most left out.
+    path: For messages.
+    text: Of the file; its first 1000 rows are looked at, those of another width than most left out.
     """
     rows = [_cells(line) for _, line in numbered(text)[:_GUESSED_FROM_ROWS]]
     width = _usual_width(rows)
@@ -146,15 +139,9 @@ def _of_first_row(path: Path, cells: list[str], columns: tuple[str, ...]) -> Gue
 def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurement:
     """Round trips, or one-way delays, of numbers in columns.
 
-    Parameters
-    ----------
-    columns : tuple of str, optional
-        As `parsed_columns` has them; if not given, three columns whose second counts on are time, sequence, round trip.
-
-    Raises
-    ------
-    ScenarioError
-        With file and line; with the guess, if there is no saying what the columns are.
+    columns: As `parsed_columns` has them; if not given, three columns whose second counts on are time, sequence, round
+        trip.
+    Raises ScenarioError: With file and line; with the guess, if there is no saying what the columns are.
     """
     text = text_of(path)
     lines = numbered(text)
@@ -255,10 +242,8 @@ class _Row:
 def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Measurement:
     """Probes in the order of the rows: whether one is missing is not known.
 
-    Raises
-    ------
-    ScenarioError
-        If times go back: without numbers there is no telling a clock that was set from rows in disorder.
+    Raises ScenarioError if times go back: without numbers there is no telling a clock that was set from rows in
+        disorder.
     """
     t_ns = np.array([row.t_ns for row in rows], dtype=np.int64)
     if (np.diff(t_ns) < 0).any():

@@ -31,11 +31,7 @@ Pairs = Callable[[list[tuple[str, Any]]], Any]
 class Document:
     """One JSON value of a file.
 
-    Attributes
-    ----------
-    line, last_line : int
-        Where it begins and ends, from 1.
-    value : object
+    line, last_line: Where it begins and ends, from 1.
     """
 
     line: int
@@ -48,23 +44,12 @@ def documents_of(
 ) -> list[Document]:
     """All JSON values in a text.
 
-    Parameters
-    ----------
-    path : Path
-        Where the text is from, for messages.
-    tool : str
-        Who writes such files.
-    hint : str
-        How to write another.
-    skips : Skips
-        Counts what is no JSON.
-    pairs : callable, optional
-        Makes an object of its pairs, of which two may have one key.
-
-    Raises
-    ------
-    ScenarioError
-        With the line, if there is none.
+    path: Where the text is from, for messages.
+    tool: Who writes such files.
+    hint: How to write another.
+    skips: Counts what is no JSON.
+    pairs: Makes an object of its pairs, of which two may have one key.
+    Raises ScenarioError: With the line, if there is none.
     """
     text = _NOT_A_NUMBER.sub(lambda found: found[1] + "null".ljust(len(found[2])), text)
     decoder = json.JSONDecoder(object_pairs_hook=pairs)
@@ -104,18 +89,10 @@ def document_of(
 ) -> tuple[dict[str, Any], list[str]]:
     """The one object with a list in it that a text of JSON is, and what there is to say of others.
 
-    Parameters
-    ----------
-    key : str
-        Name of the list that must be in it.
-    path, text, tool, hint, skips, pairs
-        As `documents_of` takes them.
-
-    Raises
-    ------
-    ScenarioError
-        With the line, if it is not JSON or ends in the middle; if there is no such list, or nothing in it; if there are
-        two that differ.
+    key: Name of the list that must be in it.
+    path, text, tool, hint, skips, pairs: As `documents_of` takes them.
+    Raises ScenarioError: With the line, if it is not JSON or ends in the middle; if there is no such list, or nothing
+        in it; if there are two that differ.
     """
     mine = Skips()
     documents = documents_of(path, text, tool, hint, mine, pairs)

@@ -28,20 +28,10 @@ def read(
 ) -> Measurement:
     """A file of delays, or of a transfer.
 
-    Parameters
-    ----------
-    path : str or Path
-    format : str
-        csv, irtt, ping, columns, leoreplayer, iperf3; auto: by the content.
-    interval_ns : int, optional
-        Time between the lines of a format that does not say it.
-    columns : tuple of str, optional
-        What the columns of a table without a header are (`columns.parsed_columns`); the format is then columns.
-
-    Raises
-    ------
-    ScenarioError
-        With file and line.
+    format: csv, irtt, ping, columns, leoreplayer, iperf3; auto: by the content.
+    interval_ns: Time between the lines of a format that does not say it.
+    columns: What the columns of a table without a header are (`columns.parsed_columns`); the format is then columns.
+    Raises ScenarioError: With file and line.
     """
     path = Path(path)
     if columns is not None and format not in ("auto", "columns"):
@@ -73,20 +63,10 @@ def read_capacity(
 ) -> tuple[Capacity, Capacity | None, int | None]:
     """A file of capacity: down, up if it has both, and what the wall clock showed at its zero if it says so.
 
-    Parameters
-    ----------
-    path : str or Path
-    format : str
-        csv, mahimahi; auto: by the content.
-    packet_bytes : int
-        What an opportunity of Mahimahi's delivers.
-    until_ns : int, optional
-        It begins anew until then.
-
-    Raises
-    ------
-    ScenarioError
-        With file and line.
+    format: csv, mahimahi; auto: by the content.
+    packet_bytes: What an opportunity of Mahimahi's delivers.
+    until_ns: It begins anew until then.
+    Raises ScenarioError: With file and line.
     """
     path, kind = Path(path), format
     if kind == "auto":
@@ -117,10 +97,7 @@ def capacity_format_of(path: Path) -> str | None:
 def format_of(path: Path) -> str:
     """csv, irtt, ping, columns, leoreplayer or iperf3.
 
-    Raises
-    ------
-    ScenarioError
-        If it is none of these.
+    Raises ScenarioError if it is none of these.
     """
     text = text_of(path)
     lines = numbered(text)

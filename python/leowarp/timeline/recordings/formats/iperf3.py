@@ -42,10 +42,7 @@ def looks_like_iperf3(text: str) -> bool:
 def read_iperf3(path: Path) -> Measurement:
     """The transfer, or one in each direction; its smoothed round trips as a series, if the file is the sender's.
 
-    Raises
-    ------
-    ScenarioError
-        With the file, and the interval or the line at fault.
+    Raises ScenarioError: With the file, and the interval or the line at fault.
     """
     skips = Skips()
     document, notes = _document(path, skips)
@@ -152,10 +149,7 @@ def _part(of: dict[str, Any], name: str) -> dict[str, Any]:
 def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> list[Interval]:
     """Those that can be read and count.
 
-    Raises
-    ------
-    ScenarioError
-        If none does: the first one's fault.
+    Raises ScenarioError if none does: the first one's fault.
     """
     found: list[Interval] = []
     failed: ScenarioError | None = None

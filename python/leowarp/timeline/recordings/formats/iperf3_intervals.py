@@ -24,14 +24,9 @@ EMPTY = "intervals of no length"
 class Roles:
     """Who wrote the file, and who sends.
 
-    Attributes
-    ----------
-    server : bool
-        The file is the server's.
-    reverse : bool
-        The server sends.
-    both : bool
-        Both send (``--bidir``).
+    server: The file is the server's.
+    reverse: The server sends.
+    both: Both send (``--bidir``).
     """
 
     server: bool
@@ -43,18 +38,10 @@ class Roles:
 class Interval:
     """One that counts.
 
-    Attributes
-    ----------
-    where : str
-        As messages name it.
-    t_ns, end_ns : int
-    ways : dict of str to dict of str to float
-        Of ``up``, ``down`` or both: `VALUES` in the file's units; nan of what the file does not tell.
-    streams : int
-    moved_bytes : int or None
-        Payload, in both ways; None if a stream does not tell.
-    sends : bool
-        The one who wrote the file sends.
+    where: As messages name it.
+    ways: Of ``up``, ``down`` or both: `VALUES` in the file's units; nan of what the file does not tell.
+    moved_bytes: Payload, in both ways; None if a stream does not tell.
+    sends: The one who wrote the file sends.
     """
 
     where: str
@@ -69,10 +56,7 @@ class Interval:
 def interval_of(where: str, interval: Any, roles: Roles) -> Interval | str:
     """An interval, or why it does not count.
 
-    Raises
-    ------
-    ScenarioError
-        If it cannot be read, or contradicts itself.
+    Raises ScenarioError if it cannot be read, or contradicts itself.
     """
     if not isinstance(interval, dict) or not isinstance(interval.get("streams"), list):
         raise ScenarioError(f"{where}: no streams in it", _HINT)

@@ -37,10 +37,7 @@ def looks_like_irtt(text: str) -> bool:
 def read_irtt(path: Path) -> Measurement:
     """Round trips with the ways lost ones were lost, one-way delays where there are any.
 
-    Raises
-    ------
-    ScenarioError
-        With the file, and the round trip or the line at fault.
+    Raises ScenarioError: With the file, and the round trip or the line at fault.
     """
     skips = Skips()
     document, notes = document_of(path, text_of(path), "round_trips", "irtt", _HINT, skips)
@@ -78,10 +75,7 @@ def read_irtt(path: Path) -> Measurement:
 def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
     """Those that can be read, each once, on one clock.
 
-    Raises
-    ------
-    ScenarioError
-        If none can be: the first one's fault.
+    Raises ScenarioError if none can be: the first one's fault.
     """
     read: list[Trip] = []
     failed: ScenarioError | None = None

@@ -17,16 +17,10 @@ _SLACK_NS = 1_000
 class Trip:
     """One of the round trips, with the few things that are needed of it.
 
-    Parameters
-    ----------
-    where : str
-        As messages name it.
-    trip : object
-        As the file has it.
-    clock : str
-        wall, monotonic; number: no round trip has a time stamp, and they are as far apart as irtt was told to send.
-    interval_ns : int
-        That time.
+    where: As messages name it.
+    trip: As the file has it.
+    clock: wall, monotonic; number: no round trip has a time stamp, and they are as far apart as irtt was told to send.
+    interval_ns: That time.
     """
 
     def __init__(self, where: str, trip: Any, clock: str, interval_ns: int) -> None:

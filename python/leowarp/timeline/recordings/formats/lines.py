@@ -16,10 +16,7 @@ from leowarp.timeline.recordings.formats.packed import kind_of, unpacked
 def text_of(path: Path) -> str:
     """A file's text; what gzip or zstd packed is unpacked, whatever the file is called.
 
-    Raises
-    ------
-    ScenarioError
-        If it cannot be read, or is not text.
+    Raises ScenarioError if it cannot be read, or is not text.
     """
     try:
         raw = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True)
@@ -45,10 +42,7 @@ def numbered(text: str) -> list[tuple[int, str]]:
 def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArray[np.int64], list[tuple[int, str]]]:
     """A file of one whole number a line, from 0 on; and its lines, as `numbered`.
 
-    Raises
-    ------
-    ScenarioError
-        With file and line; if there is no line.
+    Raises ScenarioError: With file and line; if there is no line.
     """
     lines = numbered(text_of(path))
     if not lines:
@@ -64,10 +58,7 @@ def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArr
 def without_line(path: Path, line: int) -> str:
     """The shell command that writes the file without one of its lines, unpacked.
 
-    Parameters
-    ----------
-    line : int
-        Counted from 1, as in the file's text.
+    line: Counted from 1, as in the file's text.
     """
     kind = kind_of(path)
     return f"sed {line}d {path} > whole.txt" if kind is None else f"{kind} -dc {path} | sed {line}d > whole.txt"

@@ -33,15 +33,8 @@ _LONGEST_MS = 30 * 86_400_000
 def opportunities_ms(path: Path, skips: Skips | None = None) -> NDArray[np.int64]:
     """The times in a trace.
 
-    Parameters
-    ----------
-    skips : Skips, optional
-        Counts lines that are passed over.
-
-    Raises
-    ------
-    ScenarioError
-        With file and line.
+    skips: Counts lines that are passed over.
+    Raises ScenarioError: With file and line.
     """
     skips = Skips() if skips is None else skips
     text = text_of(path)
@@ -72,10 +65,7 @@ def opportunities_ms(path: Path, skips: Skips | None = None) -> NDArray[np.int64
 def _times(path: Path, lines: list[tuple[int, str]], skips: Skips) -> tuple[NDArray[np.int64], list[int]]:
     """Times and their lines; those that are none are counted.
 
-    Raises
-    ------
-    ScenarioError
-        If more than a tenth is none.
+    Raises ScenarioError if more than a tenth is none.
     """
     times, places = [], []
     wrong: list[tuple[int, str]] = []
@@ -108,17 +98,9 @@ def _times(path: Path, lines: list[tuple[int, str]], skips: Skips) -> tuple[NDAr
 def read_mahimahi(path: Path, packet_bytes: int = OPPORTUNITY_BYTES, until_ns: int | None = None) -> Capacity:
     """The capacity that a trace is.
 
-    Parameters
-    ----------
-    packet_bytes : int
-        What an opportunity delivers: 1500 bytes and a link's overhead on them, so that it is one full packet.
-    until_ns : int, optional
-        The trace begins anew until then; it ends with its last time if not given.
-
-    Raises
-    ------
-    ScenarioError
-        With file and line.
+    packet_bytes: What an opportunity delivers: 1500 bytes and a link's overhead on them, so that it is one full packet.
+    until_ns: The trace begins anew until then; it ends with its last time if not given.
+    Raises ScenarioError: With file and line.
     """
     skips = Skips()
     times_ms = opportunities_ms(path, skips)

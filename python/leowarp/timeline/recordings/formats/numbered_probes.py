@@ -23,15 +23,9 @@ _NEIGHBOURS = 8
 class NumberedProbe:
     """One probe.
 
-    Attributes
-    ----------
-    line : int
-        Where it stands in its file.
-    sequence : int
-    t_ns : int
-        When it was sent, by the sender's clock.
-    delay_ns : int or None
-        None: the file says that it was lost.
+    line: Where it stands in its file.
+    t_ns: When it was sent, by the sender's clock.
+    delay_ns: None: the file says that it was lost.
     """
 
     line: int
@@ -44,16 +38,10 @@ class NumberedProbe:
 class Sent:
     """Probes in the order of their numbers.
 
-    Attributes
-    ----------
-    series : Series
-        From time 0 on.
-    zero_ns : int
-        What the sender's clock showed then.
-    clock_steps : tuple of ClockStep
-        When it was set back.
-    steady_ns : int64 array of shape (n,) or None
-        Times on a clock that was not set back; None if it never was.
+    series: From time 0 on.
+    zero_ns: What the sender's clock showed then.
+    clock_steps: When it was set back.
+    steady_ns: int64 array of shape (n,) or None. Times on a clock that was not set back; None if it never was.
     """
 
     series: Series
@@ -67,19 +55,10 @@ def measurement_of_probes(
 ) -> Measurement:
     """Round trips of probes that were written down in any order.
 
-    Parameters
-    ----------
-    source, format : str
-        As `Measurement` has them.
-    probes : list of NumberedProbe
-        At least one. Of those with one number the first counts; the others are duplicates.
-    notes : tuple of str
-        What the reader has to say.
-
-    Raises
-    ------
-    ScenarioError
-        If their numbers span more than can be held.
+    source, format: As `Measurement` has them.
+    probes: At least one. Of those with one number the first counts; the others are duplicates.
+    notes: What the reader has to say.
+    Raises ScenarioError if their numbers span more than can be held.
     """
     first: dict[int, NumberedProbe] = {}
     for probe in probes:
@@ -116,14 +95,9 @@ def sent_in_order(
 ) -> Sent:
     """All probes: those without a reply were sent between their neighbours, in step.
 
-    Parameters
-    ----------
-    sequence : int64 array of shape (n,)
-        Strictly increasing.
-    sent_ns, delay_ns : arrays of shape (n,)
-        What the sender's clock showed; nan: lost.
-    unknown : int64 array of shape (m,), optional
-        Numbers of which nothing is known: neither lost nor answered, and so no samples.
+    sequence: int64 array of shape (n,). Strictly increasing.
+    sent_ns, delay_ns: arrays of shape (n,). What the sender's clock showed; nan: lost.
+    unknown: int64 array of shape (m,). Numbers of which nothing is known: neither lost nor answered, and so no samples.
     """
     count = int(sequence[-1] - sequence[0]) + 1
     if count > _MOST_PROBES:

@@ -22,17 +22,9 @@ _PIECE_BYTES = 1 << 20
 def unpacked(path: Path, raw: bytes) -> bytes:
     """What a packed file holds; the same bytes of one that is not packed, whatever it is called.
 
-    Parameters
-    ----------
-    path : Path
-        For messages.
-    raw : bytes
-        The file's content.
-
-    Raises
-    ------
-    ScenarioError
-        If it is damaged, or holds more than `plainfiles.MOST_INPUT_BYTES`.
+    path: For messages.
+    raw: The file's content.
+    Raises ScenarioError if it is damaged, or holds more than `plainfiles.MOST_INPUT_BYTES`.
     """
     kind = _kind(raw)
     if kind is None:

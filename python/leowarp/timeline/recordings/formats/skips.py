@@ -10,13 +10,8 @@ from dataclasses import dataclass, field
 class Skip:
     """Records that were passed over for one reason.
 
-    Attributes
-    ----------
-    count : int
-    why : str
-        As a noun with its reason, in the plural: "replies without a time".
-    first : str
-        Where the first of them stands.
+    why: As a noun with its reason, in the plural: "replies without a time".
+    first: Where the first of them stands.
     """
 
     count: int

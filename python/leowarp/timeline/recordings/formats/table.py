@@ -45,10 +45,7 @@ def looks_like_csv(text: str) -> bool:
 def read_csv(path: Path) -> Measurement:
     """A table of delays.
 
-    Raises
-    ------
-    ScenarioError
-        With file and line.
+    Raises ScenarioError: With file and line.
     """
     table = _read(path, COLUMNS, _HEADER)
     if ("delay_ms" in table.columns) == ("rtt_ms" in table.columns):
@@ -85,10 +82,7 @@ def read_csv(path: Path) -> Measurement:
 def read_capacity_csv(path: Path) -> tuple[Capacity, Capacity | None, int | None]:
     """A table of capacity: down, up if it has that column, and the wall clock at its zero.
 
-    Raises
-    ------
-    ScenarioError
-        With file and line.
+    Raises ScenarioError: With file and line.
     """
     table = _read(path, _CAPACITY_COLUMNS, _CAPACITY_HEADER)
     if "rate_mbps" not in table.columns:
@@ -117,16 +111,9 @@ def _up(table: _Table, down: Series, cut: NDArray[np.bool_], loss_up: NDArray[np
 class _Table:
     """Cells by column, with where they stand.
 
-    Attributes
-    ----------
-    path : Path
-    header_line : int
-    lines : list of int
-        Of each row.
-    columns : dict of str to list of str
-        Cells, stripped.
-    hint : str
-        What columns there may be.
+    lines: Of each row.
+    columns: Cells, stripped.
+    hint: What columns there may be.
     """
 
     path: Path
@@ -158,28 +145,17 @@ class _Table:
     ) -> NDArray[np.float64]:
         """A column; nan where `without`.
 
-        Parameters
-        ----------
-        without : bool array of shape (rows,)
-            Rows in which the cell says a word, or nothing.
-        convert : callable
-            From the column's unit to ours; one of `_RANGES`.
-
-        Raises
-        ------
-        ScenarioError
-            With file and line, of a cell that is no number or out of range.
+        without: bool array of shape (rows,). Rows in which the cell says a word, or nothing.
+        convert: From the column's unit to ours; one of `_RANGES`.
+        Raises ScenarioError: With file and line, of a cell that is no number or out of range.
         """
         return np.array([float(value) for value in self._decimals(name, without, convert)])
 
     def capacity(self, name: str, t_ns: NDArray[np.int64], cut: NDArray[np.bool_]) -> Capacity | None:
         """A column of rates; None if there is none, or no row with a connection.
 
-        Parameters
-        ----------
-        t_ns : int64 array of shape (rows,)
-        cut : bool array of shape (rows,)
-            Rows without a connection.
+        t_ns: int64 array of shape (rows,)
+        cut: bool array of shape (rows,). Rows without a connection.
         """
         if name not in self.columns:
             return None

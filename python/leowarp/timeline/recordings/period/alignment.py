@@ -42,14 +42,9 @@ def aligned(
 ) -> tuple[float, float]:
     """Period and phase, near those given; the phase on the series' clock.
 
-    Parameters
-    ----------
-    period_ns, phase_ns : float
-        Right to a bin of `signs`, at either end of the series.
-    by_sign : dict of str to float
-        Log Bayes factors; what signs say little about it are not asked.
-    loose_ratio : float
-        By how much the period may change.
+    period_ns, phase_ns: Right to a bin of `signs`, at either end of the series.
+    by_sign: Log Bayes factors; what signs say little about it are not asked.
+    loose_ratio: By how much the period may change.
     """
     of = _Samples(series)
     reach_ns = max(_REACH_NS, 1.5 * of.apart_ns)
@@ -151,14 +146,8 @@ class _Samples:
 def _levels(of: _Samples, at: NDArray[np.int64], period_ns: float) -> NDArray[np.float64]:
     """How much the level of the samples from each place on differs from that of those before it, ns.
 
-    Parameters
-    ----------
-    at : int64 array of shape (instants, offsets)
-        Places among the samples.
-
-    Returns
-    -------
-    float64 array of the same shape
+    at: int64 array of shape (instants, offsets). Places among the samples.
+    Returns: float64 array of the same shape
     """
     width = max(int(min(_LEVEL_NS, period_ns / 3) / of.apart_ns), 3)
     # The least and not the mean of the probes: queues only ever add to the base delay.

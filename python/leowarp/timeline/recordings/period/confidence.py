@@ -32,15 +32,8 @@ def believed(found: Search | None) -> bool:
 def confidence(found: Search | None) -> float:
     """How often such an answer is right: the best candidate if it is `believed`, else that there is no period.
 
-    Parameters
-    ----------
-    found : Search or None
-        None: the series is too short.
-
-    Returns
-    -------
-    float
-        0 to 1. Two logistic curves, of the best candidate's log odds and of its margin over the best other answer,
+    found: None: the series is too short.
+    Returns: 0 to 1. Two logistic curves, of the best candidate's log odds and of its margin over the best other answer,
         fitted to made-up recordings, as scores of classifiers usually are (Platt, "Probabilistic Outputs for Support
         Vector Machines", 1999).
     """
@@ -65,12 +58,8 @@ def confidence(found: Search | None) -> float:
 def shared(rest: float, others: list[tuple[Schedule | None, float]]) -> tuple[tuple[Schedule | None, float], ...]:
     """What is left of certainty, shared among the other answers by their log odds; the largest share first.
 
-    Parameters
-    ----------
-    rest : float
-        One less the confidence of the answer.
-    others : list of (Schedule or None, float)
-        Each with its log odds; None: no period.
+    rest: One less the confidence of the answer.
+    others: list of (Schedule or None, float). Each with its log odds; None: no period.
     """
     if not others:
         return ()

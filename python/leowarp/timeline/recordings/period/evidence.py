@@ -30,11 +30,7 @@ MIDDLE = 3
 class Ratios:
     """Log likelihood ratios of every bin, by way to look and by model.
 
-    Attributes
-    ----------
-    signs : Signs
-    of : float64 array of shape (rows, models, bins)
-        0 where nothing is known.
+    of: float64 array of shape (rows, models, bins). 0 where nothing is known.
     """
 
     signs: Signs
@@ -84,10 +80,7 @@ class Ratios:
     def folded(self, period_s: float) -> NDArray[np.float64]:
         """Log likelihood ratios over instants at each of `phases`.
 
-        Returns
-        -------
-        float64 array of shape (rows, models, phases)
-            Sums over the instants; of an instant after the end, 0.
+        Returns: float64 array of shape (rows, models, phases). Sums over the instants; of an instant after the end, 0.
         """
         width = self.width(period_s)
         found = np.zeros((*self.of.shape[:2], width))
@@ -99,11 +92,7 @@ class Ratios:
     def strongest(self, row: int, period_s: float) -> float:
         """The largest log likelihood ratio of any phase, by one row and the middle model: for many periods.
 
-        Parameters
-        ----------
-        row : int
-            One way to look.
-        period_s : float
+        row: One way to look.
         """
         width = self.width(period_s)
         padded = np.concatenate([self.of[row, MIDDLE], np.zeros(width)])
@@ -118,14 +107,8 @@ class Ratios:
     def by_sign(self, factors: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
         """Of each sign the mean over its ways to look; log.
 
-        Parameters
-        ----------
-        factors : float64 array of shape (rows, phases)
-            Log Bayes factors.
-
-        Returns
-        -------
-        dict of str to float64 array of shape (phases,)
+        factors: float64 array of shape (rows, phases). Log Bayes factors.
+        Returns: dict of str to float64 array of shape (phases,)
         """
         found = {}
         for name in (*SIGNS, TOGETHER):

@@ -25,18 +25,12 @@ _ALLOWED = 10.0
 class Finding:
     """The answer, and the others.
 
-    Attributes
-    ----------
-    schedule : Schedule or None
-        None: there is no period in it.
-    confidence_ratio : float
-        How often such an answer is right (be it that there is none), over made-up recordings; see `confidence`.
-    runners_up : tuple of (Schedule or None, float)
-        What else it could be, with the confidence of each; None: no period.
-    by_sign : dict of str to (Schedule or None)
-        What steps, spikes and losses each by itself would be taken for.
-    parts : int
-        Something also happens at the instants of so many equal parts of the period, but not the same.
+    schedule: None: there is no period in it.
+    confidence_ratio: How often such an answer is right (be it that there is none), over made-up recordings; see
+        `confidence`.
+    runners_up: tuple of (Schedule or None, float). What else it could be, with the confidence of each; None: no period.
+    by_sign: dict of str to (Schedule or None). What steps, spikes and losses each by itself would be taken for.
+    parts: Something also happens at the instants of so many equal parts of the period, but not the same.
     """
 
     schedule: Schedule | None
@@ -49,15 +43,8 @@ class Finding:
 def find(series: Series) -> Finding:
     """Period and phase of what happens in a series of probes.
 
-    Parameters
-    ----------
-    series : Series
-        Its times on a clock that was not set (`numbered_probes`, `undone`).
-
-    Returns
-    -------
-    Finding
-        Also if nothing keeps a schedule; with a confidence of one half if the series is too short to tell.
+    series: Its times on a clock that was not set (`numbered_probes`, `undone`).
+    Returns: Also if nothing keeps a schedule; with a confidence of one half if the series is too short to tell.
     """
     found = search(series)
     sure = confidence(found)
@@ -86,15 +73,8 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
     A probe that was not sent and a clock that was set look alike in the numbers and in the times. What differs is what
     the path does: after a pause of the recorder its reconfigurations go on as they were, by the clock.
 
-    Parameters
-    ----------
-    series : Series
-        Of probes.
-
-    Returns
-    -------
-    tuple of ClockStep
-        Empty if there are more than three pauses: recorders pause, and hosts seldom set their clocks.
+    series: Of probes.
+    Returns: Empty if there are more than three pauses: recorders pause, and hosts seldom set their clocks.
     """
     interval_ns = series.interval_ns
     if interval_ns is None:
@@ -120,10 +100,7 @@ def set_forward(series: Series) -> tuple[ClockStep, ...]:
 def undone(series: Series, steps: tuple[ClockStep, ...]) -> Series:
     """The series on a clock that was not set forward.
 
-    Parameters
-    ----------
-    steps : tuple of ClockStep
-        Instants on the series' clock as it is.
+    steps: Instants on the series' clock as it is.
     """
     t_ns = series.t_ns.copy()
     for step in steps:

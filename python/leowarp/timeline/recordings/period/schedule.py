@@ -13,11 +13,7 @@ from numpy.typing import NDArray
 class Schedule:
     """Instants ``phase_ns + k period_ns``.
 
-    Attributes
-    ----------
-    period_ns : int
-    phase_ns : int
-        In [0, period_ns), on the measurement's clock.
+    phase_ns: In [0, period_ns), on the measurement's clock.
     """
 
     period_ns: int

@@ -54,18 +54,12 @@ _CHOSEN = np.log(2.0)
 class Candidate:
     """A period and a phase.
 
-    Attributes
-    ----------
-    period_s, phase_s : float
-        The phase is that of an instant in [0, period), after the first probe.
-    log_factor : float
-        Natural logarithm of the Bayes factor against no schedule.
-    log_odds : float
-        The same with what is believed beforehand: that of this one against no schedule.
-    by_sign : dict of str to float
-        Log Bayes factors of each sign by itself, at this phase.
-    alone : dict of str to (float, float)
-        Of each sign the phase at which it is strongest, and its log Bayes factor there.
+    period_s, phase_s: The phase is that of an instant in [0, period), after the first probe.
+    log_factor: Natural logarithm of the Bayes factor against no schedule.
+    log_odds: The same with what is believed beforehand: that of this one against no schedule.
+    by_sign: Log Bayes factors of each sign by itself, at this phase.
+    alone: dict of str to (float, float). Of each sign the phase at which it is strongest, and its log Bayes factor
+        there.
     """
 
     period_s: float
@@ -80,14 +74,9 @@ class Candidate:
 class Search:
     """All candidates, the best one first.
 
-    Attributes
-    ----------
-    of_sign : dict of str to (Candidate or None)
-        The best by each sign alone; None if that sign speaks for none.
-    multiple : int
-        The best one is so many times the period with the largest factor, because its instants are not all alike.
-    split_log_odds : float
-        How sure that is; infinite if `multiple` is 1.
+    of_sign: dict of str to (Candidate or None). The best by each sign alone; None if that sign speaks for none.
+    multiple: The best one is so many times the period with the largest factor, because its instants are not all alike.
+    split_log_odds: How sure that is; infinite if `multiple` is 1.
     """
 
     signs: Signs
@@ -100,15 +89,8 @@ class Search:
 def search(series: Series) -> Search | None:
     """The search's result; None if the series is too short to hold four periods of 4 s.
 
-    Parameters
-    ----------
-    series : Series
-        Probes, or what probes would meet of a table.
-
-    Returns
-    -------
-    Search or None
-        Deterministic: the same series gives the same candidates.
+    series: Probes, or what probes would meet of a table.
+    Returns: Deterministic: the same series gives the same candidates.
     """
     found = signs(series)
     # Bins longer than the longest period show none: a pause of years would make billions of periods to try.
@@ -152,10 +134,7 @@ def _lines(ratios: Ratios, longest_s: float) -> list[tuple[float, int]]:
     Something short that comes every period has all harmonics, equally strong: their powers are added, as pulsars are
     searched for (Taylor and Huguenin, "Two new pulsating radio sources", Nature 221, 1969).
 
-    Returns
-    -------
-    list of (float, int)
-        At most 20, the strongest first.
+    Returns: list of (float, int). At most 20, the strongest first.
     """
     # Four times as long as the data, filled up with zeros: lines of the spectrum then lie closer than they are wide,
     # and none falls between two.
@@ -225,13 +204,9 @@ def _candidate(
 ) -> Candidate:
     """A period and one of its phases, with all that is known of it.
 
-    Parameters
-    ----------
-    phases_s : float64 array of shape (phases,)
-    factors : float64 array of shape (rows, phases)
-        Log Bayes factors.
-    at : int
-        Which of the phases.
+    phases_s: float64 array of shape (phases,)
+    factors: float64 array of shape (rows, phases). Log Bayes factors.
+    at: Which of the phases.
     """
     log_factor = float(ratios.whole(factors)[at])
     by_sign = ratios.by_sign(factors)

@@ -43,15 +43,10 @@ SIGNS = (STEPS, SPIKES, LOSSES)
 class Signs:
     """Shares of each sign over time.
 
-    Attributes
-    ----------
-    begin_ns : int
-        Beginning of the first bin.
-    bin_s : float
-    names : tuple of str
-        What each row is a score of: steps, spikes, losses, together. A sign may be looked at in several ways.
-    shares : float64 array of shape (rows, bins)
-        Share of the bins around that have a score as high or higher, in (0, 1]; nan where nothing is known.
+    begin_ns: Beginning of the first bin.
+    names: What each row is a score of: steps, spikes, losses, together. A sign may be looked at in several ways.
+    shares: float64 array of shape (rows, bins). Share of the bins around that have a score as high or higher, in (0,
+        1]; nan where nothing is known.
     """
 
     begin_ns: int
@@ -67,11 +62,8 @@ class Signs:
 def signs(series: Series) -> Signs | None:
     """The signs of a series of probes; None if it holds fewer than two, or no reply.
 
-    Returns
-    -------
-    Signs or None
-        Six ways to look at steps (three windows, each at every bin and at its peaks), one at spikes, two at losses, and
-        one at all of them together; bins of 0.2 s or more.
+    Returns: Six ways to look at steps (three windows, each at every bin and at its peaks), one at spikes, two at
+        losses, and one at all of them together; bins of 0.2 s or more.
     """
     interval_ns = series.interval_ns
     if interval_ns is None or np.isnan(series.delay_ns).all():
@@ -141,12 +133,8 @@ def clipped(of: Scores, width: int) -> Scores:
     A median alone would do against spikes, but is worth less than a mean where there are none: of normal noise it needs
     1.57 times the samples for the same error.
 
-    Parameters
-    ----------
-    of : float64 array of shape (n,)
-        nan: unknown.
-    width : int
-        Of the window that the median is taken over.
+    of: float64 array of shape (n,). nan: unknown.
+    width: Of the window that the median is taken over.
     """
     above = of - _moving_median(of, width)
     spread = float(np.nanquantile(np.abs(above), 0.75)) if not np.isnan(above).all() else 0.0
@@ -250,17 +238,9 @@ def _shares(score: Scores, within: int) -> Scores:
     This is the p-value of a permutation test of each bin against its surroundings: uniform for any noise that does not
     change within them, whatever its distribution is.
 
-    Parameters
-    ----------
-    score : float64 array of shape (bins,)
-        nan: unknown.
-    within : int
-        Bins before and after.
-
-    Returns
-    -------
-    float64 array of shape (bins,)
-        In (0, 1]; nan where the score is.
+    score: float64 array of shape (bins,). nan: unknown.
+    within: Bins before and after.
+    Returns: float64 array of shape (bins,). In (0, 1]; nan where the score is.
     """
     found = np.full(len(score), np.nan)
     windows = _windows(score, 2 * within + 1, centred=True)

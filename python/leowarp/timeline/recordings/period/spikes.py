@@ -22,16 +22,10 @@ _SPIKE_SIGMAS = 6.0
 class Spike:
     """A run of delays that stand out of their level.
 
-    Attributes
-    ----------
-    t_ns : int
-        Sending time of its first probe.
-    length_ns : int
-        To its last probe, plus the interval between probes.
-    peak_ns : int
-        Its largest delay.
-    height_ns : int
-        That over the level: the median around it.
+    t_ns: Sending time of its first probe.
+    length_ns: To its last probe, plus the interval between probes.
+    peak_ns: Its largest delay.
+    height_ns: That over the level: the median around it.
     """
 
     t_ns: int
@@ -43,15 +37,8 @@ class Spike:
 def find_spikes(series: Series) -> tuple[Spike, ...]:
     """Runs of delays more than six standard deviations (of a normal with their median deviation) above their level.
 
-    Parameters
-    ----------
-    series : Series
-        Of probes; eight replies at least.
-
-    Returns
-    -------
-    tuple of Spike
-        In order of time.
+    series: Of probes; eight replies at least.
+    Returns: In order of time.
     """
     answered = series.take(~np.isnan(series.delay_ns))
     interval_ns = series.interval_ns

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A jittered path: host A, router s1, host B, and a delay that each packet to B draws for itself.
+
+The kernel's netem draws it in the guest, below a token bucket filter, as emulation studies do it
+(docs/concepts/links.md, "Jittered links"); here only its parameters and its table are made.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from leowarp.base import plainfiles
+from leowarp.base.errors import ScenarioError
+from leowarp.base.nodes import host_node
+from leowarp.base.units import TIME
+from leowarp.ephemeris import Ephemeris
+from leowarp.media.protocol import PlannedMedium, SteadyLinks
+from leowarp.routes import Routes, fixed_routes
+from leowarp.scenario.schema import Jittered, Plan
+from leowarp.timeline.events import Events, LinkKind
+from leowarp.timeline.jitter_tables import (
+    ENTRIES,
+    JITTER_MAX_NS,
+    JitterTable,
+    named_table,
+    quantiles_of,
+    standardised,
+    table_of,
+)
+from leowarp.timeline.metadata import TimelineMetadata
+
+ENDS = ("A", "B")
+NODES = ("s1", *(host_node(station) for station in ENDS))
+ROUTER, A, B = range(3)
+
+
+def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
+    """The timeline of a plan's ``[jittered]``; columns as in `timeline.schema`.
+
+    Metadata `jitter_table`, of the distribution ``table`` only: its values, ascending, mean 0, standard deviation 1.
+
+    Raises ScenarioError if the table cannot be read, the jitter is more than netem can draw, or a draw could be below
+        0.
+    routes: Of the same plan.
+    Returns: All events are at 0.
+    """
+    events = Events(NODES)
+    events.node(ROUTER, "router")
+    for host in (A, B):
+        events.node(host, "host")
+    # Towards A nothing is jittered, but s1 and not host B holds the packets. A packet that a host itself sends late is
+    # taken by its capture for sent late, and by TCP's small queues for its own backlog.
+    modelled_up = path.delay_up_ns > 0 or path.rate_up_bps is not None
+    events.link_up(0, A, ROUTER, _link(path) if modelled_up else LinkKind.ideal(plan, "wire"))
+    events.link_up(0, ROUTER, B, _link(path))
+    metadata = TimelineMetadata(warnings=[])
+    _shape(events, B, path.delay_ns, path.rate_bps, path.loss_ratio)
+    if path.jitter_ns > 0:
+        table, values = _jitter_table(path)
+        _check_draws(path, table)
+        events.jitter(0, ROUTER, B, path.jitter_ns, path.distribution)
+        if values is not None:
+            metadata = replace(metadata, jitter_table=values.tolist())
+    if modelled_up:
+        _shape(events, A, path.delay_up_ns, path.rate_up_bps, 0.0)
+    for pair, (source, destination) in enumerate(((A, B), (B, A))):
+        # One router and two hosts, so that two entries a direction are the whole of routing; no path ever changes.
+        events.route(0, source, destination, ROUTER, None)
+        events.route(0, ROUTER, destination, destination, None)
+        events.paths(routes, pair, source, destination)
+    return events.table(metadata)
+
+
+def _link(path: Jittered) -> LinkKind:
+    """A link of discipline `jitter`: in each direction netem for delay and loss, a token bucket filter for the rate."""
+    return LinkKind(
+        kind="wire",
+        discipline="jitter",
+        on_down="drain",
+        overhead_bytes=path.overhead_bytes,
+        limit_pkts=path.queue_pkts,
+        # Rate and loss are of one direction; the host's own direction has none.
+        has_own_rate=False,
+    )
+
+
+def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ratio: float) -> None:
+    """Rate, delay and loss of the direction from the router to a host."""
+    events.rate(0, ROUTER, to, rate_bps)
+    events.delays(0, np.array([ROUTER]), np.array([to]), np.array([delay_ns]), both_ways=False)
+    if loss_ratio:
+        events.loss(0, ROUTER, to, loss_ratio)
+
+
+def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | None]:
+    """The table of the plan's distribution. For a user's samples also its values (float64, ascending, mean 0, standard
+    deviation 1), which go into the timeline's metadata because the guest has no other way to them.
+
+    Raises ScenarioError if there are fewer than two samples, or all quantiles are one number.
+    """
+    if path.distribution != "table":
+        return named_table(path.distribution), None
+    if path.table is None:
+        raise ValueError("a table's distribution without a table: not a resolved plan")
+    given = samples(path.table.path)
+    quantiles = quantiles_of(given) if len(given) else given
+    # Samples that are all alike have no deviation to be brought to 1.
+    if len(given) < 2 or quantiles[0] == quantiles[-1]:
+        raise ScenarioError(
+            f"{path.table.path}: {len(given)} samples, and their {ENTRIES} quantiles are all the same: that is no "
+            "distribution",
+            f'{_HINT}; for a delay without jitter write jitter = "0 s"',
+        )
+    values = standardised(quantiles)
+    return table_of("table", values), values
+
+
+def _check_draws(path: Jittered, table: JitterTable) -> None:
+    """Nothing is clamped: netem would cap its jitter in silence, and send at once what draws a delay below 0.
+
+    `least` of the table is its least value in standard deviations, so that the check is of what netem will draw, not of
+    the distribution that it stands for.
+    """
+    if path.jitter_ns * table.multiplier > JITTER_MAX_NS:
+        most_ns = int(JITTER_MAX_NS / table.multiplier)
+        raise ScenarioError(
+            f"jittered.jitter = {TIME.format(path.jitter_ns)}: netem's jitter, which is {table.multiplier:g} times the "
+            f"standard deviation of the distribution {path.distribution}, ends at 2^31 ns",
+            f"at most {most_ns / 1e6:.0f} ms of {path.distribution}",
+        )
+    # Packets that netem sends at once would take the mean of the delays away from `delay`.
+    least_ns = path.delay_ns + table.least * path.jitter_ns
+    if least_ns < 0:
+        enough_ms = math.ceil(-table.least * path.jitter_ns / 1e6)
+        raise ScenarioError(
+            f"jittered.delay = {TIME.format(path.delay_ns)} with jitter = {TIME.format(path.jitter_ns)}: the "
+            f"distribution {path.distribution} reaches {-table.least:.4g} standard deviations below its mean, so some "
+            f"delays would be below 0 (down to {least_ns / 1e6:.4g} ms)",
+            f'write delay = "{enough_ms} ms" or more, or less jitter',
+        )
+
+
+def samples(path: Path) -> NDArray[np.float64]:
+    """The samples in a file: one number a line; empty lines and those that begin with # are left out.
+
+    Raises ScenarioError: With file and line.
+    Returns: float64 array of shape (n,). In the file's order, in its own unit: only their shape is used
+        (`jitter_tables.standardised`).
+    """
+    try:
+        text = plainfiles.read(path, plainfiles.MOST_INPUT_BYTES, links=True).decode("utf-8-sig")
+    except OSError as error:
+        raise ScenarioError(f"reading jittered.table: {path}: {error.strerror}", _HINT) from error
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"reading jittered.table: {path} is not a text file (byte {error.start})", _HINT) from error
+    values = []
+    for number, line in enumerate(text.splitlines(), 1):
+        cell = line.strip()
+        if not cell or cell.startswith("#"):
+            continue
+        try:
+            value = float(cell)
+        except ValueError:
+            value = math.nan
+        # float() takes "nan" and "inf", which no delay is: they go the way of what is no number.
+        if not math.isfinite(value):
+            raise ScenarioError(f"{path}:{number}: {cell[:60]!r} is not a number", _HINT)
+        values.append(value)
+    return np.array(values, dtype=np.float64)
+
+
+_HINT = "jittered.table: one number a line, samples of the delay in any unit"
+
+
+class PlannedJittered(PlannedMedium[Jittered]):
+    """Hosts A and B at one router."""
+
+    def routes(self, ephemeris: Ephemeris | None) -> Routes:
+        """One path each way, router to host: its delay is the mean of what packets draw."""
+        # The links that have values are those from the router to each host.
+        return fixed_routes(NODES, ENDS, ((ROUTER, B), (ROUTER, A)), (self.section.delay_ns, self.section.delay_up_ns))
+
+    def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
+        """Everything at 0, with the distribution's table; see `jittered_timeline`."""
+        return jittered_timeline(self.plan, self.section, routes)
+
+    def steady_links(self) -> tuple[SteadyLinks, ...]:
+        """The one section; its rate is that towards B."""
+        return (self.section,)

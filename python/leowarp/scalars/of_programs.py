@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scalars of a flow of programs, in the order of `summary.json`; how a line is read: `scalars/of_flows.py`."""
+
+from __future__ import annotations
+
+from leowarp.scalars.scalar import BPS, BYTES, COUNT, NS, NS_AS_S, PKTS, RATIO, Group, Scalar, Section
+
+_WHAT, _GOODPUT, _MEASURED = Group.WHAT, Group.GOODPUT, Group.MEASURED
+
+# fmt: off
+# What programs of the user's own came to; their connections are flows of their own, of kind tcp and udp.
+PROGRAMS: Section = (
+    Scalar("connections", COUNT, _WHAT,
+           "connections of the programs, each a flow of its own: TCP, and UDP between two ports",
+           overview="connections"),
+    Scalar("connections_bytes", BYTES, _GOODPUT, "payload that arrived over all connections, each byte once",
+           overview="payload"),
+    Scalar("client_exit_code", COUNT, _WHAT,
+           "what the client exited with; null: it was ended by a signal, or by the run", overview="client exited with"),
+    Scalar("client_end_ns", NS_AS_S, _WHAT, "when the client ended, from the run's start; null: with the run",
+           overview="client ended at"),
+    Scalar("server_exit_code", COUNT, _WHAT, "what the server exited with; null: there was none, or as of the client",
+           overview="server exited with"),
+    Scalar("server_end_ns", NS_AS_S, _WHAT, "when the server ended, from the run's start; null: with the run"),
+)
+
+# By iperf3's own account, where a client was iperf3 -J. Null: it was not, or iperf3 does not say it.
+IPERF3: Section = (
+    Scalar("iperf3_sent_bytes", BYTES, _MEASURED, "what iperf3 -J says that its sender wrote (`sum_sent`)"),
+    Scalar("iperf3_received_bytes", BYTES, _MEASURED, "what it says that its receiver read (`sum_received`)"),
+    Scalar("iperf3_sent_bps", BPS, _MEASURED, "goodput as its sender has it"),
+    Scalar("iperf3_received_bps", BPS, _MEASURED, "goodput as its receiver has it", overview="iperf3: goodput"),
+    Scalar("iperf3_retransmissions_pkts", PKTS, _MEASURED, "of TCP: retransmissions that it says (`retransmits`)",
+           overview="iperf3: retransmissions"),
+    Scalar("iperf3_jitter_ns", NS, _MEASURED, "of UDP: jitter that it says (RFC 3550, 6.4.1, by its own clocks)",
+           overview="iperf3: jitter"),
+    Scalar("iperf3_datagrams_pkts", PKTS, _MEASURED, "of UDP: datagrams that it says it sent"),
+    Scalar("iperf3_lost_pkts", PKTS, _MEASURED, "of UDP: datagrams that its receiver missed",
+           overview="iperf3: datagrams lost"),
+)
+
+# By the programs' own account (docs/guides/measures.md). Null: they measured nothing of that kind.
+MEASURES: Section = (
+    Scalar("transactions", COUNT, _MEASURED, "transactions that were completed", overview="transactions"),
+    Scalar("transactions_failed", COUNT, _MEASURED, "transactions that never were", overview="  never completed"),
+    Scalar("transaction_p50_ns", NS, _MEASURED,
+           "median over the completed transactions of the time from start to last byte",
+           overview="transaction time, median"),
+    Scalar("transaction_p99_ns", NS, _MEASURED, "99th percentile of the times of transactions, one that was met",
+           overview="transaction time, 99th percentile"),
+    Scalar("transaction_max_ns", NS, _MEASURED, "longest time of a transaction"),
+    Scalar("first_byte_p50_ns", NS, _MEASURED,
+           "median over the transactions of the time from start to first byte of the answer",
+           overview="time to first byte, median"),
+    Scalar("pages", COUNT, _MEASURED, "pages that were loaded whole", overview="page loads"),
+    Scalar("pages_failed", COUNT, _MEASURED, "pages that were not", overview="  never complete"),
+    Scalar("page_objects", COUNT, _MEASURED, "objects of all pages"),
+    Scalar("page_load_p50_ns", NS_AS_S, _MEASURED,
+           "median over pages of the time from start to the last byte of the last object",
+           overview="page load time, median"),
+    Scalar("page_load_max_ns", NS_AS_S, _MEASURED, "longest page load time"),
+    Scalar("page_first_byte_p50_ns", NS, _MEASURED,
+           "median over pages of the time from start to the first byte of the first object",
+           overview="time to first byte of a page, median"),
+    Scalar("startup_ns", NS_AS_S, _MEASURED, "startup delay: from a player's start to the first picture",
+           overview="startup delay"),
+    Scalar("segments", COUNT, _MEASURED, "segments that a player got", overview="segments"),
+    Scalar("bitrate_mean_bps", BPS, _MEASURED, "mean bit rate of the segments, weighted by how long each plays",
+           overview="mean bit rate"),
+    Scalar("bitrate_switches", COUNT, _MEASURED, "segments of another bit rate than the one before",
+           overview="bit rate switches"),
+    Scalar("stalls", COUNT, _MEASURED, "times that the player's buffer was empty after the first picture",
+           overview="stalls"),
+    Scalar("stalled_ns", NS_AS_S, _MEASURED,
+           "rebuffering: how long it was so, in sum; a stall that did not end counts to the run's end",
+           overview="rebuffering"),
+    Scalar("stalled_ratio", RATIO, _MEASURED, "rebuffering ratio: stalled_ns over itself and the media of all segments",
+           overview="rebuffering ratio"),
+    Scalar("live_latency_p50_ns", NS_AS_S, _MEASURED,
+           "how far behind the live edge the player was, median over segments; null: not live",
+           overview="live latency, median"),
+    Scalar("live_latency_max_ns", NS_AS_S, _MEASURED, "how far behind the live edge it was at most",
+           overview="live latency, most"),
+    Scalar("frames", COUNT, _MEASURED, "media frames that were sent", overview="frames"),
+    Scalar("frames_lost", COUNT, _MEASURED, "frames that were never complete", overview="  never complete"),
+    Scalar("frame_delay_p50_ns", NS, _MEASURED, "median of the frame delays: from sending to the frame's last packet",
+           overview="frame delay, median"),
+    Scalar("frame_delay_p95_ns", NS, _MEASURED, "95th percentile of the frame delays, one that was met",
+           overview="frame delay, 95th percentile"),
+    Scalar("frame_delay_p99_ns", NS, _MEASURED, "99th percentile of the frame delays, one that was met",
+           overview="frame delay, 99th percentile"),
+    Scalar("freezes", COUNT, _MEASURED,
+           "intervals between rendered frames of at least three times their mean, and 150 ms above it (W3C "
+           "webrtc-stats, freezeCount); a frame is rendered once it is complete, unless a later one was before",
+           overview="freezes"),
+    Scalar("frozen_ns", NS, _MEASURED, "length of the freezes together (totalFreezesDuration)", overview="frozen"),
+)
+# fmt: on

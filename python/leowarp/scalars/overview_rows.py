@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of the overview: which scalars a table of TCP flows, probes, pings, programs or of the run has, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from leowarp import scalars
+from leowarp.scalars.texts import plainly, ratio_text, span_text
+
+
+class Shown(Enum):
+    """When a quantity is a row."""
+
+    ALWAYS = "always"
+    KNOWN = "if it is known of some column"
+    ANY = "if it is known of some column, and not 0"
+    CHANGES = "if it is known of some column, and the path of one changed"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A quantity, and when it is a row.
+
+    name: A declared scalar, which says what the row is called and in which unit it is.
+    also: Further scalars that its text says.
+    text: What says these scalars; by default the unit's.
+    unless: Not shown if this scalar is known of some column.
+    label: In place of the declared one.
+    unknown: Why it is not known of a flow whose path changed.
+    """
+
+    name: str
+    shown: Shown = Shown.ALWAYS
+    also: tuple[str, ...] = ()
+    text: Callable[..., str | None] | None = None
+    unless: str | None = None
+    label: str | None = None
+    unknown: str | None = None
+
+
+def part_text(value: int, whole: int | None) -> str:
+    return f"{value:,} ({ratio_text(value / whole)})" if value and whole else f"{value:,}"
+
+
+def changes_text(value: int, shorter: int | None) -> str:
+    return f"{value:,}" if shorter is None or not value else f"{value:,} ({shorter:,})"
+
+
+def between_text(least_ns: int, largest_ns: int | None) -> str:
+    if largest_ns is None or largest_ns == least_ns:
+        return span_text(least_ns)
+    least, unit = span_text(least_ns).split()
+    largest, same = span_text(largest_ns).split()
+    return f"{least} to {largest} {same}" if unit == same else f"{least} {unit} to {largest} {same}"
+
+
+def recovery_text(recovered_ratio: float, median_ns: int | None) -> str:
+    # Recovery is looked at for 5 s (`metrics.recovery`); of a half that did not come back there is no median.
+    return "> 5 s" if median_ns is None else span_text(median_ns)
+
+
+def speed_text(cpu_s: float, virtual_s: float | None) -> str | None:
+    return plainly(virtual_s / cpu_s) if cpu_s and virtual_s is not None else None
+
+
+_LATE = (
+    Row("late_pkts", Shown.ANY),
+    Row("reordering_extent_max_pkts", Shown.ANY),
+    Row("mean_displacement_pkts", Shown.ANY),
+    Row("entropy_nats", Shown.ANY),
+)
+
+TCP_ROWS = (
+    Row("congestion_control"),
+    Row("goodput_mean_bps"),
+    Row("capacity_used_ratio", Shown.KNOWN),
+    Row("completion_ns", Shown.KNOWN),
+    Row("share_ratio", Shown.KNOWN),
+    Row("rtt_p50_ns", Shown.KNOWN),
+    Row("rtt_p99_ns", Shown.KNOWN),
+    Row("srtt_p50_us", Shown.KNOWN, unless="rtt_p50_ns"),
+    Row("srtt_p99_us", Shown.KNOWN, unless="rtt_p50_ns"),
+    Row("sent_pkts", Shown.KNOWN),
+    Row("retransmissions_pkts", Shown.KNOWN, ("sent_pkts",), part_text),
+    Row("sender_retransmissions_pkts", Shown.KNOWN, unless="retransmissions_pkts"),
+    Row("spurious_retransmissions_pkts", Shown.KNOWN),
+    Row("lost_queue_pkts", Shown.KNOWN),
+    Row("lost_loss_pkts", Shown.KNOWN),
+    Row("lost_link_down_pkts", Shown.ANY),
+    Row("lost_no_route_pkts", Shown.ANY),
+    Row("lost_unknown_pkts", Shown.ANY),
+    Row("lost_near_changes_pkts", Shown.CHANGES),
+    Row("received_ce_pkts", Shown.ANY),
+    Row("sender_timeouts", Shown.ANY),
+    *_LATE,
+    Row("recovered_ratio", Shown.CHANGES, ("recovery_p50_ns",), recovery_text,
+         label=scalars.FLOW_SCALARS["recovery_p50_ns"].overview),
+    Row("recovered_ratio", Shown.CHANGES),
+)  # fmt: skip
+
+PROBE_ROWS = (
+    Row("probes_pkts"),
+    Row("probes_lost_pkts", also=("probes_pkts",), text=part_text),
+    Row("loss_run_max_pkts", Shown.ANY),
+    Row("owd_min_ns", Shown.KNOWN),
+    Row("owd_p50_ns", Shown.KNOWN),
+    Row("owd_max_ns", Shown.KNOWN),
+    *_LATE,
+)
+
+DATAGRAM_ROWS = (
+    Row("payload_mean_bps"),
+    Row("payload_back_mean_bps", Shown.ANY),
+    *PROBE_ROWS,
+)
+
+PING_ROWS = (
+    Row("probes_pkts"),
+    Row("replies_lost_pkts", also=("probes_pkts",), text=part_text),
+    Row("replies_lost_near_changes_pkts", Shown.CHANGES),
+    Row("loss_run_max_pkts", Shown.ANY, label="  longest run"),
+    Row("rtt_min_ns", Shown.KNOWN),
+    Row("rtt_p50_ns", Shown.KNOWN),
+    Row("rtt_p99_ns", Shown.KNOWN),
+    Row("rtt_step_mean_ns", Shown.KNOWN),
+    Row("spike_p50_ns", Shown.CHANGES, unknown="too few pings to tell"),
+    *_LATE,
+)
+
+RUN_ROWS = (
+    Row("route_changes", Shown.ANY, ("route_changes_shorter",), changes_text),
+    Row("path_delay_min_ns", Shown.KNOWN, ("path_delay_max_ns",), between_text),
+    Row("no_path_s", Shown.ANY),
+    Row("moved_pkts", Shown.KNOWN),
+    Row("held_back_pkts", Shown.KNOWN),
+    Row("held_back_max_bytes", Shown.ANY),
+    Row("held_back_longest_ns", Shown.KNOWN),
+    Row("hold_full_pkts", Shown.ANY),
+    Row("fairness.jain_index", Shown.KNOWN),
+    Row("virtual_s", Shown.KNOWN),
+    Row("cpu_s", Shown.KNOWN),
+    Row("cpu_s", Shown.KNOWN, ("virtual_s",), speed_text, label="virtual s per CPU s"),
+)
+
+PROGRAM_ROWS = (
+    Row("connections", Shown.KNOWN),
+    Row("connections_bytes", Shown.KNOWN),
+    Row("client_exit_code", Shown.KNOWN),
+    Row("client_end_ns", Shown.KNOWN),
+    Row("server_exit_code", Shown.KNOWN),
+    Row("iperf3_received_bps", Shown.KNOWN),
+    Row("iperf3_retransmissions_pkts", Shown.KNOWN),
+    Row("iperf3_jitter_ns", Shown.KNOWN),
+    Row("iperf3_lost_pkts", Shown.KNOWN),
+    Row("transactions", Shown.KNOWN),
+    Row("transactions_failed", Shown.ANY),
+    Row("transaction_p50_ns", Shown.KNOWN),
+    Row("transaction_p99_ns", Shown.KNOWN),
+    Row("first_byte_p50_ns", Shown.KNOWN),
+    Row("pages", Shown.KNOWN),
+    Row("pages_failed", Shown.ANY),
+    Row("page_load_p50_ns", Shown.KNOWN),
+    Row("page_first_byte_p50_ns", Shown.KNOWN),
+    Row("startup_ns", Shown.KNOWN),
+    Row("segments", Shown.KNOWN),
+    Row("bitrate_mean_bps", Shown.KNOWN),
+    Row("bitrate_switches", Shown.KNOWN),
+    Row("stalls", Shown.KNOWN),
+    Row("stalled_ns", Shown.KNOWN),
+    Row("stalled_ratio", Shown.ANY),
+    Row("live_latency_p50_ns", Shown.KNOWN),
+    Row("live_latency_max_ns", Shown.KNOWN),
+    Row("frames", Shown.KNOWN),
+    Row("frames_lost", Shown.ANY),
+    Row("frame_delay_p50_ns", Shown.KNOWN),
+    Row("frame_delay_p95_ns", Shown.KNOWN),
+    Row("frame_delay_p99_ns", Shown.KNOWN),
+    Row("freezes", Shown.KNOWN),
+    Row("frozen_ns", Shown.ANY),
+)
+
+KINDS = {
+    "tcp": ("TCP", TCP_ROWS), "ping": ("Pings", PING_ROWS), "probe": ("Probes one way", PROBE_ROWS),
+    "datagrams": ("UDP of programs", DATAGRAM_ROWS), "program": ("Programs", PROGRAM_ROWS),
+}  # fmt: skip

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How values are written for people: rates, times, ratios, counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+def plainly(value: float | str) -> str:
+    """Counts with all digits, other numbers with three."""
+    if isinstance(value, str):
+        return value
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+
+
+def ratio_text(ratio: float) -> str:
+    return f"{100 * ratio:.3g} %"
+
+
+def rate_text(value_bps: float) -> str:
+    for size, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1, "bit/s")):
+        if value_bps >= size:
+            return f"{_digits(value_bps / size)} {unit}"
+    return "0 bit/s"
+
+
+def span_text(value_ns: float) -> str:
+    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1, "ns")):
+        if abs(value_ns) >= size:
+            return f"{_digits(value_ns / size)} {unit}"
+    return "0 s"
+
+
+def _span_of_us(value_us: float) -> str:
+    return span_text(value_us * 1e3)
+
+
+def _span_of_s(value_s: float) -> str:
+    return f"{value_s:,.4g} s" if value_s < 1000 else f"{value_s:,.0f} s"
+
+
+def _digits(value: float) -> str:
+    """Four digits that count; before the point all that there are."""
+    # `#` keeps trailing zeros: 1.200 and 1.234 beside each other are of one precision.
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.4g}".rstrip(".")
+
+
+TEXTS: dict[str, Callable[..., str]] = {
+    "_bps": rate_text, "_ns": span_text, "_us": _span_of_us, "_s": _span_of_s, "_ratio": ratio_text,
+}  # fmt: skip
+"""How a scalar is said, by the end of its name; all others plainly."""

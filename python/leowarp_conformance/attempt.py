@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One attempt at one script: a guest of its own, in which packetdrill runs as root with all capabilities."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from leowarp.base.errors import GuestError, HostError
+from leowarp.guest import GuestImage, drive
+from leowarp.guest.building.cache import content_key, entry_or_build
+from leowarp.guest.building.kernel import Kernel
+from leowarp.guest.building.recipe import first_line_of
+from leowarp.guest.machine import host
+from leowarp_conformance.scripts import ScriptSet
+
+INIT = Path(__file__).with_name("init.c")
+MEMORY_BYTES = 256 << 20
+LIMIT_S = 180
+"""Virtual seconds for a script; as long as run_all.py of packetdrill gives it."""
+SEED = 1
+
+# Programs that scripts and packetdrill start in the guest, from the PATH of init.c
+_PATH = os.pathsep.join(f"{top}{name}" for top in ("/usr/local/", "/usr/", "/") for name in ("sbin", "bin"))
+_STARTED = (
+    ("bash", "bash"), ("ip", "iproute2"), ("tc", "iproute2"), ("sysctl", "procps"), ("python3", "python3"),
+    ("ifconfig", "net-tools"), ("ethtool", "ethtool"), ("unshare", "util-linux"),
+)  # fmt: skip
+# "script.pkt:47: error handling packet: ..."; the line of an assertion in Python
+_TELLING = re.compile(r"^(\S+\.pkt:\d+: (?!error in Python)|\w*Error\b)")
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """Programs and kernels that all attempts share.
+
+    program: Directory with packetdrill (`packetdrill.compiled`).
+    init: `init.c`, compiled.
+    kernels: By their names on the shelf.
+    """
+
+    program: Path
+    init: Path
+    kernels: dict[str, Kernel] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """How an attempt ended.
+
+    why: One line that says why not; empty if it passed.
+    printed: All that packetdrill and the script's commands printed.
+    hung: Whether the guest stood still, or the script took longer than `LIMIT_S`.
+    """
+
+    passed: bool
+    why: str
+    printed: str
+    hung: bool = False
+
+
+def check_host() -> None:
+    """Whether this machine has the programs that scripts start.
+
+    Raises HostError if it lacks some: all of them, in one message.
+    """
+    host.demand([host.tool(name, package, _PATH) for name, package in _STARTED], "running conformance tests")
+
+
+def init_program(on_message: Callable[[str], None]) -> Path:
+    """`init.c`, compiled; in the cache.
+
+    Raises HostError if it does not compile.
+    """
+
+    def build(entry: Path) -> None:
+        command = ["gcc", "-O1", "-static", "-Wall", "-Wextra", "-Werror", "-o", str(entry / "init"), str(INIT)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise HostError(f"compiling {INIT.name}: {done.stderr.strip()[:500]}", hint=host.apt(["gcc", "libc6-dev"]))
+
+    key = content_key([("compiler", first_line_of("gcc", "--version")), ("source", INIT)])
+    return entry_or_build("conformance", key, build, on_message=on_message) / "init"
+
+
+def attempt(laboratory: Laboratory, scripts: ScriptSet, script: str, tolerance_us: int | None = None) -> Attempt:
+    """Run one script of a set in a guest.
+
+    script: One of ``scripts.scripts``.
+    tolerance_us: packetdrill's ``--tolerance_usecs``; None: what the script asks for, or packetdrill's 4,000.
+    Raises HostError if this machine cannot boot a guest.
+    """
+    kernel, path = laboratory.kernels[scripts.kernel], Path(script)
+    options = [] if tolerance_us is None else [f"--tolerance_usecs={tolerance_us}"]
+    lines = [str(LIMIT_S), str(Path("/run/scripts") / path.parent), *scripts.command(script), *options, path.name]
+    with tempfile.TemporaryDirectory(prefix="leowarp-conformance-") as scratch:
+        directory = Path(scratch) / "guest"
+        (directory / "in").mkdir(parents=True)
+        for name, target in (("root", Path("/")), ("packetdrill", laboratory.program), ("scripts", scripts.top)):
+            (directory / "in" / name).symlink_to(target)
+        (directory / "in" / "command").write_text("\n".join(lines) + "\n")
+        image = GuestImage(kernel.program, laboratory.init, kernel.symbols)
+        printed = directory / "out" / "printed"
+        try:
+            result = drive(
+                image, directory, Path(scratch) / "console.txt", duration_ns=LIMIT_S * 10**9, seed=SEED,
+                memory_bytes=MEMORY_BYTES,
+            )  # fmt: skip
+        except GuestError as error:
+            said = printed.read_text(errors="replace") if printed.exists() else ""
+            return Attempt(False, error.message, said, hung=True)
+        said = printed.read_text(errors="replace")
+    if result.end["is_over_limit"]:
+        return Attempt(False, f"it had not ended after {LIMIT_S} virtual seconds", said, hung=True)
+    if result.kernel_warnings:
+        return Attempt(False, result.kernel_warnings[0], said)
+    status = os.waitstatus_to_exitcode(result.end["wait_status"])
+    return Attempt(status == 0, "" if status == 0 else why_not(said, status), said)
+
+
+def why_not(printed: str, status: int) -> str:
+    """The line of an attempt's output that says why it failed, or else its last."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    telling = [line for line in lines if _TELLING.match(line)]
+    return (telling or lines[-1:] or [f"it ended with {status}, and printed nothing"])[0]

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reasons for failures, as `reasons.toml` has them, compared with the scripts that fail."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from leowarp.base.errors import ScenarioError
+from leowarp_conformance.ladder import Outcome
+from leowarp_conformance.scripts import ScriptSet
+
+FILE = Path(__file__).with_name("reasons.toml")
+OURS = "ours"
+KINDS = ("newer kernel", "older kernel", "missing option", "missing device feature", "driver's options", OURS)
+
+
+@dataclass(frozen=True)
+class Reason:
+    """An entry of `reasons.toml`: the reason for which a script fails.
+
+    origin: Of its set.
+    script: Below the set's top.
+    kind: One of `KINDS`.
+    reason: A sentence.
+    ips, kernels: Sets in which it fails; None: all.
+    """
+
+    origin: str
+    script: str
+    kind: str
+    reason: str
+    ips: tuple[str, ...] | None = None
+    kernels: tuple[str, ...] | None = None
+
+    def is_of(self, scripts: ScriptSet) -> bool:
+        """Whether the reason applies to this set."""
+        ip_fits = self.ips is None or scripts.ip in self.ips
+        return self.origin == scripts.origin and ip_fits and (self.kernels is None or scripts.kernel in self.kernels)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcomes of one set.
+
+    outcomes: One for each script, in their order.
+    reasons: Of this set, by script.
+    """
+
+    scripts: ScriptSet
+    outcomes: tuple[Outcome, ...]
+    reasons: dict[str, Reason]
+
+    def passed(self, tolerance_us: int) -> int:
+        """Number of scripts that pass with this tolerance."""
+        return sum(each.tolerance_us is not None and each.tolerance_us <= tolerance_us for each in self.outcomes)
+
+    @property
+    def failed(self) -> list[Outcome]:
+        """Those that fail as the driver runs them."""
+        return [each for each in self.outcomes if each.failure is not None]
+
+    def faults(self) -> list[str]:
+        """Sentences on what must be fixed: unexplained failures, failures that are ours, reasons without a failure."""
+        found = []
+        for each in self.failed:
+            assert each.failure is not None
+            reason = self.reasons.get(each.script)
+            if reason is None:
+                found.append(f"{self.scripts.name}: {each.script} fails without a known reason: {each.failure.why}")
+            elif each.failure.hung or reason.kind == OURS:
+                found.append(f"{self.scripts.name}: {each.script} fails by a fault of leowarp: {each.failure.why}")
+        failing = {each.script for each in self.failed}
+        for script in self.reasons.keys() - failing:
+            does = "passes" if script in self.scripts.scripts else "is not there"
+            found.append(f"{self.scripts.name}: {script} {does}, and {FILE.name} says that it fails")
+        return found
+
+
+def reasons(file: Path = FILE) -> list[Reason]:
+    """All of them.
+
+    Raises ScenarioError if an entry lacks a key, has an unknown one, or is of an unknown kind.
+    """
+    listed = []
+    for number, entry in enumerate(tomllib.loads(file.read_text(encoding="utf-8")).get("failure", []), start=1):
+        values: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in entry.items()}
+        try:
+            reason = Reason(**values)
+        except TypeError as error:
+            raise ScenarioError(f"reading {file}: entry {number}: {error}") from error
+        if reason.kind not in KINDS:
+            raise ScenarioError(f'reading {file}: {reason.script}: "{reason.kind}" is none of {", ".join(KINDS)}')
+        listed.append(reason)
+    return listed
+
+
+def verdict(scripts: ScriptSet, outcomes: Iterable[Outcome], listed: Sequence[Reason]) -> Verdict:
+    """The outcomes of a set, with the reasons that apply to it."""
+    own = {reason.script: reason for reason in listed if reason.is_of(scripts)}
+    return Verdict(scripts, tuple(outcomes), own)

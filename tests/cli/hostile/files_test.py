@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Summaries, manifests and tables that strangers hand over are errors with a clear message."""
+
+import json
+import re
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import leowarp as lw
+from leowarp.base import layout
+from leowarp.base.errors import TraceError
+from support.hostile import NASTY, OBEYED, refused
+
+JSONS = {
+    "nothing": "", "cut short": '{"flows": [', "a list": "[]", "deep": "[" * 200_000, "NaN": '{"flows": [], "a": NaN}',
+    "large": '{"flows": [], "a": 1e999}', "digits": '{"flows": [], "a": ' + "9" * 5000 + "}",
+    "flows are a number": '{"flows": 3}', "flows of numbers": '{"flows": [1]}', "no flows": "{}",
+    "a text for a number": '{"flows": [{"goodput_mean_bps": "x"}]}',
+    "a list for a number": '{"flows": [], "drops": [1]}',
+    "a kind": '{"flows": [{"kind": "quic"}]}', "no number": '{"flows": [{"flow": "x"}]}', "not UTF-8": "\udcff",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", JSONS)
+def test_a_hostile_summary_is_an_error(leowarp_within, run, kind):
+    (run / layout.SUMMARY).write_bytes(JSONS[kind].encode(errors="surrogateescape"))
+    assert refused(leowarp_within("show", run, "--metrics"), layout.SUMMARY)
+    with pytest.raises(TraceError):
+        _ = lw.open(run).summary
+
+
+def test_an_endless_summary_is_not_read(leowarp_within, run):
+    with (run / layout.SUMMARY).open("wb") as file:
+        file.truncate(1 << 40)
+    assert refused(leowarp_within("show", run, "--metrics"), "more than 32 MiB")
+
+
+MANIFESTS = (
+    '{"warnings": 3}', '{"warnings": [3]}', '{"warnings": [], "files": []}', '{"warnings": [], "files": {"a": 1}}',
+    '{"warnings": [], "costs": {"cpu_s": "x"}}', '{"warnings": [], "kernel": 7}', "[]", "x", "[" * 200_000,
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", MANIFESTS, ids=range(len(MANIFESTS)))
+def test_a_hostile_manifest_is_an_error(leowarp_within, made, run, text):
+    (run / layout.MANIFEST).write_text(text)
+    assert refused(leowarp_within("compare", made, run, "--out", run.parent / "out"), layout.MANIFEST)
+
+
+@pytest.mark.parametrize("text", [*MANIFESTS, '{"later": [{}]}', '{"drawn": {"a": 1}}'])
+def test_a_hostile_manifest_is_not_verified(leowarp_within, run, text):
+    (run / layout.MANIFEST).write_text(text)
+    assert refused(leowarp_within("verify", run, "--files"), layout.MANIFEST)
+
+
+LISTS = (
+    '{"files": {"../precious": ""}}', '{"files": {"30-trace/../../precious": ""}}', '{"files": {"PRECIOUS": ""}}',
+    '{"directories": [".."]}', '{"directories": ["PARENT"]}', '{"directories": [7]}', '{"files": {"": ""}}',
+    '{"kind": "study", "directories": ["../run"]}', '{"kind": "reproduction", "files": {"a\\u0000b": ""}}',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LISTS)
+def test_a_manifest_leads_nowhere_outside_its_directory(leowarp_within, run, precious, text, monkeypatch):
+    text = text.replace("PRECIOUS", str(precious)).replace("PARENT", str(run.parent))
+    (run / layout.MANIFEST).write_text(text)
+    monkeypatch.setattr("leowarp.base.checksums.sha256_of_file", None)
+    assert refused(leowarp_within("verify", run), "is no file below its directory")
+
+
+def test_a_manifest_with_a_long_list_is_gone_through_and_a_longer_one_refused(leowarp_within, run):
+    many = dict.fromkeys((f"30-trace/{number}" for number in range(50_000)), "")
+    (run / layout.MANIFEST).write_text(json.dumps({"files": many}))
+    answer = leowarp_within("verify", run, "--files")
+    assert answer.status == 1
+    assert re.search(r"and 49,9\d\d more", answer.out)
+    assert len(answer.out) < 10_000
+    (run / layout.MANIFEST).write_text(json.dumps({"files": many}) + " " * (33 << 20))
+    assert refused(leowarp_within("verify", run, "--files"), "more than 32 MiB")
+
+
+def test_names_of_a_manifest_are_not_obeyed(leowarp_within, run):
+    (run / layout.MANIFEST).write_text(json.dumps({"files": {NASTY.replace("/", ""): ""}}))
+    for options in ((), ("--json",)):
+        answer = leowarp_within("verify", run, "--files", *options)
+        assert answer.status == 1
+        assert not OBEYED & set(answer.out + answer.err)
+
+
+@pytest.mark.parametrize("key", ["seed", "warnings", "logs", "files", "drawn", "later", "costs", "more"])
+def test_a_manifest_that_is_nested_deeply_is_an_error(leowarp_within, run, key):
+    (run / layout.MANIFEST).write_text(f'{{"{key}": {"[" * 500}{"]" * 500}}}')
+    assert refused(leowarp_within("verify", run, "--files"), "nested too deeply")
+
+
+TABLES = ("10-routes", "20-timeline", *(f"30-trace/{name}" for name in ("packets", "bins", "links", "sockets")))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_cut_short_is_an_error(leowarp_within, run, name, share):
+    path = run / f"{name}.parquet"
+    path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
+    assert refused(leowarp_within("show", run, "--again"), "cannot read")
+
+
+def spoilt(path, how):
+    table = pq.read_table(path)
+    first = table.schema.names[0]
+    match how:
+        case "no column":
+            table = table.drop_columns([first])
+        case "texts":
+            table = table.set_column(0, first, pa.array(["x"] * len(table)))
+        case "lists":
+            table = table.set_column(0, first, pa.array([[1]] * len(table)))
+        case "nothing":
+            table = table.set_column(0, first, pa.nulls(len(table), table.schema.field(0).type))
+        case "metadata":
+            table = table.replace_schema_metadata({"directions": "[[1]]", "hosts": "7", "virtual_ns": "[]"})
+    pq.write_table(table, path)
+
+
+@pytest.mark.parametrize("how", ["no column", "texts", "lists", "nothing"])
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_of_other_columns_is_an_error(leowarp_within, run, name, how):
+    spoilt(run / f"{name}.parquet", how)
+    assert refused(leowarp_within("show", run, "--again"), "cannot read")
+
+
+def test_metadata_of_another_shape_are_an_error(leowarp_within, run):
+    spoilt(run / "30-trace" / "links.parquet", "metadata")
+    assert refused(leowarp_within("show", run, "--again"), "is not as leowarp writes it")
+    assert refused(leowarp_within("report", run), "is not as leowarp writes it")
+
+
+def test_a_table_that_unpacks_to_terabytes_is_not_unpacked(tmp_path, monkeypatch):
+    from leowarp.base import parquetfiles
+
+    pq.write_table(pa.table({"a": pa.array([1] * 1000)}), tmp_path / "a.parquet")
+    monkeypatch.setattr(parquetfiles, "MOST_VALUES", 999)
+    with pytest.raises(TraceError, match="it says that it holds 1000 rows"):
+        parquetfiles.read_table(tmp_path / "a.parquet")

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The inverse of the reader: record files from arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from leowarp.trace.records import MAGIC, WIRE_TYPES, missing_value
+from leowarp.trace.schema import RECORDED
+
+
+def encode_records(table: str, columns: Mapping[str, Sequence[Any]], **extra: Any) -> bytes:
+    """Bytes of a record file.
+
+    table: One of the trace tables.
+    columns: Values by column, all of one length; None is written as the sentinel. A column of the table that is left
+        out has no values at all. `counters.counter` holds indices into `names`.
+    extra: Further keys of the header, for instance `names`.
+    """
+    schema = RECORDED[table]
+    rows = max((len(values) for values in columns.values()), default=0)
+    fields = [
+        {"name": column.name, "type": column.kind.wire, "unit": column.unit, "doc": column.doc}
+        for column in schema.columns
+    ]
+    # Packed, without padding between fields, as the agent writes its structs.
+    dtype = np.dtype([(column.name, WIRE_TYPES[column.kind.wire]) for column in schema.columns])
+    records = np.empty(rows, dtype)
+    for name in schema.names:
+        # Also where the schema has no null: it is the reader that refuses it.
+        missing = missing_value(dtype[name])
+        given = columns.get(name, [None] * rows)
+        records[name] = [missing if value is None else value for value in given]
+    header = {"table": table, "record_bytes": dtype.itemsize, "fields": fields, **extra}
+    return frame(json.dumps(header).encode(), records.tobytes())
+
+
+def frame(header: bytes, records: bytes) -> bytes:
+    """A record file around a header and records that are already bytes.
+
+    The header is padded with blanks, which JSON ignores, so that records begin at a multiple of 8 bytes.
+    """
+    padded = header + b" " * (-(12 + len(header)) % 8)
+    return MAGIC + len(padded).to_bytes(4, "little") + padded + records

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Input from strangers: no case may end in a traceback, or in an error that no rule foresees (status 70)."""
+
+from pathlib import Path
+
+CHAIN = Path(__file__).parents[2] / "examples" / "chain.toml"
+
+BELOW = "precious"
+NASTY = "\x1b]0;owned\x07\x1b[31m\u202e[red]<script>alert(1)</script>\x9b\udcff"
+OBEYED = set("\x1b\x07\x9b\u202e")
+
+
+def refused(answer, *words):
+    """Whether a command ended with a clear error."""
+    assert "Traceback" not in answer.err
+    assert answer.status in (2, 3, 5), answer
+    for word in words:
+        assert word in answer.err.replace("\n", " "), answer.err
+    return True

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reference page of the Python interface, made from signatures and docstrings.
+
+``python tools/pages/api_page.py FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+from generated import write_or_check
+
+ROOMS: dict[str, tuple[str, ...] | None] = {
+    "leowarp": None,
+    "leowarp.report": ("figure", "plot", "save", "write_report", "write_comparison"),
+    "leowarp.study": (
+        *("run_study", "StudyResult", "StudyFile", "reproduce", "Reproduction"),
+        *("studies", "Claim", "Outcome", "Making", "Material", "DrawnFigure", "Section"),
+    ),
+    "leowarp.reordering": None,
+}
+"""Modules of the page, and which of their names; None: all that are public."""
+
+_HEADS = ("Parameters", "Returns", "Raises", "Attributes", "Yields", "Examples", "Notes", "References")
+
+
+def api_page() -> str:
+    """The page as Markdown."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield from _INTRODUCTION.splitlines()
+    for name, wanted in ROOMS.items():
+        module = importlib.import_module(name)
+        yield from ("", f"## {name}", "")
+        yield from _documented(inspect.getdoc(module) or "")
+        for public in wanted or tuple(module.__all__):
+            yield from _of_name(module, public)
+
+
+def _of_name(module: ModuleType, name: str) -> Iterator[str]:
+    thing = getattr(module, name)
+    path = f"{module.__name__}.{name}"
+    # `leowarp.reordering` is in `__all__` and has a section of its own in `ROOMS`.
+    if inspect.ismodule(thing):
+        return
+    if inspect.isclass(thing):
+        yield from ("", f"### class {path}", "")
+        if "__init__" in vars(thing) and not issubclass(thing, Exception):
+            yield from _code(f"{name}{signature_of(thing)}")
+        yield from _documented(_own_doc(thing))
+        # `vars` and not `dir`: the order of the source, and nothing that is inherited.
+        for member, value in vars(thing).items():
+            if not member.startswith("_") and _own_doc(value) and (
+                inspect.isfunction(value) or _is_property(value) or isinstance(value, classmethod)
+            ):  # fmt: skip
+                yield from _of_member(name, member, value)
+    elif callable(thing):
+        yield from ("", f"### {path}", "")
+        yield from _code(f"{name}{signature_of(thing)}")
+        yield from _documented(_own_doc(thing))
+    else:
+        yield from ("", f"### {path}", "", f"A constant: `{_shortened(thing)}`.")
+
+
+def _of_member(owner: str, name: str, value: Any) -> Iterator[str]:
+    yield from ("", f"#### {owner}.{name}", "")
+    function = value.__func__ if isinstance(value, classmethod) else value
+    if inspect.isfunction(function):
+        yield from _code(f"{name}{signature_of(function)}")
+    yield from _documented(_own_doc(value))
+
+
+def _is_property(value: Any) -> bool:
+    return isinstance(value, property) or type(value).__name__ == "cached_property"
+
+
+def _own_doc(thing: Any) -> str:
+    """Its docstring; of a dataclass none that Python made of its fields, which differs between versions."""
+    text = inspect.cleandoc(thing.__doc__ or "")
+    return "" if inspect.isclass(thing) and text.startswith(f"{thing.__name__}(") else text
+
+
+def signature_of(thing: Any) -> str:
+    """Parameters and what is returned, as in the source: annotations are texts, and no default is a place in memory."""
+    try:
+        signature = inspect.signature(thing)
+    except (TypeError, ValueError):
+        return "(...)"
+    kept = [
+        parameter.replace(default=_Shown(parameter.default))
+        if parameter.default is not inspect.Parameter.empty
+        else parameter
+        for parameter in signature.parameters.values()
+        if parameter.name not in ("self", "cls") and not parameter.name.startswith("_")
+    ]
+    # With `from __future__ import annotations` annotations are texts, which `str` would put into quotes.
+    return str(signature.replace(parameters=kept)).replace("'", "")
+
+
+class _Shown:
+    """A default as the source has it."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        is_named = inspect.isroutine(self._value) or inspect.isclass(self._value)
+        text = self._value.__qualname__ if is_named else repr(self._value)
+        # An address differs from process to process, and the page is compared byte by byte with the one in the
+        # repository.
+        return "..." if " at 0x" in text or "<" in text else text.replace("'", '"')
+
+
+def _code(text: str) -> Iterator[str]:
+    yield from ("```text", text, "```", "")
+
+
+def _documented(doc: str) -> Iterator[str]:
+    """A docstring in numpy's form as Markdown: its sections as bold heads, their entries as lists."""
+    lines = doc.splitlines()
+    place, in_entries, in_example = 0, False, False
+    while place < len(lines):
+        line = lines[place]
+        following = lines[place + 1] if place + 1 < len(lines) else ""
+        if line in _HEADS and set(following) == {"-"}:
+            yield from ("", f"**{line}**", "")
+            in_entries = line not in ("Examples", "Notes", "References")
+            place += 2
+            continue
+        # Output follows its prompt up to the next empty line, as doctest reads it.
+        is_example = line.lstrip().startswith((">>>", "...")) or (in_example and bool(line.strip()))
+        if is_example != in_example:
+            yield "```text" if is_example else "```"
+            if not is_example:
+                yield ""
+            in_example = is_example
+        if is_example:
+            # Directives are for the test that runs the snippet, not for its reader.
+            yield re.sub(r"\s*# doctest: .*", "", line)
+        elif in_entries and line and not line.startswith(" "):
+            name, colon, kind = line.partition(" : ")
+            yield f"- `{name}`" + (f": {kind}" if colon else "")
+        elif in_entries and line:
+            yield f"  {line.strip()}"
+        else:
+            yield line
+        place += 1
+    if in_example:
+        yield "```"
+
+
+def _shortened(thing: Any) -> str:
+    text = repr(thing)
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the page; the exit status, as `write_or_check` gives it."""
+    return write_or_check(api_page(), "tools/pages/api_page.py", arguments)
+
+
+_INTRODUCTION = """\
+# The Python interface
+
+<!-- Made by `python tools/pages/api_page.py`; do not edit. -->
+
+`import leowarp as lw`. Columns of the data frames, their units and the words of their enumerations are in
+[tables](tables.md), series (`run.series`) in [their own section](tables.md#series); every key of a scenario in
+[scenario](scenario.md). The package is typed (`py.typed`)."""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of a script that makes one page of the documentation: ``python SCRIPT [--check] FILE``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+
+def write_or_check(page: str, script: str, arguments: list[str] | None) -> int:
+    """Write a page to the file that is named, or say whether the file is the page already.
+
+    page: Its whole text.
+    script: The one that makes it, such as ``"tools/pages/tables_page.py"``.
+    arguments: In place of the command line's.
+    Returns: The exit status: 1 if ``--check`` finds another text, or no file.
+    """
+    parser = argparse.ArgumentParser(prog=f"python {script}")
+    parser.add_argument("--check", action="store_true", help="only say whether the page is up to date")
+    parser.add_argument("file", type=Path, help="the page")
+    given = parser.parse_args(arguments)
+    if not given.check:
+        given.file.parent.mkdir(parents=True, exist_ok=True)
+        given.file.write_text(page, encoding="utf-8")
+        return 0
+    if given.file.is_file() and given.file.read_text(encoding="utf-8") == page:
+        return 0
+    print(f"{given.file} is not what the code says; run: make docs (or python {script} {given.file})", file=sys.stderr)
+    return 1

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page docs/reference/kernel.md, and the tables of overrides in other pages.
+
+``python tools/pages/kernel_page.py FILE`` writes the page. With ``--tables`` it renews the table between
+the marks ``<!-- overrides -->`` and ``<!-- end of overrides -->`` of each page in `TABLES`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+from generated import write_or_check
+from leowarp.guest.building import overrides, shelf
+from leowarp.guest.building.overrides import Override
+
+PAGE = "docs/reference/kernel.md"
+_PURPOSES = {
+    "boot": "to start, and to start alike",
+    "time": "for virtual time",
+    "random": "for random numbers that repeat",
+    "links": "for links",
+    "truth": "to see packets and faults without moving a packet",
+    "scenario": "only if a scenario asks for it",
+    "speed": "to save processor time",
+}
+_TABLE = re.compile(r"(?<=<!-- overrides -->\n).*?(?=<!-- end of overrides -->)", re.DOTALL)
+
+
+def page() -> str:
+    """The whole page."""
+    listed = overrides.overrides()
+    needed = [each for each in listed if each.purpose != overrides.SPEED]
+    fast = [each for each in listed if each.purpose == overrides.SPEED]
+    lines = [
+        "# The guest kernel: what is Linux's, and what is leowarp's",
+        "",
+        "<!-- Made by `make docs` from guest/overrides.toml and guest/kernels.toml; edit those. -->",
+        "",
+        *_paragraph(
+            "Hosts run the TCP and IP of Linux 6.12 as a User Mode Linux process, compiled from Debian's unmodified "
+            f"sources. leowarp links {len(listed)} objects and headers of its own into it. The tables below name all "
+            "of them: the build reads the same list ([`guest/overrides.toml`](../../guest/overrides.toml)) and links "
+            "nothing else."
+        ),
+        *_paragraph(
+            "By default, satellites forward packets in leowarp's own code, which tests hold byte for byte to the "
+            'kernel\'s forwarding. The kernel `"plain"` has no override that only saves time, and gives the same '
+            "traces. The manifest of each run names the overrides in force and the sha256 of the list."
+        ),
+        "## What a run needs",
+        "",
+        *_rows(needed),
+        "",
+        "## What saves processor time",
+        "",
+        *_paragraph(
+            "These move no trace: tests compare the default kernel with `plain`, which has none of them. "
+            "[Performance](../performance.md) says what the largest of them save."
+        ),
+        *_rows(fast),
+        "",
+        "## Options that differ from a distribution's kernel",
+        "",
+        "| option | here | distribution | why |",
+        "|---|---|---|---|",
+        *(f"| {each.name} | {each.ours} | {each.distribution} | {each.why} |" for each in overrides.options()),
+        "",
+        "Every other option is in [`guest/kernel.config`](../../guest/kernel.config).",
+        "",
+        "## The shelf of kernels",
+        "",
+        *_paragraph(
+            "`guest.kernel` and `--kernel` take these names, and the path of a tree or binary of yours. Each kernel is "
+            "built at its first use, and kept by the hash of all that it is made of. `leowarp kernel list` shows the "
+            "shelf."
+        ),
+        "| name | what | source | further options | patches |",
+        "|---|---|---|---|---|",
+        *(
+            f"| `{each.name}` | {each.what} | `{each.source}` | {_code(each.options)} | "
+            f"{_code([f'{patch.address} (sha256 {patch.sha256})' for patch in each.patches])} |"
+            for each in shelf.shelf()
+            if not each.is_own
+        ),
+        "",
+        "Put a kernel of your own beside them with",
+        "",
+        "```text",
+        "leowarp kernel add NAME --source TREE_OR_TARBALL --patch FILE --base default",
+        "```",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def without(at: Path) -> str:
+    """The table of what a kernel without each override cannot do."""
+    rows = ["| without | |", "|---|---|"]
+    # Two entries of one effect are one row
+    effects: dict[str, list[str]] = {}
+    for each in overrides.overrides():
+        effects.setdefault(each.without, []).append(f"`{each.name}`")
+    return "\n".join([*rows, *(f"| {', '.join(names)} | {what} |" for what, names in effects.items())]) + "\n"
+
+
+def _rows(listed: Sequence[Override]) -> list[str]:
+    rows = [
+        "| override | purpose | mechanism | change of the TCP/IP stack's behaviour | test | page |",
+        "|---|---|---|---|---|---|",
+    ]
+    for each in listed:
+        purpose = _PURPOSES[each.purpose] + (f" (`{each.asked_by}`)" if each.asked_by else "")
+        rows.append(
+            f"| `{each.name}` | {purpose} | {each.mechanism} | {each.changes} "
+            f"| [`{Path(each.test).name}`](../../{each.test}) | {_link(each.page, Path(PAGE))} |"
+        )
+    return rows
+
+
+def _paragraph(text: str) -> list[str]:
+    return [*textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False), ""]
+
+
+def _link(target: str, at: Path) -> str:
+    file, _, place = target.partition("#")
+    if file == str(at):
+        return "this page"
+    return f"[{Path(file).stem}]({os.path.relpath(file, at.parent)}{'#' + place if place else ''})"
+
+
+def _code(words: Sequence[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+TABLES = {"docs/guides/your-own-congestion-control.md": without}
+"""Pages with a table of their own between two marks, and what makes it."""
+
+
+def with_table(name: str, text: str) -> str:
+    """A page of `TABLES` with its table renewed."""
+    found = _TABLE.search(text)
+    if found is None:
+        raise ValueError(f"{name} has no <!-- overrides --> mark")
+    return text[: found.start()] + TABLES[name](Path(name)) + text[found.end() :]
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--tables"]:
+        for name in TABLES:
+            Path(name).write_text(with_table(name, Path(name).read_text(encoding="utf-8")), encoding="utf-8")
+    else:
+        sys.exit(write_or_check(page(), "tools/pages/kernel_page.py", sys.argv[1:]))

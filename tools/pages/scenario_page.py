@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reference page of scenario keys, made from the schema.
+
+``python tools/pages/scenario_page.py FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+
+from generated import write_or_check
+from leowarp.base.units import QUANTITIES
+from leowarp.scenario import schema
+from leowarp.scenario.loading import TABLES
+from leowarp.scenario.names.cities import CITIES
+from leowarp.scenario.names.gazetteer import PLACES
+from leowarp.scenario.names.presets import PRESETS
+from leowarp.scenario.network.profiles import PROFILE_SYSCTLS, guest_sysctls, host_sysctls
+from leowarp.scenario.network.queues import PARAMETERS
+from leowarp.scenario.text.key import Key, keys
+
+
+def reference_page() -> str:
+    """The page as Markdown.
+
+    Returns: The same bytes for the same schema: units, one table of keys for each section, presets, places, profiles.
+    """
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    """The page's lines, in its order; what a section is comes from the first paragraph of its docstring."""
+    yield from _INTRODUCTION.splitlines()
+    yield ""
+    yield "## Units"
+    yield ""
+    yield "| a value that is | has one of the units | for example |"
+    yield "|---|---|---|"
+    for quantity in QUANTITIES:
+        units = ", ".join(f"`{unit}`" for unit in quantity.units)
+        yield f'| {quantity.name} | {units} | `"{quantity.example}"` |'
+    yield ""
+    yield _UNITS_NOTE
+    # One page for all: a reader looks for a key, not for the module that declares it.
+    for heading, section in _sections():
+        yield ""
+        yield f"## {heading}"
+        yield ""
+        yield from inspect.cleandoc(section.__doc__ or "").split("\n\n")[0].splitlines()
+        yield ""
+        yield "| key | value | default | meaning |"
+        yield "|---|---|---|---|"
+        for key, (_, declared) in keys(section).items():
+            yield f"| `{key}` | {_value(declared)} | {_default(key, declared)} | {_cell(declared.doc)} |"
+    yield from _queue_parameters()
+    yield from _presets()
+    yield from _places()
+    yield from _cities()
+    yield from _profiles()
+
+
+def _sections() -> Iterator[tuple[str, type]]:
+    """Heading and dataclass of each table of keys, in the order in which a plan writes them."""
+    for name, section in TABLES.items():
+        if name == "isl":
+            yield "[[stations]]", schema.Station
+        if name == "traffic":
+            yield "[[flows]]", schema.Flow
+        suffix = " and [hosts.NAME.tcp]" if name == "tcp" else ""
+        yield f"[{name}]{suffix}", section
+        for key, (_, declared) in keys(section).items():
+            if declared.section is not None:
+                yield f"[[{name}.{key}]]", declared.section
+
+
+def _value(declared: Key) -> str:
+    """What may be written for a key: words, or a kind with its range and its word for no value."""
+    if declared.kind == "word":
+        return ", ".join(f'`"{word}"`' for word in declared.words)
+    names = {"queue": "packets or bytes", "flag": "`true`, `false`", "text": "text", "file": "file name",
+             "instant": "instant of UTC", "sysctl": "table of texts", "variables": "table of texts",
+             "command": "command line", "count": "integer", "table": "table",
+             "files": "list of file names", "tables": "tables", "names": "list of names"}  # fmt: skip
+    kind = declared.quantity.name if declared.quantity is not None else names[declared.kind]
+    if declared.low is not None and declared.high is not None:
+        kind += f", {declared.low} to {declared.high}"
+    return kind if declared.none is None else f'{kind}; or `"{declared.none}"`'
+
+
+def _default(key: str, declared: Key) -> str:
+    """A key's default as a user would write it, or who gives it."""
+    if declared.required:
+        return "**required**"
+    if declared.default is None:
+        # Only stations have coordinates that the gazetteer gives; every other key without a default is a preset's.
+        return "place" if key in ("latitude", "longitude") else "preset"
+    if isinstance(declared.default, bool):
+        return f"`{str(declared.default).lower()}`"
+    if isinstance(declared.default, str):
+        return f'`"{declared.default}"`'
+    return "`{}`" if declared.default == {} else f"`{declared.default}`"
+
+
+def _cell(text: str) -> str:
+    """A text as a cell of a Markdown table, whose border is a bar."""
+    return text.replace("|", "\\|")
+
+
+def _queue_parameters() -> Iterator[str]:
+    """The parameters of each queueing discipline."""
+    yield ""
+    yield "## Queue parameters"
+    yield ""
+    yield "What `queue_parameters` may hold, for instance"
+    yield '`queue_parameters = { target = "5 ms", interval = "100 ms" }`. A fifo has none.'
+    yield ""
+    yield "| discipline | parameter | value | meaning |"
+    yield "|---|---|---|---|"
+    for discipline, parameters in PARAMETERS.items():
+        for name, declared in parameters.items():
+            yield f"| `{discipline}` | `{name}` | {_value(declared)} | {_cell(declared.doc)} |"
+
+
+def _presets() -> Iterator[str]:
+    """Constellations by name, each with the source of its numbers."""
+    yield ""
+    yield "## Constellations by name"
+    yield ""
+    yield "| preset | pattern | planes x satellites | altitude | inclination | F | source |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, preset in PRESETS.items():
+        # A row a shell; the source once, in the row of the first.
+        for number, k in enumerate(preset.shells):
+            size = f"{k['planes']} x {k['satellites_per_plane']}"
+            orbit = f"{k['altitude']} | {k['inclination']} | {k['phasing']}"
+            first, source = (f"`{name}`", _cell(preset.source)) if number == 0 else (f"shell {number + 1}", "")
+            yield f"| {first} | {k['pattern']} | {size} | {orbit} | {source} |"
+
+
+def _places() -> Iterator[str]:
+    """The gazetteer, by name."""
+    yield ""
+    yield "## Places by name"
+    yield ""
+    yield "Latitude north positive, longitude east positive."
+    yield ""
+    yield "| place | latitude | longitude |"
+    yield "|---|---|---|"
+    for name, (latitude, longitude) in sorted(PLACES.items()):
+        yield f"| {name} | {latitude} | {longitude} |"
+
+
+def _cities() -> Iterator[str]:
+    """The cities of ``[traffic]``, the most populous first."""
+    yield ""
+    yield "## Cities by population"
+    yield ""
+    yield "For `[traffic]`; people of the urban agglomeration in 2018 by the United Nations' World Urbanization"
+    yield "Prospects, 2018 revision (CC BY 3.0 IGO), rounded to 100,000."
+    yield ""
+    yield "| city | people |"
+    yield "|---|---|"
+    for name, people in CITIES.items():
+        yield f"| {name} | {people:,} |"
+
+
+def _profiles() -> Iterator[str]:
+    """Every sysctl that a host gets, a column for each profile, and those of the guest as a whole."""
+    names = list(PROFILE_SYSCTLS)
+    yield ""
+    yield "## TCP profiles"
+    yield ""
+    yield "What a host gets with the default buffers. A plan writes it out under `[hosts.NAME.sysctl]`."
+    yield ""
+    yield f"| sysctl | {' | '.join(names)} |"
+    yield f"|---|{'---|' * len(names)}"
+    # From the functions that make plans, not from the tables alone: buffers and ECN are in them.
+    profiles = [host_sysctls(schema.Tcp(profile=name)) for name in names]
+    for sysctl in profiles[0]:
+        yield f"| `{sysctl}` | {' | '.join(profile[sysctl] for profile in profiles)} |"
+    yield ""
+    yield "The guest as a whole gets, with the default buffers and memory (a plan writes it out under `[sysctl]`):"
+    yield ""
+    yield "| sysctl | value |"
+    yield "|---|---|"
+    for sysctl, value in guest_sysctls(schema.Tcp.buffer_max_bytes, schema.Guest.memory_bytes, {}).items():
+        yield f"| `{sysctl}` | {value} |"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the page; the exit status, as `write_or_check` gives it."""
+    return write_or_check(reference_page(), "tools/pages/scenario_page.py", arguments)
+
+
+_INTRODUCTION = """\
+<!-- Made from the schema by `python tools/pages/scenario_page.py docs/reference/scenario.md`; do not edit. -->
+# Scenario keys
+
+A scenario is a TOML file. Quantities are strings with a unit; counts are bare integers; a bare number where a quantity
+is meant, an unknown key, a wrong unit and a value out of range are errors. `leowarp plan FILE` writes every default
+out; that plan loads as a scenario and gives itself.
+
+| at the top | meaning |
+|---|---|
+| `name` | The run's name: letters, digits, dots, dashes, underscores. Required; a variant has a name of its own. |
+| `schema` | Version of these keys, `1`. |
+| `extends` | A scenario (relative to this file) below this one: tables are merged key by key, lists replaced whole. |
+
+Exactly one of `[constellation]`, `[measured]`, `[chain]`, `[jittered]`, `[access]` and `[mobile]` is given; only an
+access link with `geometry = "constellation"` and a mobile channel with `delays = "constellation"` have a
+`[constellation]` too. With all but a constellation `[isl]`, `[ground]` and `[routing]` have no effect (nor have most
+keys of `[network]` with `[jittered]`, `[access]` and `[mobile]`), so they are errors; the stations then are `A` and
+`B`, with `[access]` `dish` and `server`, with `[mobile]` `mobile` and `server`. A mobile channel over a constellation
+uses what these three say of routes, with defaults of its own: `isl.rule = "plus-grid"`, `isl.seam = false`,
+`isl.polar_cutoff = "60 deg"`, `ground.rule = "min-elevation"`, `ground.min_elevation = "8.2 deg"`,
+`routing.interval = "10 s"`, `routing.link_interval = "1 s"`.
+
+`--set KEY=VALUE` lies on top of the file. Dotted keys, places in lists as numbers: `--set run.duration="60 s"`,
+`--set flows.0.congestion_control=bbr`. Setting `constellation.preset`, `constellation.tle`, `measured.file`,
+`jittered.distribution`, a link's `queue_discipline`, a station's `name`, a flow's `packet_rate`, `interval` or `rate`,
+or anything in `[tcp]` and `[guest]` takes away what the file below says about the keys that it governs, so that it
+works on a plan too.
+"""
+
+_UNITS_NOTE = """\
+`"m"` is metres; minutes are `"min"`. Rates are in bits per second; `bps` and bytes per second are refused. Times are
+whole nanoseconds, rates whole bits per second, sizes whole bytes: what is not exactly that is an error."""
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reference page of the run directory and its table columns, made from the schemas.
+
+``python tools/pages/tables_page.py FILE`` writes it; ``--check FILE`` says whether FILE is up to date.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+
+import pyarrow as pa
+
+from generated import write_or_check
+from leowarp import scalars
+from leowarp.metrics import (
+    CAUSE_COLUMNS,
+    CHANGE_COLUMNS,
+    DENSITY_COLUMNS,
+    LINK_COLUMNS,
+    LONG_COLUMNS,
+    PAIR_COLUMNS,
+    RECOVERY_COLUMNS,
+    REORDERING_COLUMNS,
+    SATELLITE_COLUMNS,
+    SERIES,
+    numbers_of,
+)
+from leowarp.routes.schema import ROUTES, ROUTES_DOC
+from leowarp.timeline.schema import EVENTS, TIMELINE, TIMELINE_DOC
+from leowarp.trace import TABLES
+from leowarp.trace.schema import COMPUTED
+from leowarp.trace.schema.columns import Column
+
+
+def reference_page() -> str:
+    """The page as Markdown.
+
+    Returns: The same bytes for the same schemas.
+    """
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    """The page's lines: files of a run in the order of the street, each with its columns."""
+    yield from _INTRODUCTION.splitlines()
+    yield from _table("10-routes.parquet", ROUTES_DOC, (_of_field(field) for field in ROUTES))
+    yield from _table("20-timeline.parquet", TIMELINE_DOC, (_of_field(field) for field in TIMELINE))
+    yield ""
+    yield "| event | meaning |"
+    yield "|---|---|"
+    for event, meaning in EVENTS.items():
+        yield f"| `{event}` | {_cell(meaning)} |"
+    # From the schemas that the host checks the guest's records with, so the page cannot say anything else.
+    for table in TABLES.values():
+        columns = (_of_column(column) for column in (*table.columns, *COMPUTED.get(table.name, ())))
+        yield from _table(f"30-trace/{table.name}.parquet", table.doc, columns)
+    yield from _table(
+        "40-metrics.parquet",
+        "Every number computed from the trace, one per row.",
+        _of_columns(LONG_COLUMNS),
+    )
+    yield from _scalars()
+    yield from _SERIES.splitlines()
+    for series in SERIES.values():
+        yield f"| `{series.name}` | {series.unit} | {_cell(series.definition)} |"
+    yield from _table(
+        "Metrics `route_change.*`",
+        "One row per route change, in `40-metrics.parquet` under these names, with the instant of the change as "
+        "`t_ns`. The paths themselves are in `10-routes.parquet`.",
+        _of_columns(numbers_of(CHANGE_COLUMNS)),
+    )
+    yield from _table(
+        "Metrics `recovery.*`",
+        "One row per route change and TCP flow, in `40-metrics.parquet` under these names, with the instant of the "
+        "change as `t_ns` and the flow's number as `flow`.",
+        _of_columns(numbers_of(RECOVERY_COLUMNS)),
+    )
+    yield from _table(
+        "Metrics `reordering.*`, `reordering_window.*`, `reordering_change.*`",
+        "One row per flow, over the whole run; one per window; one per change of the flow's path. These are the "
+        "columns of `run.reordering()`; in `40-metrics.parquet` `scope` is in the name, and `t_ns` is the begin of the "
+        "window or the instant of the change.",
+        _of_columns(REORDERING_COLUMNS),
+    )
+    yield from _table(
+        "Densities of these",
+        "The columns of `run.densities()`; in `40-metrics.parquet` `share_ratio` is `reordering.density` and so on, "
+        "with `index`.",
+        _of_columns(DENSITY_COLUMNS),
+    )
+    yield from _table(
+        "Metrics `cause.*`, `no_cause.*`",
+        "One row per flow and route change, and one per flow for what no change caused. These are the columns of "
+        "`run.causes()`.",
+        _of_columns(CAUSE_COLUMNS),
+    )
+    yield from _table(
+        "Links of a run",
+        "One row per direction of a link that was offered a packet. These are the columns of `run.links()` and of "
+        "`leowarp show RUN --links --json`.",
+        _of_columns(LINK_COLUMNS),
+    )
+    yield from _table(
+        "Satellites of a run",
+        "One row per satellite that was offered a packet: its links that send, together. These are the columns of "
+        "`run.satellites()` and of `leowarp show RUN --links --json`.",
+        _of_columns(SATELLITE_COLUMNS),
+    )
+    yield from _table(
+        "Pairs of stations of a run",
+        "One row per ordered pair of stations between which TCP flows go. These are the columns of `run.pairs()`.",
+        _of_columns(PAIR_COLUMNS),
+    )
+
+
+def _scalars() -> Iterator[str]:
+    """The tables of scalars: of the run, of every flow, of those of one kind."""
+    yield from _SCALARS.splitlines()
+    # By identity: TCP and probes may have scalars of one name and other words.
+    common = {id(scalar) for scalar in scalars.COMMON}
+    sections = {
+        "Of the run": scalars.RUN,
+        "Of every flow": scalars.COMMON,
+        "Of TCP flows": tuple(scalar for scalar in scalars.TCP if id(scalar) not in common),
+        "Of pings and UDP probes": tuple(scalar for scalar in scalars.PROBE if id(scalar) not in common),
+        "Of flows of programs": tuple(scalar for scalar in scalars.PROGRAM if id(scalar) not in common),
+    }
+    for title, section in sections.items():
+        yield from ("", f"### {title}", "", "| scalar | unit | about | shown | meaning |", "|---|---|---|---|---|")
+        for each in section:
+            shown = ", ".join(where for where, words in (("overview", each.overview), ("page", each.page)) if words)
+            yield f"| `{each.name}` | {each.unit.symbol} | {each.group} | {shown} | {_cell(each.definition)} |"
+
+
+def _of_columns(columns: Mapping[str, tuple[object, str | None, str]]) -> Iterator[tuple[str, str, str | None, str]]:
+    """The same of a table that is declared as name -> (type, unit, meaning)."""
+    return ((name, str(kind), unit, doc) for name, (kind, unit, doc) in columns.items())
+
+
+def _table(name: str, doc: str, columns: Iterable[tuple[str, str, str | None, str]]) -> Iterator[str]:
+    """A section with a table of columns: (name, type, unit, meaning) each."""
+    yield ""
+    yield f"## {name}"
+    yield ""
+    yield doc
+    yield ""
+    yield "| column | type | unit | meaning |"
+    yield "|---|---|---|---|"
+    for column, kind, unit, meaning in columns:
+        yield f"| `{column}` | {kind} | {unit or ''} | {_cell(meaning)} |"
+
+
+def _of_column(column: Column) -> tuple[str, str, str | None, str]:
+    """The same of a column of the trace, with the words that stand for its numbers in Python and in CSV."""
+    name, kind, unit, meaning = _of_field(column.field())
+    words = ", ".join(f'"{word}"' for word in column.words.values())
+    return name, kind, unit, f"{meaning}; in words {words}" if words else meaning
+
+
+def _of_field(field: pa.Field) -> tuple[str, str, str, str]:
+    """Name, type, unit and meaning of a column of Arrow; the latter two stand in its metadata.
+
+    A dictionary of strings is a way of storing strings, so it is called one.
+    """
+    # As the data frames of users call them.
+    kind = {"double": "float64", "list<item: string>": "list of string"}.get(str(field.type), str(field.type))
+    if pa.types.is_dictionary(field.type):
+        kind = "string"
+    metadata = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
+    return field.name, kind if field.nullable else f"{kind}, never null", metadata["unit"], metadata["doc"]
+
+
+def _cell(text: str) -> str:
+    """A text as a cell of a Markdown table, whose border is a bar."""
+    return text.replace("|", "\\|")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the page; the exit status, as `write_or_check` gives it."""
+    return write_or_check(reference_page(), "tools/pages/tables_page.py", arguments)
+
+
+_SCALARS = """
+## Scalars
+
+What `summary.json` says of the run, and of each flow under `flows`; `leowarp show RUN --metrics` prints every scalar,
+grouped by what they are about. In `40-metrics.parquet` they are called `run.*` and `flow.*`, those of an object within
+with `_` for the dot (`run.fairness_jain_index`, `run.drops_queue_pkts`). Counts and ratios have no unit. Shown:
+*overview* is the table that `leowarp run` and `leowarp compare` print, *page* a report's page; both in units for
+people."""
+
+_SERIES = """
+## Series
+
+What there is over time of each flow: `run.series("cwnd_pkts", flow=0)` in Python, `leowarp report RUN --plot cwnd,srtt`
+as a figure; the unit may be left out. In `40-metrics.parquet` are those of goodput, `srtt_us`, `share_ratio`,
+`path_delay_ns` (without a flow: of a pair of stations) and `jain_index`.
+
+| series | unit | meaning |
+|---|---|---|"""
+
+_INTRODUCTION = """\
+# A run directory and its tables
+
+<!-- Made by `python tools/pages/tables_page.py`; do not edit. -->
+
+| file | content |
+|---|---|
+| `00-plan.toml`, `00-inputs/` | the scenario with every default written out, and its files: enough to re-make the run |
+| `10-routes.parquet` | which way packets go |
+| `20-timeline.parquet` | the events of the emulated network |
+| `30-trace/*.parquet` | what was observed; the same bytes in each run of the plan ([`leowarp verify`](verify.md)) |
+| `40-metrics.parquet`, `summary.json` | what was computed from it |
+| `50-report/` | figures and `index.html` |
+| `manifest.json` | versions, seed, machine, cost, every warning, the sha256 of each file |
+| `guest-console.txt` | what the guest kernel printed |
+| `INCOMPLETE` | only there while a run is written, or if it failed: says why |
+
+A missing value is null, never 0. Times are ns of the run's own virtual clock. `_bps` are bits per second. Unit and
+meaning of each column also stand in the field metadata of the Parquet files (`unit`, `doc`), and names of hosts, flows
+and link directions in the metadata of each trace table (`hosts`, `flows`, `directions`; JSON).
+
+The Parquet files of the trace have numbers for directions of flows, causes, states, kinds, hosts and nodes. In Python
+(`run.table("bins")`, `run.bins()` and so on) and in the CSV of `leowarp export` each is a word, listed here as "in
+words", or the name of the host or node. Filters have the words, too: `filters=[("direction", "==", "data")]`."""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
