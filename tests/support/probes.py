@@ -10,11 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp.media.access.probes import departures_ns, passed, pings
 from leowarp.media.access.profile import Profile, Way
 from leowarp.media.access.slots import slots_of
 from leowarp.media.access.starlink import starlink_profile
 from leowarp.scenario.schema import Access, Plan
 from support.plans import chain
+
+__all__ = [
+    "BEYOND", "SECOND_NS", "departures_ns", "passed", "pings", "pings_by_reply", "plan_of", "profile_for", "walked_ns",
+]  # fmt: skip
 
 SECOND_NS = 1_000_000_000
 BEYOND = 1 << 62
@@ -37,26 +42,6 @@ def profile_for(minutes: float, seed: int = 1, **keys: Any) -> Profile:
     return starlink_profile(access, slots_of(plan, access), seed=seed, duration_ns=plan.run.duration_ns)
 
 
-def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """When probes begin to be sent: at once, or when the capacity is above 0 again. Their own length counts nothing."""
-    row = np.searchsorted(way.capacity_t_ns, t_ns, side="right") - 1
-    sends = np.flatnonzero(way.rate_bps > 0)
-    after = np.searchsorted(sends, row)
-    begins_ns = np.append(way.capacity_t_ns[sends], np.iinfo(np.int64).max)
-    return np.maximum(t_ns, begins_ns[after])
-
-
-def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Arrivals of probes (those that were lost would have arrived then), and which of them were lost.
-
-    `t_ns` ascends; a probe does not arrive before the one before it, lost or not.
-    """
-    start_ns = departures_ns(way, t_ns)
-    row = np.searchsorted(way.channel_t_ns, start_ns, side="right") - 1
-    lost = rng.random(len(t_ns)) < way.loss_ratio[row]
-    return np.maximum.accumulate(start_ns + way.delay_ns[row]), lost
-
-
 def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
     """Arrivals of packets of one size, one by one: each is sent after the one before, at what the capacity then is."""
     rates = list(zip(way.capacity_t_ns.tolist(), way.rate_bps.tolist(), strict=True))
@@ -77,16 +62,6 @@ def walked_ns(way: Way, t_ns: NDArray[np.int64], bits: int) -> NDArray[np.int64]
         last_ns = max(last_ns, busy_ns + delay_ns)
         arrives_ns.append(last_ns)
     return np.array(arrives_ns)
-
-
-def pings(profile: Profile, t_ns: NDArray[np.int64], seed: int = 0) -> NDArray[np.float64]:
-    """RTTs of pings from the terminal at given instants, ns; nan: lost either way."""
-    rng = np.random.default_rng(seed)
-    there_ns, lost_there = passed(profile.up, t_ns, rng)
-    rtt_ns = np.full(len(t_ns), np.nan)
-    back_ns, lost_back = passed(profile.down, there_ns[~lost_there], rng)
-    rtt_ns[~lost_there] = np.where(lost_back, np.nan, back_ns - t_ns[~lost_there])
-    return rtt_ns
 
 
 def pings_by_reply(profile: Profile, until_ns: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

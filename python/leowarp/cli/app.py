@@ -21,7 +21,7 @@ from leowarp.cli.output import interruptible, say
 from leowarp.cli.results import look_verbs, report_verb, result_verbs, verify_verb, view_verb
 from leowarp.cli.runs import example_verbs, guest_verbs, live_verb, run_verbs, shell_verb
 from leowarp.cli.studies import exam_verb, study_verbs
-from leowarp.cli.timelines import timeline_verbs
+from leowarp.cli.timelines import fit_verb, timeline_verbs, validate_verb
 from leowarp.version import build_version
 
 _MOVED = {
@@ -95,7 +95,7 @@ def _options(
 _RUN, _STREET, _RESULTS, _MACHINE = "Runs", "Stages, each by itself (no kernel needed)", "Results", "This machine"
 
 # These take minutes, and whoever ends them must know what stays.
-for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, verify_verb.verify):
+for _verb in (run_verbs.run, run_verbs.demo, run_verbs.reproduce, verify_verb.verify, validate_verb.validate):
     app.command(rich_help_panel=_RUN)(interruptible(_verb))
 app.command(rich_help_panel=_RUN)(shell_verb.shell)
 app.command(rich_help_panel=_RUN)(live_verb.live)
@@ -108,6 +108,7 @@ app.command(rich_help_panel=_STREET)(look_verbs.plan)
 app.command(rich_help_panel=_STREET)(look_verbs.ephemeris)
 app.command(rich_help_panel=_STREET)(look_verbs.routes)
 app.add_typer(timeline_verbs.timeline_app, name="timeline", rich_help_panel=_STREET)
+app.command(rich_help_panel=_STREET)(fit_verb.fit)
 app.command(rich_help_panel=_RESULTS)(result_verbs.show)
 app.command(rich_help_panel=_RESULTS)(report_verb.report)
 app.command(rich_help_panel=_RESULTS)(result_verbs.compare)

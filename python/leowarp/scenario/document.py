@@ -9,6 +9,7 @@ layer that sets the governing key also takes away what lower layers said about t
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -85,7 +86,7 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
         # A study's values come as nodes, which know their line of its file.
         node = value if isinstance(value, Node) else plant(value, Origin(file, override=text), (), {})
         parts = override_key(key, node.origin)
-        layer = _override_node(base, parts, node, node.origin, "")
+        layer = _with_preset(_override_node(base, parts, node, node.origin, ""))
         # The next override sees this one: `flows.1.kind=ping` may follow a `flows.1.source=A` that made the flow.
         base = merge(base, layer)
         yield layer
@@ -121,7 +122,7 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
     if path.resolve() in below:
         chain = " -> ".join(file.name for file in (*below, path))
         raise ScenarioError(f"{path}: extends itself ({chain})", "take one of the `extends` lines out")
-    node = _read_file(path)
+    node = _with_preset(_read_file(path))
     extends = node.value.pop("extends", None)
     if extends is None:
         return node
@@ -140,6 +141,51 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
     # A run directory takes its name from the scenario, so a variant has a name of its own.
     base.value.pop("name", None)
     return merge(base, node)
+
+
+def _with_preset(node: Node) -> Node:
+    """A layer with the file that its ``access.preset`` names, if it names one, below what the layer itself says.
+
+    `preset` is then what the file says of it (or its default), and `preset_file` names the file and its sha256, so that
+    a plan says where its values come from and needs the file no more.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such file, it holds something else than ``[access]``, or names a file in its turn.
+    """
+    named = node.get("access", "preset")
+    if named is None or not isinstance(named.value, str) or not named.value.endswith(".toml"):
+        return node
+
+    def refused(origin: Origin, rule: str, hint: str) -> ScenarioProblems:
+        return ScenarioProblems([Problem(origin, "access.preset", rule, hint)])
+
+    if named.origin.is_of_a_run:
+        rule = "the plan of a run stands alone, and reads no other file"
+        raise refused(named.origin, rule, "copy the plan to another name to change it")
+    path = named.origin.folder / Path(named.value).expanduser()
+    if not path.is_file():
+        hint = "a name is relative to the folder of the scenario, of --set to where you are; leowarp fit writes one"
+        raise refused(named.origin, f"there is no file {path}", hint)
+    file = _read_file(path)
+    for key in file.value:
+        if key != "access":
+            raise refused(file.value[key].origin, f"{key} has no place in a preset", "a preset has [access] alone")
+    access = file.get("access")
+    if access is None or not isinstance(access.value, dict):
+        raise refused(file.origin, f"{path} has no [access]", "write its keys below [access]")
+    below = access.get("preset")
+    if below is not None and isinstance(below.value, str) and below.value.endswith(".toml"):
+        raise refused(below.origin, "a preset in a file cannot name another file", "write peak or off-peak")
+    digest = hashlib.sha256(plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=True)).hexdigest()
+    filled = {
+        **access.value,
+        "preset": Node("peak", file.origin) if below is None else below,
+        "preset_file": Node(f"{path.name} {digest}", file.origin),
+    }
+    own = Node({key: child for key, child in node.value["access"].value.items() if key != "preset"}, node.origin)
+    return Node({**node.value, "access": _merge(Node(filled, node.value["access"].origin), own)}, node.origin)
 
 
 def _read_file(path: Path) -> Node:
@@ -284,6 +330,11 @@ def _merge(lower: Node, upper: Node) -> Node:
 
 def _without_governed(lower: Node, upper: Node) -> Node:
     """`lower` without the keys that what `upper` sets governs: a preset in an upper layer fills them again."""
+    filled = lower.get("access", "preset_file")
+    if filled is not None and upper.get("access", "preset") is not None:
+        # Another preset in place of one in a file: all that the file filled in goes.
+        of_file = [key for key, child in lower.value["access"].value.items() if child.origin.file == filled.origin.file]
+        lower = _without(lower, [("access", key) for key in of_file])
     for governing, governed in _GOVERNS.items():
         setting = upper.get(*governing)
         if setting is not None and setting.value != _KEEPS.get(governing, "none"):

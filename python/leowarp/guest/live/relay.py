@@ -2,8 +2,8 @@
 """Connections of this machine's programs through the guest: TCP there is the scenario's, here bytes are handed over.
 
 Neither side holds more than `WINDOW_BYTES` of a stream for the other. Bytes that the guest's TCP does not take are not
-read from the program here, and the guest's TCP is not asked for bytes that the program does not read: each waits for
-the guest's windows.
+read from the program here. The guest's TCP is not asked for bytes that the program does not read. So each waits for the
+guest's windows.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.base.streams import stream
+from leowarp.media.access.outages import bursts_ns
 from leowarp.media.access.profile import Drawn
 from leowarp.media.access.slots import Slots
 from leowarp.scenario.schema import Access
@@ -35,24 +36,26 @@ def channel_rows(
     Returns t_ns, delay_ns: int64 arrays of shape (m,). The first instant is 0; neighbouring rows differ.
     Returns loss_ratio: float64 array of shape (m,). 1 during an outage, the residual loss elsewhere.
     """
-    jitter_t_ns, jitter_ns = _jitter(access, way, seed, duration_ns)
+    jitter_t_ns, jitter_ns = jitter_rows(access, way, seed, duration_ns)
     frame_t_ns, waiting_ns = _waiting(access, duration_ns)
     spike_t_ns, spike_ns = _spikes(access, slots, drawn)
     outages = (drawn.outage_begin_ns, drawn.outage_end_ns)
-    t_ns = np.unique(np.concatenate([[0], slots.base_t_ns, jitter_t_ns, frame_t_ns, spike_t_ns, *outages]))
-    t_ns = t_ns[(t_ns >= 0) & (t_ns < duration_ns)]
-    delay_ns = slots.base_at_ns(t_ns)
-    # Components add up; each was drawn without the others, so that leaving one out changes no draw of another.
-    for begins_ns, values_ns in ((jitter_t_ns, jitter_ns), (frame_t_ns, waiting_ns), (spike_t_ns, spike_ns)):
-        delay_ns = delay_ns + values_ns[np.searchsorted(begins_ns, t_ns, side="right") - 1]
     residual = access.residual_loss_ratio if way == "down" else access.residual_loss_up_ratio
     # The presets peak and off-peak fill it when the plan is resolved (0.01 % and 0.001 %): what decides CUBIC's goodput
     # here must not be guessed (design/starlink-profile.md, "Isolated loss").
     if residual is None:
         raise ValueError("residual loss is not given: not a resolved plan")
+    bursts = bursts_ns(access, way, residual, seed=seed, duration_ns=duration_ns)
+    t_ns = np.unique(np.concatenate([[0], slots.base_t_ns, jitter_t_ns, frame_t_ns, spike_t_ns, *outages, *bursts]))
+    t_ns = t_ns[(t_ns >= 0) & (t_ns < duration_ns)]
+    delay_ns = slots.base_at_ns(t_ns)
+    # Components add up; each was drawn without the others, so that leaving one out changes no draw of another.
+    for begins_ns, values_ns in ((jitter_t_ns, jitter_ns), (frame_t_ns, waiting_ns), (spike_t_ns, spike_ns)):
+        delay_ns = delay_ns + values_ns[np.searchsorted(begins_ns, t_ns, side="right") - 1]
     # More outages have begun than ended: within one. They do not touch (`outages.merged`).
     lost = np.searchsorted(outages[0], t_ns, side="right") > np.searchsorted(outages[1], t_ns, side="right")
-    loss_ratio = np.where(lost, 1.0, residual)
+    lost |= np.searchsorted(bursts[0], t_ns, side="right") > np.searchsorted(bursts[1], t_ns, side="right")
+    loss_ratio = np.where(lost, 1.0, 0.0 if access.loss_burst_ns else residual)
     changes = np.append(True, (np.diff(delay_ns) != 0) | (np.diff(loss_ratio) != 0))
     return t_ns[changes], delay_ns[changes], loss_ratio[changes]
 
@@ -66,7 +69,7 @@ def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int6
     return (frame * 1_000_000_000 + access.frames_per_s // 2) // access.frames_per_s
 
 
-def _jitter(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def jitter_rows(access: Access, way: str, seed: int, duration_ns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """When the jitter takes which value; the first instant is 0.
 
     Down: steps of geometric length and Erlang (gamma of order 3) values of mean `jitter_ns`. Up: steps of 0.5 to 1.5

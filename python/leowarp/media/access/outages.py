@@ -51,6 +51,33 @@ def outages_ns(
     return merged(begin_ns[meets_run], end_ns[meets_run])
 
 
+def bursts_ns(
+    access: Access, way: str, loss_ratio: float, *, seed: int, duration_ns: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Beginnings and ends of the bursts of residual loss of one direction, ascending and apart; shape (k,).
+
+    They come at random (Poisson), so that a share `loss_ratio` of the time is lost; none if packets are lost one by one
+    (`access.loss_burst_ns` is 0).
+
+    Parameters
+    ----------
+    loss_ratio : float
+        0 to 1.
+    seed : int
+        ``run.seed``; the stream is `access.bursts.<way>`.
+    """
+    nothing = np.empty(0, dtype=np.int64)
+    if not access.loss_burst_ns or not loss_ratio:
+        return nothing, nothing
+    if loss_ratio >= 1.0:
+        return np.zeros(1, dtype=np.int64), np.array([duration_ns], dtype=np.int64)
+    rng = stream(seed, f"access.bursts.{way}")
+    # Bursts overlap: of n per length L of time, a share 1 - exp(-n) is covered.
+    count = rng.poisson(-np.log1p(-loss_ratio) * (duration_ns + access.loss_burst_ns) / access.loss_burst_ns)
+    begin_ns = np.sort(rng.integers(-access.loss_burst_ns, duration_ns, count, dtype=np.int64))
+    return merged(begin_ns, begin_ns + access.loss_burst_ns)
+
+
 def merged(begin_ns: NDArray[np.int64], end_ns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The union of intervals as intervals that do not touch, ascending.
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leowarp.media.access.outages import merged, outages_ns
+from leowarp.media.access.outages import bursts_ns, merged, outages_ns
 from leowarp.media.access.slots import slots_of
+from leowarp.scenario.schema import Access
 from support.probes import SECOND_NS, plan_of
 
 
@@ -53,3 +54,12 @@ def test_their_lengths_are_uniform_in_the_logarithm():
     quantiles_s = np.quantile((end_ns - begin_ns) / 1e9, [0.0, 0.25, 0.5, 0.75, 1.0])
     assert quantiles_s == pytest.approx(0.005 * 160 ** np.array([0, 0.25, 0.5, 0.75, 1]), rel=0.1)
     assert len(begin_ns) == pytest.approx(0.7 * 240 * HOURS, rel=0.05)
+
+
+def test_bursts_lose_the_share_that_the_residual_loss_says_and_last_as_long_as_they_should():
+    access = Access(residual_loss_ratio=0.01, residual_loss_up_ratio=0.01, loss_burst_ns=6_000_000)
+    begin_ns, end_ns = bursts_ns(access, "down", 0.01, seed=1, duration_ns=3600 * SECOND_NS)
+    assert abs((end_ns - begin_ns).sum() / (3600 * SECOND_NS) - 0.01) < 0.0006
+    assert np.median(end_ns - begin_ns) == 6_000_000
+    assert (begin_ns[1:] > end_ns[:-1]).all()
+    assert len(bursts_ns(Access(), "down", 0.01, seed=1, duration_ns=SECOND_NS)[0]) == 0

@@ -18,6 +18,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.streams import stream
 from leowarp.ephemeris import FIBRE_INDEX, EcefMetres, Ephemeris
 from leowarp.routes.links import SPEED_OF_LIGHT_M_PER_S
+from leowarp.scenario.media.access import base_rtt_quantiles_ns
 from leowarp.scenario.schema import Access, Plan
 
 TERMINAL, GATEWAY, POP = range(3)
@@ -103,7 +104,7 @@ def first_reconfiguration_ns(access: Access) -> int:
 
 
 def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
-    """Uniform over what is at least a step away from the slot before.
+    """Uniform over what is at least a step away from the slot before, or by the quantiles `base_rtts`.
 
     access: `base_rtt_min_ns`, `base_rtt_max_ns` (20 and 35 ms: the range of the least RTTs in the study's figure 3) and
         `base_step_min_ns` (3 ms, an assumption: "changes regularly").
@@ -112,8 +113,20 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
     """
     low, high, step = access.base_rtt_min_ns, access.base_rtt_max_ns, access.base_step_min_ns
     draws = stream(seed, "access.base").random(slots)
+    # A stream of its own: another share of kept paths leaves the draws of those that change alone.
+    kept = stream(seed, "access.base_kept").random(slots) < access.base_kept_ratio
+    if access.base_rtts:
+        quantiles_ns = base_rtt_quantiles_ns(access.base_rtts)
+        drawn_ns = np.interp(draws, np.linspace(0.0, 1.0, len(quantiles_ns)), quantiles_ns)
+        kept[0] = False
+        # The slot that each one's path was drawn in.
+        changed = np.maximum.accumulate(np.where(kept, 0, np.arange(slots)))
+        return np.rint(drawn_ns).astype(np.int64)[changed]
     base_ns = np.empty(slots, dtype=np.int64)
     for slot, draw in enumerate(draws.tolist()):
+        if slot > 0 and kept[slot]:
+            base_ns[slot] = base_ns[slot - 1]
+            continue
         if slot == 0:
             base_ns[slot] = low + round(draw * (high - low))
             continue

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from leowarp.base import units
+from leowarp.base.errors import ScenarioError
 from leowarp.scenario.media.constellation import FollowsConstellation
 from leowarp.scenario.media.medium_section import Idle
 from leowarp.scenario.names.presets import Preset
 from leowarp.scenario.network.links import Station
 from leowarp.scenario.network.queues import QueueKeys
 from leowarp.scenario.text.decoding import Section, decode, value_of
-from leowarp.scenario.text.key import count, instant, keys, quantity, queue, word
+from leowarp.scenario.text.key import count, instant, keys, names, quantity, queue, text, word
 from leowarp.scenario.text.problems import Problems
 
 
@@ -36,6 +37,8 @@ class Access(QueueKeys, FollowsConstellation):
         `clock` begins at.
     base_rtt_min_ns, base_rtt_max_ns, base_step_min_ns: Range of a slot's base round trip, and its least difference from
         the slot before. With ``geometry = "constellation"`` unused: the base comes from slant ranges.
+    base_rtts: Evenly spaced quantiles of a slot's base round trip, in place of the three before; empty: these hold.
+    base_kept_ratio: Probability that a slot keeps the base round trip of the slot before.
     jitter_ns, jitter_up_ns: Means of delay above the base, down and up; the value lasts `jitter_step_ns` and
         `jitter_up_step_ns` on average.
     handover_min_ns, handover_max_ns: How long nothing is sent (hold), or delay is raised (spike), at a reconfiguration.
@@ -43,6 +46,7 @@ class Access(QueueKeys, FollowsConstellation):
         reconfiguration.
     residual_loss_ratio, residual_loss_up_ratio: 0 to 1, of packets outside outages; None only until the preset has
         filled them in.
+    loss_burst_ns: Length of a burst of residual loss; 0: each packet is lost by itself.
     capacity_bps, capacity_up_bps: Medians, bit/s; None: drawn from the ``schedule_*`` values, by `clock` and the run's
         seed.
     capacity_spread_ratio, wander_ratio, modulation_ratio: Standard deviations of the logarithm of capacity from slot to
@@ -54,10 +58,18 @@ class Access(QueueKeys, FollowsConstellation):
     NAME: ClassVar = "access"
     STATIONS: ClassVar = ("dish", "server")
     FOLLOWS: ClassVar = ("geometry", "starlink-shell1")
-    GOVERNS: ClassVar = {**QueueKeys.GOVERNS, "preset": ("residual_loss", "residual_loss_up")}
+    GOVERNS: ClassVar = {**QueueKeys.GOVERNS, "preset": ("residual_loss", "residual_loss_up", "preset_file")}
 
     profile: str = word("Whose access links it is like.", ("starlink",), "starlink")
-    preset: str = word("The hour of the day; fills what is not given.", ("peak", "off-peak"), "peak")
+    preset: str = word(
+        "The hour of the day; fills what is not given. A name that ends in .toml is a file of your own, as "
+        "`leowarp fit` writes it: the keys of its `[access]` are filled in.",
+        ("peak", "off-peak"),
+        "peak",
+    )
+    preset_file: str | None = text(
+        "Which file `preset` named, and its sha256. A plan says it; it changes nothing.", "none"
+    )
     geometry: str = word(
         "Where delays come from: the profile alone, or the scenario's [constellation] too.",
         ("profile", "constellation"),
@@ -87,6 +99,17 @@ class Access(QueueKeys, FollowsConstellation):
     base_step_min_ns: int = quantity(
         units.TIME, "By how much the RTTs of two successive slots differ at least.", "3 ms", low="0 s", high="1 s"
     )
+
+    # None by default: what was published gives a range alone. Recordings of dishes are skewed (docs/validation.md).
+    base_rtts: tuple[str, ...] = names(
+        "Quantiles of the RTTs that slots have, without jitter and waiting, evenly spaced from the least to the "
+        'largest: `["20 ms", "22 ms", "35 ms"]` has its median at 22 ms. In place of `base_rtt_min`, `base_rtt_max` '
+        "and `base_step_min`."
+    )
+    base_kept_ratio: float = quantity(
+        units.RATIO, "Probability that a reconfiguration keeps the RTT of the slot before.", "0 %", low="0 %",
+        high="99 %",
+    )  # fmt: skip
 
     # The study.
     frames_per_s: int = count("Frames of the radio link per second; jitter changes at their borders.", 750, 1, 10_000)
@@ -165,6 +188,11 @@ class Access(QueueKeys, FollowsConstellation):
     residual_loss_up_ratio: float | None = quantity(
         units.RATIO, "Share of all other packets lost at random, up.", None, low="0 %", high="100 %"
     )
+    # 0 s by default: no article tells how long a burst lasts. What TCP gets depends on it (docs/validation.md).
+    loss_burst_ns: int = quantity(
+        units.TIME, "How long the residual loss lasts each time; everything sent then is lost (0 s: packets are lost "
+        "one by one).", "0 s", low="0 s", high="1 s",
+    )  # fmt: skip
 
     # The study: "some 250 Mbps".
     capacity_bps: int | None = quantity(
@@ -292,17 +320,18 @@ class Access(QueueKeys, FollowsConstellation):
             fit into their reach, a handover as long as a slot, and keys without effect.
         """
         known = keys(Access)
-        for key, text in ACCESS_PRESETS[value_of(section, Access, "preset")].keys.items():
+        for key, written in ACCESS_PRESETS[value_of(section, Access, "preset")].keys.items():
             attribute, declared = known[key]
             # Decoded like what a user writes, so that a preset obeys units and ranges as well.
             if not section.gave(key):
-                section.values[attribute] = decode(text, declared, section.origin)
+                section.values[attribute] = decode(written, declared, section.origin)
         for least, most in _ORDERED:
             low, high = (value_of(section, Access, known[key][0]) for key in (least, most))
             if low > high:
                 origin = section.where(least if section.gave(least) else most)
                 problems.add(origin, f"access.{least}", f"is above {most}", f"write {most} too, or {least} below it")
         _check_base(section, problems)
+        _check_quantiles(section, problems)
         # An outage lies between `outage_reach` before and `outage_reach` after its reconfiguration, wherever its
         # midpoint falls.
         if value_of(section, Access, "outage_max_ns") > 2 * value_of(section, Access, "outage_reach_ns"):
@@ -384,6 +413,32 @@ def _check_base(section: Section, problems: Problems) -> None:
         problems.add(section.where("base_step_min"), "access.base_step_min", rule, hint)
 
 
+def base_rtt_quantiles_ns(base_rtts: Sequence[str]) -> list[int]:
+    """The quantiles of `Access.base_rtts`.
+
+    Raises
+    ------
+    ScenarioError
+        If one is no time from 0 s to 10 s, they descend, or there is only one.
+    """
+    quantiles_ns = [int(units.TIME.parse(each)) for each in base_rtts]
+    if any(not 0 <= each <= 10 * 10**9 for each in quantiles_ns):
+        raise ScenarioError("a quantile is not from 0 s to 10 s")
+    if len(quantiles_ns) == 1:
+        raise ScenarioError("one quantile is no distribution", "write the least and the largest, at least")
+    if quantiles_ns != sorted(quantiles_ns):
+        raise ScenarioError("the quantiles descend", "write them from the least to the largest")
+    return quantiles_ns
+
+
+def _check_quantiles(section: Section, problems: Problems) -> None:
+    """Quantiles of the base round trip are times that ascend."""
+    try:
+        base_rtt_quantiles_ns(value_of(section, Access, "base_rtts"))
+    except ScenarioError as error:
+        problems.add(section.where("base_rtts"), "access.base_rtts", error.message, error.hint)
+
+
 def _idle(section: Section) -> dict[str, tuple[str, ...]]:
     """Keys that mean nothing with the others, by the reason.
 
@@ -392,8 +447,11 @@ def _idle(section: Section) -> dict[str, tuple[str, ...]]:
     idle_keys: dict[str, tuple[str, ...]] = {}
     if value_of(section, Access, "geometry") == "profile":
         idle_keys['geometry = "profile"'] = _GEOMETRY
+        if value_of(section, Access, "base_rtts"):
+            idle_keys["base_rtts"] = ("base_rtt_min", "base_rtt_max", "base_step_min")
     else:
-        idle_keys['geometry = "constellation"'] = ("base_rtt_min", "base_rtt_max", "base_step_min")
+        drawn = ("base_rtt_min", "base_rtt_max", "base_step_min", "base_rtts", "base_kept")
+        idle_keys['geometry = "constellation"'] = drawn
     if value_of(section, Access, "handover") == "hold":
         idle_keys['handover = "hold"'] = ("spike_min", "spike_max")
     scheduled = [value_of(section, Access, name) is None for name in ("capacity_bps", "capacity_up_bps")]

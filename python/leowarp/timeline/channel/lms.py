@@ -53,9 +53,9 @@ class LandMobile:
     carrier_hz: Default 2.2 GHz, the band that the tables were measured in.
     correlation_m, transition_m: Of the direct signal; length of the slope between states.
     frames: "common" or "by-state". Length of a step of the chain. `common`: the same for every state, the mean of the
-        shortest lengths weighted by the states' shares, so that the shares of the way are the chain's stationary
-        distribution: the published shares of the states are that. `by-state`: each state's own shortest length, which
-        shifts the shares of the way.
+        shortest lengths weighted by the states' shares. The shares of the distance are then the chain's
+        stationary distribution, as the published ones are. `by-state`: each state's own shortest length, which shifts
+        the shares of the distance.
     frame_m: A length for `common` in place of that mean.
     samples_per_wavelength: Samples of the series per wavelength, or per correlation distance where that is shorter. 16:
         linear interpolation of the diffuse power is off by 2 % of its mean at most.

@@ -120,6 +120,8 @@ class Transfer:
     retransmissions: float64 array of shape (n,). Segments.
     cwnd_bytes, rtt_ns: float64 arrays of shape (n,). At the end of each interval, of the streams' sum and mean; the
         round trip is TCP's smoothed one.
+    all_retransmissions: Segments over the whole transfer, as its sender says at the end: the receiver's file has no
+        others.
     """
 
     t_ns: Times
@@ -129,6 +131,7 @@ class Transfer:
     retransmissions: Delays
     cwnd_bytes: Delays
     rtt_ns: Delays
+    all_retransmissions: int | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -195,6 +198,21 @@ class Measurement:
     def of_one_way(t_ns: Any, delay_ns: Any, *, wall_ns: int | None = None, source: str = "arrays") -> Measurement:
         """One-way delays, down, from plain arrays; as `of_round_trips`."""
         return Measurement(source=source, format="arrays", down=Series.of(t_ns, delay_ns), wall_ns=wall_ns)
+
+    def as_sent(self) -> Measurement:
+        """The same where the times are those of replies, as ``ping -D`` prints them: each less its round trip.
+
+        Probes that were then sent no later than one before them (a few, of a clock read late) are left out.
+        """
+        if self.round_trip is None or self.round_trip.lost.any():
+            return self
+        sent_ns = self.round_trip.t_ns - np.rint(self.round_trip.delay_ns).astype(np.int64)
+        kept = np.append(True, sent_ns[1:] > np.maximum.accumulate(sent_ns)[:-1])
+        series = replace(self.round_trip.take(kept), t_ns=sent_ns[kept] - sent_ns[0])
+        wall_ns = None if self.wall_ns is None else self.wall_ns + int(sent_ns[0])
+        left_out = int((~kept).sum())
+        note = f"times taken as those of replies; {left_out} probes out of order left out"
+        return replace(self, round_trip=series, wall_ns=wall_ns, notes=(*self.notes, note))
 
     def with_capacity(self, down: Capacity | None, up: Capacity | None) -> Measurement:
         """The same with these capacities where they are given."""

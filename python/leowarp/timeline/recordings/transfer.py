@@ -22,7 +22,7 @@ class TransferDescription:
     mean_bps: Of payload, over the whole time.
     quantiles_bps: Over time.
     zero_ns: Time in intervals in which nothing came through.
-    retransmissions: Segments; None in the file of the receiver.
+    retransmissions: Segments; None where the file does not say it.
     median_rtt_ns: TCP's smoothed one.
     """
 
@@ -57,7 +57,9 @@ def described_transfer(transfer: Transfer | None) -> TransferDescription | None:
         mean_bps=float(np.average(transfer.rate_bps, weights=transfer.length_ns)),
         quantiles_bps=_quantiles(transfer),
         zero_ns=int(transfer.length_ns[transfer.rate_bps == 0].sum()),
-        retransmissions=int(told["retransmissions"].sum()) if len(told["retransmissions"]) else None,
+        retransmissions=(
+            int(told["retransmissions"].sum()) if len(told["retransmissions"]) else transfer.all_retransmissions
+        ),
         median_cwnd_bytes=float(np.median(told["cwnd"])) if len(told["cwnd"]) else None,
         median_rtt_ns=float(np.median(told["rtt"])) if len(told["rtt"]) else None,
     )

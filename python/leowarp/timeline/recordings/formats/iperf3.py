@@ -13,6 +13,7 @@ Intervals that ``--omit`` leaves out are left out here. ``--json-stream`` writes
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,11 @@ def read_iperf3(path: Path) -> Measurement:
     notes += _notes(document, test, intervals)
     ways = [way for way in ("up", "down") if any(way in one.ways for one in intervals)]
     transfers = [_transfer(intervals, way) for way in ways]
+    # Of a test in both directions the sums at the end are of both.
+    if len(transfers) == 1:
+        total = _part(_part(document, "end"), "sum_sent").get("retransmits")
+        if isinstance(total, int) and not isinstance(total, bool) and 0 <= total < 2**40:
+            transfers = [replace(transfers[0], all_retransmissions=total)]
     senders = [one for one in transfers if (one.rtt_ns > 0).any()]
     round_trip = None
     if senders:

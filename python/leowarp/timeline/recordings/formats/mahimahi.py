@@ -6,8 +6,8 @@ begins anew after the last time, which is the length of the trace (here: ``repea
 together with those at the end.
 
 A link that sends bits cannot deliver 1500 bytes in no time. So the opportunities of millisecond k are the capacity of
-the millisecond before it, and packets are delivered by k ms as in Mahimahi. (Those at 0 of the first time round are the
-first millisecond's.)
+the millisecond before it, and packets are delivered by k ms as in Mahimahi. Those at 0 of the first round are the
+first millisecond's.
 """
 
 from __future__ import annotations

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `fit`: recordings to a preset of an access link."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leowarp.base.errors import ScenarioError
+from leowarp.cli import options
+from leowarp.cli.output import say
+
+Received = Annotated[
+    bool,
+    typer.Option("--received", help="The times of a table are those of replies, as ping -D prints them."),
+]
+Columns = Annotated[
+    str, typer.Option("--columns", help="What the columns of a table without a header are, for instance t_ns,rtt_ms.")
+]
+
+
+def fit(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RECORDING...",
+            help="Recordings of one link: ping, irtt, iperf3, capacity (whatever leowarp timeline describe reads).",
+        ),
+    ],
+    profile: Annotated[
+        str, typer.Option("--profile", help="The profile whose keys are fitted: starlink.")
+    ] = "starlink",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The preset that is written, for access.preset.")
+    ] = None,
+    columns: Columns = "",
+    received: Received = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    json_: options.Json = False,
+) -> None:
+    """Fit the profile of an access link to recordings: each key with an interval, and what they cannot tell.
+
+    What is written is a preset: access.preset = "my-dish.toml" in a scenario, or --set access.preset=my-dish.toml.
+    """
+    from leowarp.base import plainfiles
+    from leowarp.base.spelling import one_of
+    from leowarp.cli.output import note, print_json, print_table
+    from leowarp.cli.timelines.described import measurements
+    from leowarp.fitting import fit as fitted
+    from leowarp.fitting import preset_text
+    from leowarp.fitting.written import interval_text, value_text
+    from leowarp.scenario.schema import Access
+    from leowarp.scenario.text.key import keys
+    from leowarp.timeline.recordings.formats.columns import parsed_columns
+
+    known = keys(Access)["profile"][1].words
+    if profile not in known:
+        raise ScenarioError(f"--profile: there is no profile {profile}", one_of(profile, known))
+    if out is not None and out.suffix != ".toml":
+        raise ScenarioError(f"--out {out}: access.preset takes a name that ends in .toml", "write --out my-dish.toml")
+    if out is not None and out.exists() and not force:
+        raise ScenarioError(f"{out} is there already", "add --force to replace it, or name another file")
+    names = parsed_columns(columns) if columns else None
+    found = [one for file in files for one in measurements(file, "auto", None, None, None, names)]
+    result = fitted([one.as_sent() if received else one for one in found], profile=profile)
+    text = preset_text(result)
+    if out is not None:
+        plainfiles.write(out, text.encode())
+    if json_:
+        chosen = [asdict(estimate) | {"source": source} for estimate, source in result.chosen.values()]
+        print_json({"profile": profile, "fitted": chosen, "untold": result.untold})
+        return
+    for one in found:
+        for line in one.notes:
+            note(f"{one.source}: {line}")
+    print_table(
+        f"{profile}, fitted",
+        ("key", "value", "95 % interval", "n", "of", "recording"),
+        [
+            (key, value_text(estimate), interval_text(estimate).removeprefix("95 %: "), estimate.count, estimate.of,
+             Path(source).name)
+            for key, (estimate, source) in result.chosen.items()
+        ],
+        text=("key", "value", "95 % interval", "of", "recording"),
+    )  # fmt: skip
+    print_table("not told", ("key", "why"), list(result.untold.items()), text=("key", "why"))
+    if out is not None:
+        say(f'{out}: in a scenario, [access] preset = "{out.name}"')

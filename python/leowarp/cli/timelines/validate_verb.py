@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verb `validate`: recordings of real links beside the same measurement in the guest."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leowarp.base.errors import ScenarioError
+from leowarp.cli import options
+from leowarp.cli.output import say
+from leowarp.cli.timelines.fit_verb import Columns, Received
+
+
+def validate(
+    recordings: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="RECORDING...", help="Files of ping, irtt or iperf3, or public ones by name (--list)."),
+    ] = None,
+    list_: Annotated[
+        bool,
+        typer.Option("--list", help="Public recordings: address, licence, sha256, and the line that fetches each."),
+    ] = False,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Directory of the page and of the runs.")] = Path(
+        "validation"
+    ),
+    folder: Annotated[
+        Path | None,
+        typer.Option("--recordings", help="Where public recordings are; recordings/ of leowarp's cache by default."),
+    ] = None,
+    longest: Annotated[str, typer.Option("--longest", help="Of each run; as long as its recording by default.")] = "",
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the profiles.")] = 1,
+    columns: Columns = "",
+    received: Received = False,
+    json_: options.Json = False,
+) -> None:
+    """Hold the profiles of access links, and replays, against recordings of real links.
+
+    The measurement of each recording is made in the guest: over a replay of it, over the profile fitted to it, and over
+    the default profile. A recording that is missing is a skipped line.
+    """
+    from leowarp.base import units
+    from leowarp.cli.output import note, print_json, print_table
+    from leowarp.cli.results.look_verbs import parsed
+    from leowarp.guest.building.cache import cache_place
+    from leowarp.timeline.recordings.formats.columns import parsed_columns
+    from leowarp.validation import PUBLIC, Validated
+    from leowarp.validation import validate as validated
+    from leowarp.validation.page import cells, heads, write_page
+
+    folder = folder or cache_place() / "recordings"
+    if list_:
+        if json_:
+            listed = [
+                asdict(one) | {"address": one.address, "fetch": one.command(folder), "here": bool(one.found(folder))}
+                for one in PUBLIC.values()
+            ]
+            print_json({"recordings": listed})
+            return
+        for public in PUBLIC.values():
+            say(f"{public.name}: {public.about}")
+            say(f"    {public.licence}, sha256 {public.sha256}{', here' if public.found(folder) else ''}")
+            say(f"    {public.command(folder)}")
+        return
+    if not recordings:
+        raise ScenarioError("no recording is named", "leowarp validate my-ping.txt, or one of leowarp validate --list")
+    found = validated(
+        recordings,
+        out,
+        recordings_folder=folder,
+        columns=parsed_columns(columns) if columns else None,
+        received=received,
+        longest_ns=int(parsed(units.TIME, "--longest", longest)) if longest else None,
+        seed=seed,
+        tell=note,
+    )
+    command = shlex.join(["leowarp", "validate", *recordings, "--seed", str(seed)])
+    page = write_page(found, out, command + (f' --longest "{longest}"' if longest else ""))
+    if json_:
+        print_json(
+            {
+                "page": str(page),
+                "compared": [
+                    {"name": one.name, "source": one.source, "rows": [asdict(row) for row in one.rows],
+                     "notes": one.notes}
+                    for one in found if isinstance(one, Validated)
+                ],
+                "skipped": [asdict(one) for one in found if not isinstance(one, Validated)],
+            }
+        )  # fmt: skip
+        return
+    for one in found:
+        if isinstance(one, Validated):
+            for text in one.notes:
+                note(f"{one.name}: {text}")
+            rows = [cells(row) for row in one.rows]
+            # A terminal has no room for the quantiles of every medium; the page and --json have them.
+            places = [place for place, head in enumerate(heads()) if "10, 50, 90" not in head or head.startswith("rec")]
+            print_table(
+                one.name, tuple(heads()[place] for place in places),
+                [tuple(row[place] for place in places) for row in rows], text=("quantity", "verdict"),
+            )  # fmt: skip
+        else:
+            say(f"{one.name}: skipped, {one.why}" + (f"\n    {one.fetch}" if one.fetch else ""))
+    say(f"{page}")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Base round trips of slots: their distribution, and how often a reconfiguration keeps one."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.fitting.estimate import Estimate, resampled
+from leowarp.fitting.slotted import Slotted
+
+QUANTILES = 11
+"""Of the base round trip: least, deciles, largest."""
+
+_SHARES = np.arange(0.0, 0.96, 0.02)
+_DRAWN = 4000
+
+
+def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int = 0) -> tuple[Estimate, ...]:
+    """`base_rtts` and `base_kept`.
+
+    Parameters
+    ----------
+    probes : Slotted
+        Of round trips.
+    over_base_ns : float64 array of shape (n,)
+        What the fitted jitter adds to the base at the instants of the probes, by simulation: a slot's least delay is
+        above its base by the least of these.
+    extra_ns : int
+        Round trip that other keys of the profile add.
+    """
+    numbers, floors_ns = probes.floors_ns(probes.series.delay_ns)
+    _, above_ns = probes.floors_ns(over_base_ns)
+    bases_ns = np.maximum(floors_ns - float(above_ns.mean()) - extra_ns, 0.0)
+    shares = np.linspace(0.0, 1.0, QUANTILES)
+    follows = np.diff(numbers) == 1
+    steps_ns = np.abs(np.diff(floors_ns))[follows]
+    # Two floors of one path differ by what the jitter leaves of itself in each.
+    same_ns = 3.0 * np.sqrt(2.0) * float(above_ns.std()) + 100_000.0
+    # Slots that kept one path are one draw, and are resampled together.
+    draws = np.split(bases_ns, np.flatnonzero(~(follows & (np.abs(np.diff(floors_ns)) <= same_ns))) + 1)
+
+    def spread(places: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.quantile(np.concatenate([draws[int(place)] for place in places]), shares)
+
+    low, high = resampled(np.arange(len(draws), dtype=np.float64), spread)
+    quantiles = Estimate(
+        "base_rtts",
+        tuple(np.quantile(bases_ns, shares).tolist()),
+        tuple(low.tolist()),
+        tuple(high.tolist()),
+        len(bases_ns),
+        "slots",
+        "least delay of each slot, less what the jitter leaves of itself there; the ends are the extremes that were "
+        "seen, and more slots would reach further",
+    )
+    rng = np.random.default_rng(1)
+    one_ns, other_ns = (rng.choice(bases_ns, _DRAWN) for _ in range(2))
+    rest_ns = rng.choice(above_ns, _DRAWN) - rng.choice(above_ns, _DRAWN)
+    changes = rng.random(_DRAWN)
+    # Of each share, the steps that slots of these bases then have, sorted.
+    made_ns = [
+        np.sort(np.abs(np.where(changes >= share, one_ns - other_ns, 0.0) + rest_ns)) for share in _SHARES.tolist()
+    ]
+
+    def kept(drawn_ns: NDArray[np.float64]) -> NDArray[np.float64]:
+        values_ns = np.sort(drawn_ns)
+        upper = np.arange(1, len(values_ns) + 1) / len(values_ns)
+        distances = []
+        for made in made_ns:
+            below = np.searchsorted(made, values_ns, side="right") / len(made)
+            distances.append(max(np.abs(below - upper).max(), np.abs(below - upper + 1.0 / len(values_ns)).max()))
+        return np.asarray(_SHARES[int(np.argmin(distances))])
+
+    low, high = resampled(steps_ns, kept)
+    stays = Estimate(
+        "base_kept",
+        float(kept(steps_ns)),
+        float(low),
+        float(high),
+        len(steps_ns),
+        "reconfigurations",
+        "with it the steps are nearest to the recording's, by the distance of Kolmogorov and Smirnov",
+    )
+    return quantiles, stays

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Capacity: of a trace its median and how it varies, of a TCP transfer a lower bound."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.fitting.estimate import Estimate, Untold, resampled
+from leowarp.scenario.schema import Access
+from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Transfer
+from leowarp.timeline.recordings.period.schedule import Schedule
+
+_WINDOW_NS = 100_000_000
+_SECOND_NS = 1_000_000_000
+_FEWEST_SLOTS = 4
+
+_CUT_SPREAD = 0.8796
+"""Standard deviation of a standard normal that is cut at two, as the profile's levels are."""
+
+_WIRE = 1514.0 / 1448.0
+"""Bytes on the link for each of payload, in full segments."""
+
+
+def fit_capacity(
+    capacity: Capacity, way: str, access: Access, schedule: Schedule
+) -> tuple[list[Estimate], list[Untold]]:
+    """Median over slots, their spread, and the spread within them, of a trace of capacity."""
+    key = "capacity" if way == "down" else "capacity_up"
+    end_ns = max(capacity.end_ns, int(capacity.t_ns[-1]) + 1)
+    t_ns = np.arange(int(capacity.t_ns[0]), end_ns, _WINDOW_NS, dtype=np.int64)
+    rate_bps = _means(capacity, t_ns, end_ns)
+    if np.isnan(rate_bps).any():
+        return [], [Untold(key, "the trace is unshaped, at least at times")]
+    slot = (t_ns - schedule.phase_ns) // schedule.period_ns
+    groups = [rate_bps[(slot == one) & (rate_bps > 0)] for one in np.unique(slot)]
+    groups = [one for one in groups if len(one) >= 20]
+    if len(groups) < _FEWEST_SLOTS:
+        return [], [Untold(key, f"{len(groups)} slots are too few")]
+    levels = np.array([np.median(one) for one in groups])
+    low, high = resampled(levels, lambda drawn: np.asarray(np.median(drawn)))
+    note = "median over slots of each slot's median over 100 ms"
+    estimates = [Estimate(key, float(np.median(levels)), float(low), float(high), len(levels), "slots", note)]
+    if way == "up":
+        return estimates, []
+
+    def spread(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(min(float(np.log(drawn).std(ddof=1)) / _CUT_SPREAD, 1.0))
+
+    low, high = resampled(levels, spread)
+    note = "standard deviation of the logarithm of slots' medians"
+    estimates.append(
+        Estimate("capacity_spread", float(spread(levels)), float(low), float(high), len(levels), "slots", note)
+    )
+    why = "one trace shows their sum, and how it divides is not told"
+    return estimates, [Untold(name, why) for name in ("wander", "wander_time", "modulation", "modulation_time")]
+
+
+def carried(transfer: Transfer, access: Access, schedule: Schedule) -> tuple[list[Estimate], list[Untold]]:
+    """A lower bound of the capacity: what one flow carried in the best seconds of each slot."""
+    key = "capacity" if transfer.way == "down" else "capacity_up"
+    t_ns = transfer.t_ns - transfer.t_ns[0]
+    second = t_ns // _SECOND_NS
+    count = int(second[-1]) + 1
+    rate_bps = np.bincount(second, weights=transfer.rate_bps * transfer.length_ns, minlength=count) / 1e9
+    slot = (np.arange(count) * _SECOND_NS - schedule.phase_ns) // schedule.period_ns
+    best = np.array([np.quantile(rate_bps[slot == one], 0.9) for one in np.unique(slot) if (slot == one).sum() >= 5])
+    if len(best) < _FEWEST_SLOTS:
+        return [], [Untold(key, f"{len(best)} slots are too few")]
+    best = best * _WIRE
+    low, high = resampled(best, lambda drawn: np.asarray(np.median(drawn)))
+    note = "a lower bound: what one TCP flow carried in the best tenth of each slot's seconds, median over slots"
+    estimate = Estimate(key, float(np.median(best)), float(low), float(high), len(best), "slots", note)
+    return [estimate], [Untold("queue", "a flow shows that a queue filled only together with its round trips")]
+
+
+def _means(capacity: Capacity, t_ns: NDArray[np.int64], end_ns: int) -> NDArray[np.float64]:
+    """Means over windows; nan where it is unshaped."""
+    rate_bps = np.where(capacity.rate_bps == UNSHAPED, np.nan, capacity.rate_bps.astype(np.float64))
+    lengths_ns = np.diff(np.append(capacity.t_ns, end_ns)).astype(np.float64)
+    sums = np.concatenate([[0.0], np.cumsum(rate_bps * lengths_ns)])
+    edges = np.append(t_ns, end_ns)
+    at = np.interp(edges, np.append(capacity.t_ns, end_ns), sums)
+    return np.asarray(np.diff(at) / np.diff(edges))

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings to the parameters of an access profile: `fit(measurements)`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leowarp.base.errors import ScenarioError
+from leowarp.fitting.base import fit_base
+from leowarp.fitting.capacity import carried, fit_capacity
+from leowarp.fitting.estimate import Estimate, Untold
+from leowarp.fitting.handover import fit_handover
+from leowarp.fitting.jitter import fit_jitter, simulated_ns
+from leowarp.fitting.losses import fit_losses, retransmitted
+from leowarp.fitting.slotted import FEWEST_PROBES, slotted
+from leowarp.scenario.media.access import ACCESS_PRESETS
+from leowarp.scenario.schema import Access
+from leowarp.scenario.text.key import keys
+from leowarp.timeline.recordings.description import Description, describe
+from leowarp.timeline.recordings.measurement import Measurement
+from leowarp.timeline.recordings.period.schedule import Schedule
+
+_FEWEST_SLOTS = 8
+_PUBLISHED_NS = 300_000_000
+"""A phase this near to the published one is taken for it: clocks of recorders are off by as much."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one recording tells.
+
+    Attributes
+    ----------
+    source : str
+    description : Description or None
+        Of its delays; None: it has none.
+    estimates : tuple of Estimate
+    untold : tuple of Untold
+    """
+
+    source: str
+    description: Description | None
+    estimates: tuple[Estimate, ...]
+    untold: tuple[Untold, ...]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Parameters of a profile from some recordings.
+
+    Attributes
+    ----------
+    profile : str
+    recordings : tuple of Told
+        What each says.
+    """
+
+    profile: str
+    recordings: tuple[Told, ...]
+
+    @property
+    def chosen(self) -> dict[str, tuple[Estimate, str]]:
+        """Key to its estimate and the recording that it comes from: of several the one that rests on most.
+
+        Isolated loss is bounded from above by what a transfer had to send again, and capacity from below by what it
+        carried: probes, and traces, are asked first.
+        """
+        found: dict[str, tuple[Estimate, str]] = {}
+        for told in self.recordings:
+            for one in told.estimates:
+                if one.key not in found or _rank(one) > _rank(found[one.key][0]):
+                    found[one.key] = (one, told.source)
+        for told in self.recordings:
+            for one in told.estimates:
+                probed = found[one.key][0]
+                if one.of == "segments" and probed.of != "segments" and _number(one) < _number(probed):
+                    # Probes that a router drops by policy look like loss; TCP cannot have lost more than it sent again.
+                    found[one.key] = (one, told.source)
+        return found
+
+    @property
+    def untold(self) -> dict[str, str]:
+        """Keys that no recording tells, with why."""
+        chosen = self.chosen
+        reasons = {one.key: one.why for told in self.recordings for one in told.untold}
+        told_none = {key: "nothing in the recordings depends on it" for key in _FITTED if key not in reasons}
+        return {key: why for key, why in (reasons | told_none).items() if key not in chosen}
+
+
+_SHARE = "outage_share_ratio"
+
+_FITTED = (
+    "base_rtts", "base_kept", "jitter", "jitter_step", "jitter_up", "jitter_up_step", "handover_min", "handover_max",
+    "outage_share", "outage_again", "outage_min", "outage_max", "residual_loss", "residual_loss_up", "loss_burst",
+    "capacity",
+    "capacity_up", "capacity_spread", "wander", "wander_time", "modulation", "modulation_time", "queue", "queue_up",
+)  # fmt: skip
+
+
+def fit(measurements: Sequence[Measurement], *, profile: str = "starlink", access: Access | None = None) -> Fit:
+    """The profile's parameters as far as recordings tell them.
+
+    Parameters
+    ----------
+    measurements : sequence of Measurement
+        Pings, irtt, iperf3's transfers, capacities; each is looked at by itself.
+    profile : str
+        Whose keys are filled.
+    access : Access, optional
+        Where the search begins; the profile's own values if not given.
+
+    Raises
+    ------
+    ScenarioError
+        If no recording tells anything: it is too short, or nothing keeps a schedule.
+    """
+    start = dataclasses.replace(access or _start(profile), profile=profile)
+    told = tuple(_told(one, start) for one in measurements)
+    if not any(one.estimates for one in told):
+        reasons = "; ".join(f"{one.source}: {one.untold[0].why}" for one in told if one.untold)
+        raise ScenarioError(
+            f"nothing to fit: {reasons}",
+            "a ping of four minutes and more, or iperf3 -J -i 0.1 of a minute and more, tells something",
+        )
+    return Fit(profile, told)
+
+
+def _start(profile: str) -> Access:
+    losses = {
+        keys(Access)[key][0]: float(str(text).removesuffix(" %")) / 100.0
+        for key, text in ACCESS_PRESETS["peak"].keys.items()
+    }
+    return Access(profile=profile, **losses)  # type: ignore[arg-type]
+
+
+def _told(measurement: Measurement, access: Access) -> Told:
+    """What one recording tells of an access profile."""
+    estimates: list[Estimate] = []
+    untold: list[Untold] = []
+    description = None
+    schedule = Schedule(access.period_ns, access.phase_ns)
+    probed = measurement.probes and measurement.transfer is None
+    if probed and measurement.series:
+        description = describe(measurement)
+        if description.schedule is None:
+            why = "nothing in it keeps a schedule, and the profile is one of slots"
+            untold.append(Untold("base_rtts", why))
+        else:
+            schedule = description.schedule
+            _schedule(description, access, estimates)
+            _delays(measurement, schedule, access, estimates, untold)
+    for way, capacity in (("down", measurement.capacity_down), ("up", measurement.capacity_up)):
+        if capacity is not None:
+            _add(fit_capacity(capacity, way, access, schedule), estimates, untold)
+    for transfer in (measurement.transfer, measurement.transfer_back):
+        if transfer is not None:
+            _add(carried(transfer, access, schedule), estimates, untold)
+            if (again := retransmitted(transfer)) is not None:
+                estimates.append(again)
+    return Told(measurement.source, description, tuple(estimates), tuple(untold))
+
+
+def _add(found: tuple[list[Estimate], list[Untold]], estimates: list[Estimate], untold: list[Untold]) -> None:
+    estimates += found[0]
+    untold += found[1]
+
+
+def _schedule(description: Description, access: Access, estimates: list[Estimate]) -> None:
+    """Period and phase where they are not the published ones."""
+    schedule, seconds = description.schedule, description.seconds_of_minute
+    assert schedule is not None
+    sure = 1.0 if description.finding is None else description.finding.confidence_ratio
+    note = f"found in the data with a confidence of {100 * sure:.3g} %; of a period there is no interval"
+    slots = len(description.slots)
+    if abs(schedule.period_ns - access.period_ns) > 2e-3 * access.period_ns:
+        estimates.append(Estimate("period", float(schedule.period_ns), None, None, slots, "slots", note))
+    elif seconds and abs((seconds[0] * 1e9 - access.phase_ns + 7.5e9) % access.period_ns - 7.5e9) > _PUBLISHED_NS:
+        estimates.append(Estimate("phase", seconds[0] * 1e9 % access.period_ns, None, None, slots, "slots", note))
+
+
+def _delays(
+    measurement: Measurement, schedule: Schedule, access: Access, estimates: list[Estimate], untold: list[Untold]
+) -> None:
+    """What probes tell: jitter of each way that was measured, then base, losses and handovers of round trips."""
+    one_way = measurement.down is not None and measurement.up is not None
+    names = ("up", "down") if one_way else tuple(measurement.series)
+    for name in names:
+        probes = slotted(measurement.series[name], schedule)
+        if len(probes.floors_ns(probes.series.delay_ns)[0]) < _FEWEST_SLOTS:
+            untold.append(Untold("base_rtts", f"fewer than {_FEWEST_SLOTS} slots with {FEWEST_PROBES} probes each"))
+            return
+        found = fit_jitter(probes, access, ("up", "down") if name == "round_trip" else (name,))
+        estimates += found.estimates
+        untold += [one for one in found.untold if not (one_way and one.why.startswith("the series is"))]
+    access = dataclasses.replace(access, **_values(estimates, ("jitter",)))
+    if measurement.round_trip is None:
+        return
+    probes = slotted(measurement.round_trip, schedule)
+    over_base_ns = simulated_ns(access, probes.series.t_ns, ("up", "down"), 1, probes.until_ns)
+    estimates += fit_base(probes, over_base_ns, 2 * access.server_delay_ns)
+    counted = measurement.format != "columns" or bool(probes.series.lost.any())
+    _add(fit_losses(probes, access, counted=counted), estimates, untold)
+    # Where outages were not told, none are put in.
+    told = {one.key for one in estimates}
+    losses = _values(estimates, ("outage", "residual_loss")) | ({} if "outage_share" in told else {_SHARE: 0.0})
+    _add(fit_handover(probes, dataclasses.replace(access, **losses)), estimates, untold)
+
+
+def _values(estimates: Sequence[Estimate], beginnings: tuple[str, ...]) -> dict[str, Any]:
+    """Estimates of keys that begin so, as attributes of `Access`."""
+    found: dict[str, Any] = {}
+    for one in estimates:
+        if one.key.startswith(beginnings):
+            attribute = keys(Access)[one.key][0]
+            found[attribute] = round(_number(one)) if attribute.endswith("_ns") else _number(one)
+    return found
+
+
+def _number(estimate: Estimate) -> float:
+    assert not isinstance(estimate.value, tuple), "of one number"
+    return estimate.value
+
+
+def _rank(estimate: Estimate) -> tuple[bool, int]:
+    """Probes and traces before transfers, then by how many it rests on."""
+    return ("bound" not in estimate.note, estimate.count)

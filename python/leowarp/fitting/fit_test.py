@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fits of recordings whose truth is known; the hundred seeds of each kind are design/fit-coverage.py."""
+
+import numpy as np
+import pytest
+
+from leowarp.base.errors import ScenarioError
+from leowarp.fitting import fit, preset_text
+from leowarp.fitting.estimate import resampled, share_interval
+from leowarp.scenario import load, resolve
+from leowarp.timeline.recordings import Measurement
+from leowarp.timeline.recordings.measurement import Capacity, Transfer
+from support.fitted import KINDS, WALL_NS, estimates_of, recording, truths
+
+SECOND_NS = 1_000_000_000
+
+
+def transfer(rate_bps: float, seconds: int = 120, retransmissions: float = float("nan"), total: int | None = None):
+    count = 10 * seconds
+    return Transfer(
+        t_ns=np.arange(count, dtype=np.int64) * (SECOND_NS // 10),
+        length_ns=np.full(count, SECOND_NS // 10),
+        way="down",
+        rate_bps=np.full(count, rate_bps),
+        retransmissions=np.full(count, retransmissions),
+        cwnd_bytes=np.full(count, np.nan),
+        rtt_ns=np.full(count, np.nan),
+        all_retransmissions=total,
+    )
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_parameters_of_a_recording_that_the_profile_made_come_back_within_their_intervals(name):
+    kind = KINDS[name]
+    truth, found = truths(kind), estimates_of(kind, 1)
+    # Loss up is half of the same round trips as loss down: one interval, written twice.
+    del found["residual_loss_up"]
+    outside = {key: found[key] for key in found if not found[key][1] <= truth[key] <= found[key][2]}
+    # One of a dozen intervals of 95 % may miss. Two do in one of eight fits (`design/fit-coverage.py`); with seed 3 the
+    # residual loss of this test does. So it guards the estimators, and does not measure their coverage.
+    assert len(outside) <= 1, outside
+    assert {"jitter_up", "base_kept", "base_rtts, median", "residual_loss", "outage_share"} <= found.keys()
+
+
+def test_what_a_fit_writes_is_a_preset_and_its_plan_needs_the_file_no_more(tmp_path):
+    sparse = recording(KINDS["150 ms, 60 min"], 1)
+    (tmp_path / "my-dish.toml").write_text(preset_text(fit([sparse])), encoding="utf-8")
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(
+        'name = "x"\n[access]\npreset = "my-dish.toml"\njitter = "1 ms"\n[[flows]]\nsource = "server"\n'
+        'destination = "dish"\n'
+    )
+    plan = resolve(load(scenario))
+    access = plan.medium
+    assert len(access.base_rtts) == 11
+    assert access.jitter_ns == 1_000_000
+    assert access.preset_file.startswith("my-dish.toml ")
+    (tmp_path / "my-dish.toml").unlink()
+    (tmp_path / "again.toml").write_text(plan.to_toml(), encoding="utf-8")
+    assert resolve(load(tmp_path / "again.toml")).medium == access
+
+
+def test_a_table_of_replies_alone_tells_nothing_of_loss():
+    made = recording(KINDS["150 ms, 60 min"], 1)
+    kept = ~made.round_trip.lost
+    replies = Measurement.of_round_trips(
+        made.round_trip.t_ns[kept], made.round_trip.delay_ns[kept], wall_ns=WALL_NS, source="replies.csv"
+    )
+    untold = fit([type(replies)(**{**vars(replies), "format": "columns"})]).untold
+    assert "replies alone" in untold["residual_loss"]
+    assert "outage_share" in untold
+
+
+def test_retransmissions_bound_the_loss_of_probes_from_above():
+    probes = recording(KINDS["150 ms, 60 min"], 1)
+    sent = Measurement(source="iperf3.json", format="iperf3", transfer=transfer(40e6, total=400))
+    found = fit([probes, sent]).chosen
+    estimate, source = found["residual_loss"]
+    assert source == "iperf3.json"
+    assert estimate.value == pytest.approx(400 / (40e6 * 120 / 8 / 1448))
+    assert found["residual_loss_up"][1] != "iperf3.json"
+
+
+def test_a_transfer_bounds_the_capacity_from_below():
+    found = fit([Measurement(source="x", format="iperf3", transfer=transfer(40e6, retransmissions=1.0))]).chosen
+    estimate = found["capacity"][0]
+    assert estimate.value == pytest.approx(40e6 * 1514 / 1448)
+    assert "lower bound" in estimate.note
+
+
+def test_a_trace_of_capacity_gives_median_and_spread():
+    rng = np.random.default_rng(1)
+    levels = 100e6 * np.exp(0.2 * np.clip(rng.standard_normal(200), -2, 2))
+    t_ns = np.arange(200 * 150, dtype=np.int64) * (SECOND_NS // 10)
+    phased = np.repeat(levels, 150)
+    capacity = Capacity(t_ns=t_ns + 12 * SECOND_NS, rate_bps=phased.astype(np.int64), end_ns=3012 * SECOND_NS)
+    found = fit([Measurement(source="x", format="csv", probes=False, capacity_down=capacity)]).chosen
+    assert found["capacity"][0].holds(100e6)
+    assert found["capacity_spread"][0].holds(0.2)
+
+
+def test_a_recording_that_is_too_short_is_refused_with_what_to_record():
+    short = Measurement.of_round_trips(np.arange(100) * SECOND_NS // 10, np.full(100, 30e6))
+    with pytest.raises(ScenarioError, match="nothing to fit") as refused:
+        fit([short])
+    assert "ping of four minutes" in refused.value.hint
+
+
+def test_times_of_replies_become_times_of_requests():
+    sent_ns = np.arange(50, dtype=np.int64) * 10_000_000
+    rtt_ns = np.where(np.arange(50) % 7 == 3, 45e6, 20e6)
+    rtt_ns[0] = 20e6
+    arrived_ns = sent_ns + rtt_ns.astype(np.int64)
+    order = np.argsort(arrived_ns, kind="stable")
+    received = Measurement.of_round_trips(arrived_ns[order] + np.arange(50), rtt_ns[order]).as_sent()
+    apart_ns = np.diff(received.round_trip.t_ns)
+    assert (apart_ns > 9_999_000).all()
+
+
+def test_intervals_of_shares_hold_no_and_all():
+    assert share_interval(0, 100)[0] == 0.0
+    assert share_interval(0, 100)[1] == pytest.approx(0.037, abs=0.001)
+    assert share_interval(100, 100)[1] == pytest.approx(1.0)
+
+
+def test_resampling_gives_the_interval_of_a_mean():
+    values = np.random.default_rng(2).normal(10.0, 2.0, 4000)
+    low, high = resampled(values, lambda drawn: np.asarray(drawn.mean()))
+    assert high - low == pytest.approx(2 * 1.96 * values.std() / np.sqrt(4000), rel=0.1)

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Isolated loss and outages, from lost probes; an upper bound of the former from TCP's retransmissions."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.fitting.estimate import Estimate, Untold, resampled, share_interval
+from leowarp.fitting.slotted import Slotted
+from leowarp.media.access.outages import outages_ns
+from leowarp.media.access.slots import Slots
+from leowarp.scenario.schema import Access
+from leowarp.timeline.recordings.measurement import Transfer
+from leowarp.timeline.recordings.period.schedule import Schedule
+
+_DENSE_NS = 30_000_000
+_FEWEST_RUNS = 10
+_ROUNDS, _GAIN = 12, 0.5
+_SIMULATED, _SPACING_NS = 1000, 4_000_000_000
+_MOST = np.array([1.0, 0.95, np.log(1.9e9)])
+_SEGMENT_BYTES = 1448
+_BOUND = (
+    "retransmissions: an upper bound of isolated loss, for drops of queues, bursts and spurious retransmissions are "
+    "among them"
+)
+_OUTAGE_KEYS = ("outage_share", "outage_again", "outage_min", "outage_max")
+
+
+def fit_losses(probes: Slotted, access: Access, *, counted: bool) -> tuple[list[Estimate], list[Untold]]:
+    """Loss of round trips: outside reconfigurations isolated, around them by outages.
+
+    Parameters
+    ----------
+    probes : Slotted
+        Of round trips.
+    access : Access
+        For the reach of outages.
+    counted : bool
+        The recording says which probes were lost; a table of replies alone does not.
+    """
+    if not counted:
+        why = "the recording holds replies alone, so that a lost probe leaves nothing"
+        return [], [Untold(key, why) for key in ("residual_loss", "residual_loss_up", *_OUTAGE_KEYS)]
+    lost, sent = probes.series.lost, ~probes.series.cut
+    near = probes.schedule.distance_ns(probes.series.t_ns) <= access.outage_reach_ns
+    far_lost, far_sent = _by_slot(probes.slot, lost & ~near), _by_slot(probes.slot, sent & ~near)
+    near_lost, near_sent = _by_slot(probes.slot, lost & near), _by_slot(probes.slot, sent & near)
+    estimates = _residual(far_lost, far_sent)
+    # Where losses near reconfigurations are no more frequent than elsewhere, none of them is an outage's.
+    both = np.column_stack([near_lost, near_sent, far_lost, far_sent])
+    excess = _excess(both)
+    low, high = resampled(both, lambda drawn: np.asarray(_excess(drawn)))
+    if low <= 0.0:
+        note = (
+            f"loss within {access.outage_reach_ns / 1e9:g} s of a reconfiguration less that elsewhere: "
+            f"{100 * excess:.2g} % ({100 * float(low):.2g} to {100 * float(high):.2g} %), which may be none"
+        )
+        estimates.append(Estimate("outage_share", 0.0, 0.0, _possible(float(high), access), len(both), "slots", note))
+        return estimates, [Untold(key, "no outages were seen") for key in _OUTAGE_KEYS[1:]]
+    if probes.interval_ns > _DENSE_NS:
+        why = f"probes {probes.interval_ns / 1e6:.3g} ms apart do not show how long one lasts"
+        return estimates, [Untold(key, why) for key in _OUTAGE_KEYS]
+    return _outages(probes, near, access, estimates)
+
+
+def _residual(lost: NDArray[np.float64], sent: NDArray[np.float64]) -> list[Estimate]:
+    """Isolated loss, half of a round trip's each way."""
+    table = np.column_stack([lost, sent])
+
+    def one_way(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
+        ratio = drawn[:, 0].sum() / max(drawn[:, 1].sum(), 1.0)
+        return np.asarray(1.0 - np.sqrt(1.0 - ratio))
+
+    value = float(one_way(table))
+    low, high = (float(end) for end in resampled(table, one_way))
+    # No loss at all has no spread over slots either: then what so many probes could have missed.
+    _, most = share_interval(int(lost.sum()), int(sent.sum()))
+    high = max(high, 1.0 - float(np.sqrt(1.0 - most)))
+    note = "losses of probes away from reconfigurations; which way they were lost is not known, half is put on each"
+    return [
+        Estimate(key, value, low, high, int(sent.sum()), "probes", note)
+        for key in ("residual_loss", "residual_loss_up")
+    ]
+
+
+def _excess(table: NDArray[np.float64]) -> float:
+    near_lost, near_sent, far_lost, far_sent = table.sum(axis=0)
+    return float(near_lost / max(near_sent, 1.0) - far_lost / max(far_sent, 1.0))
+
+
+def _possible(excess: float, access: Access) -> float:
+    """The share of reconfigurations with outages that would make a loss this much higher around them."""
+    span = np.log(access.outage_max_ns / access.outage_min_ns)
+    mean_ns = (access.outage_max_ns - access.outage_min_ns) / max(span, 1e-9)
+    of_one = mean_ns / (1.0 - access.outage_again_ratio) / (2.0 * access.outage_reach_ns)
+    return float(min(max(excess / of_one, 0.0), 1.0))
+
+
+def _outages(
+    probes: Slotted, near: NDArray[np.bool_], access: Access, estimates: list[Estimate]
+) -> tuple[list[Estimate], list[Untold]]:
+    """Share, number and length of outages: with them the profile's own outages give probes the same runs of losses."""
+    lost = probes.series.lost & near
+    counts, logs, numbers = _runs(probes.series.t_ns, lost, probes.interval_ns, probes.schedule)
+    untold = [Untold("outage_min", "an outage shorter than the time between two probes is met by chance")]
+    if len(logs) < _FEWEST_RUNS:
+        return estimates, [Untold(key, f"{len(logs)} runs of lost probes are too few") for key in _OUTAGE_KEYS]
+    target = _run_statistics(counts, logs)
+    found = np.array([access.outage_share_ratio, access.outage_again_ratio, np.log(access.outage_max_ns)])
+    found[2] = max(found[2], float(logs.max()))
+    for seed in range(1, _ROUNDS + 1):
+        moved = target - _simulated_runs(probes, access, found, seed)
+        # A longer end moves the mean of a uniform distribution by half of it.
+        found = np.clip(found + _GAIN * moved * np.array([1.0, 1.0, 2.0]), _least(access), _MOST)
+    slots = np.arange(len(counts), dtype=np.float64)[:, None]
+
+    def moved_by(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
+        chosen = drawn[:, 0].astype(np.int64)
+        runs = np.concatenate([np.flatnonzero(numbers == one) for one in chosen])
+        return _run_statistics(counts[chosen], logs[runs]) if len(runs) else np.zeros(3)
+
+    low, high = resampled(slots, moved_by)
+    ends = [np.clip(found + (end - target) * np.array([1.0, 1.0, 2.0]), _least(access), _MOST) for end in (low, high)]
+    note = f"{len(logs)} runs of lost probes around {len(counts)} reconfigurations, matched by the profile's"
+    for place, key in enumerate(("outage_share", "outage_again", "outage_max")):
+        value, least, most = (float(each[place]) for each in (found, *ends))
+        if key == "outage_max":
+            value, least, most = (float(np.exp(each)) for each in (value, least, most))
+        of, count = ("reconfigurations", len(counts)) if place < 2 else ("runs", len(logs))
+        estimates.append(Estimate(key, value, least, most, count, of, note))
+    return estimates, untold
+
+
+def _least(access: Access) -> NDArray[np.float64]:
+    return np.array([0.0, 0.0, np.log(1.1 * access.outage_min_ns)])
+
+
+def _runs(
+    t_ns: NDArray[np.int64], lost: NDArray[np.bool_], interval_ns: int, schedule: Schedule
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Runs of lost probes a reconfiguration, and of each run the logarithm of its length and its reconfiguration."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], lost.astype(np.int8), [0]])))
+    logs = np.log((edges[1::2] - edges[::2]) * float(interval_ns))
+    first, last = (round((int(t) - schedule.phase_ns) / schedule.period_ns) for t in t_ns[[0, -1]])
+    nearest = np.rint((t_ns[edges[::2]] - schedule.phase_ns) / schedule.period_ns).astype(np.int64) - first
+    return np.bincount(nearest, minlength=last - first + 1).astype(np.float64), logs, nearest
+
+
+def _run_statistics(counts: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of reconfigurations with a run, share of runs that are not their first, mean logarithm of lengths."""
+    some = float((counts > 0).mean())
+    again = 1.0 - some / max(float(counts.mean()), 1e-9)
+    return np.array([some, again, float(logs.mean())])
+
+
+def _simulated_runs(probes: Slotted, access: Access, found: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    """The same of the profile's outages around many reconfigurations, met by probes as far apart."""
+    drawn = dataclasses.replace(
+        access,
+        outage_share_ratio=float(found[0]),
+        outage_again_ratio=float(found[1]),
+        outage_max_ns=round(float(np.exp(found[2]))),
+        period_ns=_SPACING_NS,
+    )
+    begin_ns = np.arange(_SIMULATED, dtype=np.int64) * _SPACING_NS + _SPACING_NS // 2
+    nothing = np.zeros(len(begin_ns), dtype=np.int64)
+    slots = Slots(begin_ns=begin_ns, names=("",) * len(begin_ns), base_t_ns=begin_ns, base_ns=nothing)
+    end_ns = _SIMULATED * _SPACING_NS
+    begins_ns, ends_ns = outages_ns(drawn, slots, seed=seed, duration_ns=end_ns)
+    t_ns = np.arange(0, end_ns, probes.interval_ns, dtype=np.int64)
+    lost = np.searchsorted(begins_ns, t_ns, side="right") > np.searchsorted(ends_ns, t_ns, side="right")
+    counts, logs, _ = _runs(t_ns, lost, probes.interval_ns, Schedule(_SPACING_NS, _SPACING_NS // 2))
+    # The range of reconfigurations has one more at either end, at which nothing was drawn.
+    return _run_statistics(counts[: len(begin_ns)], logs)
+
+
+def retransmitted(transfer: Transfer) -> Estimate | None:
+    """The share of segments that were sent again: isolated loss is no larger, for queues drop as well."""
+    key = "residual_loss" if transfer.way == "down" else "residual_loss_up"
+    segments = transfer.rate_bps * transfer.length_ns / 8e9 / _SEGMENT_BYTES
+    if np.isnan(transfer.retransmissions).all():
+        if transfer.all_retransmissions is None:
+            return None
+        note = f"{transfer.all_retransmissions} {_BOUND}; no interval, for the file has their sum alone"
+        ratio_of_all = transfer.all_retransmissions / max(float(segments.sum()), 1.0)
+        return Estimate(key, ratio_of_all, None, None, round(float(segments.sum())), "segments", note)
+    told = ~np.isnan(transfer.retransmissions)
+    table = np.column_stack([transfer.retransmissions[told], segments[told]])
+    whole = max(round(1e9 / float(np.median(transfer.length_ns))), 1)
+    # Losses come in bursts: seconds are resampled, and not intervals of a tenth.
+    seconds = np.add.reduceat(table, np.arange(0, len(table), whole), axis=0)
+
+    def ratio(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(drawn[:, 0].sum() / max(drawn[:, 1].sum(), 1.0))
+
+    low, high = resampled(seconds, ratio)
+    count, total = table.sum(axis=0)
+    note = f"{int(count)} {_BOUND}"
+    return Estimate(key, float(ratio(seconds)), float(low), float(high), round(float(total)), "segments", note)
+
+
+def _by_slot(slot: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.float64]:
+    return np.bincount(slot, weights=flags.astype(np.float64)).astype(np.float64)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A series of probes cut into the slots of a schedule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.timeline.recordings.losses import HANDOVER_NS
+from leowarp.timeline.recordings.measurement import Series
+from leowarp.timeline.recordings.period.schedule import Schedule
+
+FEWEST_PROBES = 8
+"""In a slot, clear of its ends, for it to have a floor."""
+
+
+@dataclass(frozen=True, eq=False)
+class Slotted:
+    """Probes by slots.
+
+    Attributes
+    ----------
+    series : Series
+        n probes, lost ones included.
+    schedule : Schedule
+    slot : int64 array of shape (n,)
+        Number of the slot that each was sent in, from 0.
+    clear : bool array of shape (n,)
+        Answered, and 1 s or more from either end of its slot.
+    """
+
+    series: Series
+    schedule: Schedule
+    slot: NDArray[np.int64]
+    clear: NDArray[np.bool_]
+
+    @property
+    def interval_ns(self) -> int:
+        """Between probes, the median."""
+        interval_ns = self.series.interval_ns
+        assert interval_ns is not None, "two probes at least"
+        return interval_ns
+
+    @property
+    def until_ns(self) -> int:
+        """Just after the last probe."""
+        return int(self.series.t_ns[-1]) + 1
+
+    def floors_ns(self, delay_ns: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Numbers of the slots that have enough probes, and the least of some delays of these probes in each.
+
+        Parameters
+        ----------
+        delay_ns : float64 array of shape (n,)
+            Of the recording, or of a simulation at its instants.
+        """
+        slots, starts, counts = np.unique(self.slot[self.clear], return_index=True, return_counts=True)
+        least_ns = np.minimum.reduceat(delay_ns[self.clear], starts)
+        enough = counts >= FEWEST_PROBES
+        return slots[enough], least_ns[enough]
+
+
+def slotted(series: Series, schedule: Schedule) -> Slotted:
+    """The series cut by the schedule."""
+    number = (series.t_ns - schedule.phase_ns) // schedule.period_ns
+    clear = (schedule.distance_ns(series.t_ns) >= min(HANDOVER_NS, schedule.period_ns // 4)) & ~np.isnan(
+        series.delay_ns
+    )
+    return Slotted(series, schedule, (number - number[0]).astype(np.int64), clear)

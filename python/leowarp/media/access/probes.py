@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Probes over a profile without a guest: each waits, is delayed, kept behind the one before it, and may be lost.
+
+A fit compares these with a recording, thousands of times faster than pings of the guest; `leowarp validate` makes the
+pings of the guest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.media.access.profile import Profile, Way
+
+
+def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """When probes begin to be sent: at once, or when the capacity is above 0 again. Their own length counts nothing."""
+    row = np.searchsorted(way.capacity_t_ns, t_ns, side="right") - 1
+    sends = np.flatnonzero(way.rate_bps > 0)
+    after = np.searchsorted(sends, row)
+    begins_ns = np.append(way.capacity_t_ns[sends], np.iinfo(np.int64).max)
+    return np.maximum(t_ns, begins_ns[after])
+
+
+def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Arrivals of probes (those that were lost would have arrived then), and which of them were lost.
+
+    Parameters
+    ----------
+    t_ns : int64 array of shape (n,)
+        Ascending; a probe does not arrive before the one before it, lost or not.
+    rng : numpy.random.Generator
+        For losses of a ratio below 1.
+
+    Returns
+    -------
+    arrives_ns : int64 array of shape (n,)
+    lost : bool array of shape (n,)
+    """
+    start_ns = departures_ns(way, t_ns)
+    row = np.searchsorted(way.channel_t_ns, start_ns, side="right") - 1
+    lost = rng.random(len(t_ns)) < way.loss_ratio[row]
+    return np.maximum.accumulate(start_ns + way.delay_ns[row]), lost
+
+
+def pings(profile: Profile, t_ns: NDArray[np.int64], seed: int = 0) -> NDArray[np.float64]:
+    """RTTs of pings from the terminal at given instants, ns; nan: lost either way.
+
+    Parameters
+    ----------
+    t_ns : int64 array of shape (n,)
+        Ascending, on the run's clock.
+
+    Returns
+    -------
+    rtt_ns : float64 array of shape (n,)
+    """
+    rng = np.random.default_rng(seed)
+    there_ns, lost_there = passed(profile.up, t_ns, rng)
+    rtt_ns = np.full(len(t_ns), np.nan)
+    back_ns, lost_back = passed(profile.down, there_ns[~lost_there], rng)
+    rtt_ns[~lost_there] = np.where(lost_back, np.nan, back_ns - t_ns[~lost_there])
+    return rtt_ns

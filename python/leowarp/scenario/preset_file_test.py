@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Presets of an access link in files of one's own."""
+
+import pytest
+
+from leowarp.base.errors import ScenarioError
+from leowarp.scenario import load, resolve
+
+SCENARIO = 'name = "x"\n[access]\n{keys}\n[[flows]]\nsource = "server"\ndestination = "dish"\n'
+PRESET = '[access]\njitter = "4 ms"\nresidual_loss = "0.2 %"\nbase_rtts = ["20 ms", "30 ms"]\n'
+
+
+def written(folder, keys: str = "", preset: str = PRESET):
+    (folder / "dish.toml").write_text(preset, encoding="utf-8")
+    (folder / "scenario.toml").write_text(SCENARIO.format(keys=keys), encoding="utf-8")
+    return folder / "scenario.toml"
+
+
+def test_a_preset_in_a_file_fills_what_the_scenario_does_not_give(tmp_path):
+    access = resolve(load(written(tmp_path, 'preset = "dish.toml"\nresidual_loss = "1 %"'))).medium
+    assert (access.jitter_ns, access.residual_loss_ratio) == (4_000_000, 0.01)
+    # What neither gives is the named preset's.
+    assert access.residual_loss_up_ratio == 1e-4
+    assert access.preset == "peak"
+
+
+def test_set_names_a_preset_from_where_it_is_typed(tmp_path, monkeypatch):
+    path = written(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert resolve(load(path, ["access.preset=dish.toml"])).medium.jitter_ns == 4_000_000
+
+
+def test_another_preset_takes_all_that_the_file_filled_in_away(tmp_path):
+    path = written(tmp_path, 'preset = "dish.toml"')
+    plain = resolve(load(written(tmp_path, 'preset = "off-peak"'))).medium
+    path = written(tmp_path, 'preset = "dish.toml"')
+    assert resolve(load(path, ["access.preset=off-peak"])).medium == plain
+
+
+@pytest.mark.parametrize(
+    ("keys", "preset", "message"),
+    [
+        ('preset = "nowhere.toml"', PRESET, "there is no file"),
+        ('preset = "dish.toml"', PRESET + '[run]\nduration = "1 s"\n', "run has no place in a preset"),
+        ('preset = "dish.toml"', "", r"has no \[access\]"),
+        ('preset = "dish.toml"', '[access]\npreset = "other.toml"\n', "cannot name another file"),
+        ('preset = "dish.toml"', '[access]\njiter = "1 ms"\n', "there is no such key"),
+        ('preset = "dish.toml"', '[access]\nbase_rtts = ["20 ms"]\n', "one quantile"),
+        ('preset = "dish.toml"', '[access]\nbase_rtts = ["20 ms", "10 ms"]\n', "descend"),
+        ('preset = "dish.toml"', PRESET + 'base_rtt_min = "10 ms"\n', "has no effect with base_rtts"),
+    ],
+)
+def test_what_is_wrong_with_a_preset_is_said(tmp_path, keys, preset, message):
+    with pytest.raises(ScenarioError, match=message):
+        load(written(tmp_path, keys, preset))

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings to rows of distances and verdicts: `validate(recordings, folder)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import ks_2samp
+
+from leowarp.base.errors import LeowarpError
+from leowarp.fitting import Fit, fit
+from leowarp.timeline.recordings import describe, read
+from leowarp.timeline.recordings.measurement import Measurement
+from leowarp.timeline.recordings.period.schedule import Schedule
+from leowarp.validation.made import media_of, samples_of, written_preset
+from leowarp.validation.public import PUBLIC, Public
+from leowarp.validation.quantities import (
+    Samples,
+    halves_of_probes,
+    halves_of_samples,
+    of_probes,
+    of_transfer,
+)
+
+LIMIT_RATIO = 0.15
+"""Largest Kolmogorov-Smirnov distance at which a fitted profile is said to hold."""
+
+FEWEST = 8
+"""Samples below which a distance says nothing."""
+
+QUANTILES = (0.1, 0.5, 0.9)
+
+_MISSING = {
+    "|dRTT|": "the shape of the jitter: a profile has one uniform and one Erlang part",
+    "RTT steps": "how bases follow each other: a profile keeps a base or draws anew",
+    "goodput": "capacity that answers to load, loss that bunches, and queues: a profile has none of the first two",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity of one recording beside the guest's.
+
+    Attributes
+    ----------
+    quantity : str
+    count : int
+        Samples of the recording.
+    quantiles : dict of str to tuple of float
+        Of the recording and of each medium, 10, 50 and 90 %; empty where there are no samples.
+    distances : dict of str to float
+        Kolmogorov-Smirnov distance of each medium from the recording.
+    floor : float or None
+        That of the recording's halves from each other.
+    noise : float
+        Below this, distances of independent samples of one distribution stay in 95 of 100 cases.
+    verdict : str
+    """
+
+    quantity: str
+    count: int
+    quantiles: Mapping[str, tuple[float, ...]]
+    distances: Mapping[str, float]
+    floor: float | None
+    noise: float
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Validated:
+    """A recording beside the guest.
+
+    Attributes
+    ----------
+    name : str
+    source : str
+    rows : tuple of Row
+    fit : Fit or None
+    notes : tuple of str
+    samples : dict of str to Samples
+        Recording and media, for figures.
+    """
+
+    name: str
+    source: str
+    rows: tuple[Row, ...]
+    fit: Fit | None
+    notes: tuple[str, ...]
+    samples: Mapping[str, Samples] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A recording that was not compared.
+
+    Attributes
+    ----------
+    name : str
+    why : str
+    fetch : str or None
+        The line that fetches it.
+    """
+
+    name: str
+    why: str
+    fetch: str | None
+
+
+@dataclass(frozen=True)
+class _Given:
+    name: str
+    link: str
+    measurement: Measurement
+
+
+def validate(
+    recordings: Sequence[str],
+    folder: Path,
+    *,
+    recordings_folder: Path,
+    columns: tuple[str, ...] | None = None,
+    received: bool = False,
+    longest_ns: int | None = None,
+    seed: int = 1,
+    tell: Callable[[str], None] = lambda text: None,
+) -> list[Validated | Skipped]:
+    """Each recording beside the same measurement in the guest, over its replay, the fitted and the default profile.
+
+    Parameters
+    ----------
+    recordings : sequence of str
+        Files, or names of `PUBLIC`.
+    folder : Path
+        Gets a folder for each recording, with scenarios and runs.
+    recordings_folder : Path
+        Where public recordings are looked for.
+    columns : tuple of str, optional
+        Of files without a header.
+    received : bool
+        Times of such files are those of replies.
+    longest_ns : int, optional
+        Of runs; as long as the recording if not given.
+    tell : function
+        Is told what is being done.
+
+    Returns
+    -------
+    list of Validated or Skipped
+        In the order of `recordings`. One that is missing or says nothing is skipped, with the reason.
+    """
+    given: list[_Given | Skipped] = [_read(one, recordings_folder, columns, received) for one in recordings]
+    by_link: dict[str, list[Measurement]] = {}
+    for one in given:
+        if isinstance(one, _Given):
+            by_link.setdefault(one.link, []).append(one.measurement)
+    found: list[Validated | Skipped] = []
+    for one in given:
+        if isinstance(one, Skipped):
+            found.append(one)
+            continue
+        tell(f"{one.name}: fitting, then runs in the guest")
+        # Probes are compared with what was fitted to them alone, a transfer with what its whole link told.
+        of_link = by_link[one.link] if one.measurement.transfer is not None else [one.measurement]
+        try:
+            found.append(_compared(one, of_link, folder / one.name, longest_ns, seed))
+        except LeowarpError as error:
+            found.append(Skipped(one.name, f"{error.message}" + (f" ({error.hint})" if error.hint else ""), None))
+    return found
+
+
+def _read(recording: str, folder: Path, columns: tuple[str, ...] | None, received: bool) -> _Given | Skipped:
+    public = PUBLIC.get(recording)
+    try:
+        if public is None:
+            path = Path(recording)
+            if not path.is_file():
+                why = "there is no such file, and no public recording of this name (leowarp validate --list)"
+                return Skipped(recording, why, None)
+            measurement = read(path, columns=columns)
+            return _Given(path.stem, "given", measurement.as_sent() if received else measurement)
+        return _public(public, folder)
+    except LeowarpError as error:
+        return Skipped(Path(recording).stem, f"{error.message}" + (f" ({error.hint})" if error.hint else ""), None)
+
+
+def _public(public: Public, folder: Path) -> _Given | Skipped:
+    path = public.found(folder)
+    if path is None:
+        there = (folder / public.file_name).is_file()
+        why = f"{folder / public.file_name} has another content than sha256 {public.sha256}" if there else "not fetched"
+        return Skipped(public.name, why, public.command(folder))
+    measurement = read(path, columns=public.columns)
+    return _Given(public.name, public.link, measurement.as_sent() if public.received else measurement)
+
+
+def _compared(
+    given: _Given, of_link: Sequence[Measurement], folder: Path, longest_ns: int | None, seed: int
+) -> Validated:
+    measurement = given.measurement
+    notes = list(measurement.notes)
+    schedule: Schedule | None = None
+    if measurement.transfer is not None:
+        recorded = of_transfer(measurement.transfer)
+        halves = halves_of_samples(recorded)
+        last = measurement.transfer
+        span_ns = int(last.t_ns[-1] + last.length_ns[-1] - last.t_ns[0])
+        notes.append("a transfer has no replay: what it got is no capacity")
+    else:
+        if measurement.round_trip is None or not len(measurement.round_trip):
+            raise LeowarpErrorOfRecording(f"{measurement.source}: neither round trips nor a transfer to compare")
+        series = measurement.round_trip
+        schedule = describe(measurement).schedule
+        recorded = of_probes(series, schedule)
+        one, other = (of_probes(half, schedule) for half in halves_of_probes(series))
+        halves = (one, other)
+        # The last second has no replies in a run; the replay ends with the recording.
+        span_ns = int(series.t_ns[-1])
+        if schedule is None:
+            notes.append("nothing in it keeps a schedule: there are no slots to compare, and no profile is fitted")
+    fitted: Fit | None = None
+    try:
+        fitted = fit(of_link)
+        written_preset(fitted, folder)
+    except LeowarpError as error:
+        notes.append(error.message)
+    folder.mkdir(parents=True, exist_ok=True)
+    duration_ns = min(span_ns, longest_ns) if longest_ns is not None else span_ns
+    samples: dict[str, Samples] = {"recording": recorded}
+    for name, medium in media_of(measurement, folder).items():
+        if name == "fitted" and fitted is None:
+            continue
+        samples[name] = samples_of(
+            measurement, medium, name, folder, schedule=schedule, duration_ns=duration_ns, seed=seed
+        )
+    rows = tuple(
+        _row(quantity, {name: each.get(quantity, np.empty(0)) for name, each in samples.items()},
+             tuple(half.get(quantity, np.empty(0)) for half in halves))
+        for quantity in recorded
+    )  # fmt: skip
+    return Validated(given.name, measurement.source, rows, fitted, tuple(notes), samples)
+
+
+class LeowarpErrorOfRecording(LeowarpError):
+    """A recording that holds nothing to compare; it is skipped."""
+
+
+def _row(quantity: str, samples: Mapping[str, NDArray[np.float64]], halves: tuple[NDArray[np.float64], ...]) -> Row:
+    recorded = samples["recording"]
+    distances = {
+        name: float(ks_2samp(recorded, values).statistic)
+        for name, values in samples.items()
+        if name != "recording" and len(recorded) >= FEWEST and len(values) >= FEWEST
+    }
+    floor = None
+    if min(len(half) for half in halves) >= FEWEST:
+        floor = float(ks_2samp(*halves).statistic)
+    quantiles = {
+        name: tuple(np.quantile(values, QUANTILES).tolist()) if len(values) else () for name, values in samples.items()
+    }
+    count = len(recorded)
+    other = len(samples.get("fitted", samples.get("default", recorded)))
+    # 1.358 sqrt((n + m) / (n m)): Smirnov's 95 % point for two samples.
+    noise = 1.358 * float(np.sqrt((count + other) / (count * other))) if count and other else 1.0
+    verdict = _verdict(quantity, samples, distances, floor, noise)
+    return Row(quantity, count, quantiles, distances, floor, min(noise, 1.0), verdict)
+
+
+def _verdict(
+    quantity: str,
+    samples: Mapping[str, NDArray[np.float64]],
+    distances: Mapping[str, float],
+    floor: float | None,
+    noise: float,
+) -> str:
+    counts = {name: len(values) for name, values in samples.items()}
+    judged = "fitted" if "fitted" in samples else "default"
+    if judged not in distances:
+        made = counts.get(judged, 0)
+        return f"not compared: {counts['recording']} in the recording, {made} over the {judged} profile"
+    distance = distances[judged]
+    if distance <= LIMIT_RATIO:
+        return f"holds ({judged})"
+    if floor is not None and distance <= floor:
+        return f"no further than the recording's halves from each other ({judged})"
+    if distance <= noise:
+        return f"cannot tell: {counts['recording']} samples are too few to tell this from noise ({judged})"
+    missing = next((why for name, why in _MISSING.items() if quantity.startswith(name)), "")
+    return f"differs ({judged})" + (f"; {missing}" if missing else "")

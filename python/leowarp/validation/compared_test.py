@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Distances and verdicts, and what is skipped; runs in the guest are tests/guest/validate_test.py."""
+
+import numpy as np
+import pytest
+
+from leowarp.timeline.recordings.measurement import Series, Transfer
+from leowarp.timeline.recordings.period.schedule import Schedule
+from leowarp.validation import LIMIT_RATIO, PUBLIC, Skipped, validate
+from leowarp.validation.compared import _row
+from leowarp.validation.quantities import (
+    ABOVE,
+    DIFFERENCES,
+    GOODPUT,
+    LOSSES,
+    RETRANSMISSIONS,
+    STEPS,
+    of_probes,
+    of_transfer,
+)
+
+SECOND_NS = 1_000_000_000
+
+
+def test_a_missing_recording_is_skipped_with_the_line_that_fetches_it(tmp_path):
+    found = validate(["starlink-lagos", "nowhere.txt"], tmp_path / "out", recordings_folder=tmp_path)
+    assert all(isinstance(one, Skipped) for one in found)
+    assert PUBLIC["starlink-lagos"].address in found[0].fetch
+    assert "leowarp validate --list" in found[1].why
+
+
+def test_another_content_under_a_public_name_is_not_taken(tmp_path):
+    public = PUBLIC["starlink-lagos"]
+    (tmp_path / public.file_name).write_text("1 2 3\n")
+    (found,) = validate([public.name], tmp_path / "out", recordings_folder=tmp_path)
+    assert "another content" in found.why
+
+
+def test_a_file_that_cannot_be_read_is_skipped_with_why(tmp_path):
+    (tmp_path / "x.txt").write_text("no recording\n")
+    (found,) = validate([str(tmp_path / "x.txt")], tmp_path / "out", recordings_folder=tmp_path)
+    assert isinstance(found, Skipped)
+    assert "x.txt" in found.why
+
+
+def test_every_public_recording_says_where_and_what_it_is():
+    for public in PUBLIC.values():
+        assert len(public.sha256) == 64
+        assert len(public.commit) == 40
+        assert public.licence
+    assert len({public.sha256 for public in PUBLIC.values()}) == len(PUBLIC)
+
+
+def test_quantities_of_probes():
+    t_ns = np.arange(0, 60 * SECOND_NS, SECOND_NS // 10, dtype=np.int64)
+    delay_ns = np.where((t_ns // (15 * SECOND_NS)) % 2 == 0, 30e6, 38e6)
+    delay_ns[105:108] = np.nan
+    found = of_probes(Series.of(t_ns, delay_ns), Schedule(15 * SECOND_NS, 0))
+    assert found[STEPS].tolist() == [8.0, 8.0, 8.0]
+    assert found[LOSSES].tolist() == [3.0]
+    assert found[DIFFERENCES].max() == 8.0
+    # Neither the lost ones nor what lies across them.
+    assert len(found[DIFFERENCES]) == len(t_ns) - 1 - 4
+    assert found[ABOVE].max() == 0.0
+
+
+def test_quantities_of_a_transfer_add_up():
+    count = 105
+    transfer = Transfer(
+        t_ns=np.arange(count, dtype=np.int64) * (SECOND_NS // 10),
+        length_ns=np.full(count, SECOND_NS // 10),
+        way="down",
+        rate_bps=np.linspace(1e6, 9e6, count),
+        retransmissions=np.arange(count, dtype=np.float64),
+        cwnd_bytes=np.full(count, np.nan),
+        rtt_ns=np.full(count, np.nan),
+    )
+    found = of_transfer(transfer)
+    # Ten whole seconds; the half one at the end is none.
+    assert found[GOODPUT].sum() * 1e6 == pytest.approx(transfer.rate_bps[:100].sum() / 10)
+    assert found[RETRANSMISSIONS].sum() == sum(range(100))
+    assert len(found[GOODPUT]) == 10
+
+
+def verdict(recorded, fitted, halves=None):
+    halves = halves or (recorded[::2], recorded[1::2])
+    return _row(GOODPUT, {"recording": recorded, "fitted": fitted, "default": fitted}, halves)
+
+
+def test_verdicts_go_by_distance_floor_and_noise():
+    rng = np.random.default_rng(1)
+    recorded = rng.normal(size=4000)
+    assert verdict(recorded, rng.normal(size=4000)).verdict.startswith("holds")
+    far = verdict(recorded, rng.normal(loc=2.0, size=4000))
+    assert far.distances["fitted"] > LIMIT_RATIO
+    assert far.verdict.startswith("differs")
+    assert "loss that bunches" in far.verdict
+    apart = (recorded - 3.0, recorded + 3.0)
+    assert verdict(recorded, rng.normal(loc=2.0, size=4000), apart).verdict.startswith("no further than")
+    # A distance of 0.25, where 20 samples of one distribution are up to 0.43 apart.
+    few = np.arange(20.0)
+    assert verdict(few, few + 5.0).verdict.startswith("cannot tell")
+    assert verdict(recorded[:3], recorded).verdict.startswith("not compared")

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is compared of a measurement, as samples: of probes and of a transfer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.fitting.slotted import slotted
+from leowarp.timeline.recordings.measurement import Series, Transfer
+from leowarp.timeline.recordings.period.schedule import Schedule
+from leowarp.timeline.recordings.period.spikes import find_spikes
+
+Samples = Mapping[str, NDArray[np.float64]]
+
+DIFFERENCES, STEPS = "|dRTT| of successive probes, ms", "RTT steps at reconfigurations, ms"
+ABOVE, SPIKES = "RTT over the slot's least, ms", "spikes, ms over their level"
+LOSSES = "lost probes in a row"
+GOODPUT, RETRANSMISSIONS = "goodput in 1 s, Mbit/s", "retransmissions in 1 s"
+TCP_RTT = "TCP's smoothed RTT, ms"
+
+HELD = (DIFFERENCES, STEPS, GOODPUT)
+"""Those of which a fitted profile promises a distance."""
+
+_SECOND_NS = 1_000_000_000
+
+
+def of_probes(series: Series, schedule: Schedule | None) -> Samples:
+    """Samples of a series of round trips.
+
+    Parameters
+    ----------
+    series : Series
+    schedule : Schedule or None
+        When its path is reconfigured; without one there are neither steps nor delays over a slot's least.
+
+    Returns
+    -------
+    dict of str to float64 array
+        By the names above, in their units.
+    """
+    follows = ~np.isnan(series.delay_ns[1:]) & ~np.isnan(series.delay_ns[:-1])
+    found = {DIFFERENCES: np.abs(np.diff(series.delay_ns))[follows] / 1e6}
+    if schedule is not None and len(series) > 1:
+        probes = slotted(series, schedule)
+        numbers, floors_ns = probes.floors_ns(series.delay_ns)
+        found[STEPS] = np.abs(np.diff(floors_ns))[np.diff(numbers) == 1] / 1e6
+        floor_ns = np.full(int(probes.slot.max()) + 1, np.nan)
+        floor_ns[numbers] = floors_ns
+        above_ns = (series.delay_ns - floor_ns[probes.slot])[probes.clear]
+        found[ABOVE] = above_ns[~np.isnan(above_ns)] / 1e6
+    found[SPIKES] = np.array([spike.height_ns for spike in find_spikes(series)], dtype=np.float64) / 1e6
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], series.lost.astype(np.int8), [0]])))
+    found[LOSSES] = (edges[1::2] - edges[::2]).astype(np.float64)
+    return found
+
+
+def of_transfer(transfer: Transfer) -> Samples:
+    """Samples of a transfer, in whole seconds."""
+    t_ns = transfer.t_ns - transfer.t_ns[0]
+    # An interval belongs to the second that its middle is in: intervals begin some microseconds early or late.
+    second = (t_ns + transfer.length_ns // 2) // _SECOND_NS
+    whole = int((t_ns[-1] + transfer.length_ns[-1]) // _SECOND_NS)
+    inside = second < whole
+
+    def sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.bincount(second[inside], weights=values[inside], minlength=whole)[:whole].astype(np.float64)
+
+    # rate x length / 1 s, in Mbit/s.
+    found = {GOODPUT: sums(transfer.rate_bps * transfer.length_ns / 1e15)}
+    if not np.isnan(transfer.retransmissions).any():
+        found[RETRANSMISSIONS] = sums(transfer.retransmissions)
+    known = ~np.isnan(transfer.rtt_ns) & (transfer.rtt_ns > 0)
+    if known.any():
+        found[TCP_RTT] = transfer.rtt_ns[known] / 1e6
+    return found
+
+
+def halves_of_probes(series: Series) -> tuple[Series, Series]:
+    """The series before and after the middle of its time."""
+    middle = int(np.searchsorted(series.t_ns, (int(series.t_ns[0]) + int(series.t_ns[-1])) // 2))
+    return series.take(slice(None, middle)), series.take(slice(middle, None))
+
+
+def halves_of_samples(samples: Samples) -> tuple[Samples, Samples]:
+    """Samples in order of time, cut in the middle."""
+    cut = {name: len(values) // 2 for name, values in samples.items()}
+    return (
+        {name: values[: cut[name]] for name, values in samples.items()},
+        {name: values[cut[name] :] for name, values in samples.items()},
+    )

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recordings that the profile itself made, of known parameters, and what a fit gives back of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from leowarp.fitting import fit
+from leowarp.timeline.recordings import Measurement
+from support.probes import pings, profile_for
+
+WALL_NS = 1_715_947_200_000_000_000
+"""2024-05-17T12:00:00Z, the clock that the profile's runs begin at."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A recording: how often was probed, how long, over which keys of the profile (attributes of `Access`)."""
+
+    interval_ns: int
+    minutes: float
+    keys: dict[str, Any] = field(default_factory=dict)
+
+
+_SKEWED = ("18 ms", "21 ms", "22 ms", "24 ms", "28 ms", "35 ms", "60 ms")
+
+KINDS = {
+    "10 ms, 15 min": Kind(10_000_000, 15, {"base_rtts": _SKEWED, "base_kept_ratio": 0.25}),
+    "150 ms, 60 min": Kind(
+        150_000_000, 60,
+        {"base_rtts": _SKEWED, "base_kept_ratio": 0.1, "outage_share_ratio": 0.0, "residual_loss_ratio": 0.005,
+         "residual_loss_up_ratio": 0.005},
+    ),
+}  # fmt: skip
+
+
+def recording(kind: Kind, seed: int) -> Measurement:
+    """Pings over the profile's tables."""
+    profile = profile_for(kind.minutes, seed, **kind.keys)
+    t_ns = np.arange(0, int(kind.minutes * 60e9), kind.interval_ns, dtype=np.int64)
+    # ping prints tenths of a millisecond.
+    rtt_ns = np.round(pings(profile, t_ns, seed) / 1e5) * 1e5
+    return Measurement.of_round_trips(t_ns, rtt_ns, wall_ns=WALL_NS)
+
+
+def truths(kind: Kind) -> dict[str, float]:
+    """Key to the value that the recording was made with."""
+    plain = {
+        "jitter": 2.2e6, "jitter_up": 10.5e6, "jitter_step": 28e6, "jitter_up_step": 6e6, "handover_min": 35e6,
+        "handover_max": 50e6, "outage_share": 0.7, "outage_again": 0.5, "outage_max": 800e6, "residual_loss": 1e-4,
+        "residual_loss_up": 1e-4, "base_kept": 0.0,
+    }  # fmt: skip
+    for name, value in kind.keys.items():
+        key = name.removesuffix("_ratio").removesuffix("_ns")
+        if key in plain:
+            plain[key] = float(value)
+    return plain | {"base_rtts, median": 24e6}
+
+
+def estimates_of(kind: Kind, seed: int) -> dict[str, tuple[float, float, float]]:
+    """Key to value and ends of its interval; of quantiles the median."""
+    found = {}
+    for key, (estimate, _) in fit([recording(kind, seed)]).chosen.items():
+        if key == "base_rtts":
+            assert isinstance(estimate.value, tuple)
+            assert isinstance(estimate.low, tuple)
+            assert isinstance(estimate.high, tuple)
+            middle = len(estimate.value) // 2
+            found["base_rtts, median"] = (estimate.value[middle], estimate.low[middle], estimate.high[middle])
+        elif estimate.low is not None and estimate.high is not None:
+            assert not isinstance(estimate.value, tuple)
+            assert not isinstance(estimate.low, tuple)
+            assert not isinstance(estimate.high, tuple)
+            found[key] = (estimate.value, estimate.low, estimate.high)
+    return found
