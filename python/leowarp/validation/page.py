@@ -27,20 +27,14 @@ _LEAD = (
 )
 
 
-def heads() -> tuple[str, ...]:
-    """Names of the columns of `cells`."""
-    return (
-        "quantity", "n", "recorded 10, 50, 90 %", *(f"{name} 10, 50, 90 %" for name in MEDIA),
-        *(f"distance, {name}" for name in MEDIA), "floor", "noise", "verdict",
-    )  # fmt: skip
+HEADS = ("quantity", "verdict", "n", *(f"distance, {name}" for name in MEDIA), "floor", "noise")
+"""Names of the columns of `cells`."""
 
 
 def cells(row: Row) -> tuple[object, ...]:
-    """A line of the table."""
-    return (
-        row.quantity, row.count, *(_quantiles(row, name) for name in ("recording", *MEDIA)),
-        *(_rounded(row.distances.get(name)) for name in MEDIA), _rounded(row.floor), _rounded(row.noise), row.verdict,
-    )  # fmt: skip
+    """A line of the table of verdicts."""
+    distances = (_rounded(row.distances.get(name)) for name in MEDIA)
+    return (row.quantity, row.verdict, row.count, *distances, _rounded(row.floor), _rounded(row.noise))
 
 
 def write_page(found: Sequence[Validated | Skipped], folder: Path, command: str) -> Path:
@@ -51,9 +45,10 @@ def write_page(found: Sequence[Validated | Skipped], folder: Path, command: str)
         if not isinstance(one, Validated):
             continue
         content = "".join(f'<p class="quiet">{html.text(note)}</p>' for note in one.notes)
-        content += html.table(
-            one.source, heads(), (cells(row) for row in one.rows), left=frozenset((0, len(heads()) - 1))
-        )
+        content += html.table(one.source, HEADS, (cells(row) for row in one.rows), left=frozenset((0, 1)))
+        made = ("recording", *MEDIA)
+        quantiles = ((row.quantity, *(_quantiles(row, name) for name in made)) for row in one.rows)
+        content += html.table("10, 50 and 90 % of the values are at or below", ("quantity", *made), quantiles)
         with styled():
             figure = _distributions(one)
         stem = folder / FIGURES_FOLDER / one.name

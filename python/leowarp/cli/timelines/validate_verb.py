@@ -50,7 +50,7 @@ def validate(
     from leowarp.timeline.recordings.formats.columns import parsed_columns
     from leowarp.validation import PUBLIC, Validated
     from leowarp.validation import validate as validated
-    from leowarp.validation.page import cells, heads, write_page
+    from leowarp.validation.page import HEADS, cells, write_page
 
     folder = folder or cache_place() / "recordings"
     if list_:
@@ -97,13 +97,8 @@ def validate(
         if isinstance(one, Validated):
             for text in one.notes:
                 note(f"{one.name}: {text}")
-            rows = [cells(row) for row in one.rows]
-            # A terminal has no room for the quantiles of every medium; the page and --json have them.
-            places = [place for place, head in enumerate(heads()) if "10, 50, 90" not in head or head.startswith("rec")]
-            print_table(
-                one.name, tuple(heads()[place] for place in places),
-                [tuple(row[place] for place in places) for row in rows], text=("quantity", "verdict"),
-            )  # fmt: skip
+            # A terminal has no room for quantiles; the page and --json have them.
+            print_table(one.name, HEADS, [cells(row) for row in one.rows], text=("quantity", "verdict"))
         else:
             say(f"{one.name}: skipped, {one.why}" + (f"\n    {one.fetch}" if one.fetch else ""))
     say(f"{page}")
