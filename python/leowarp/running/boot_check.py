@@ -44,7 +44,7 @@ def boot_check(kernel: Path | str | None = None) -> Check:
     # It stays if the guest fails: the console is what a report of the fault needs.
     scratch = Path(tempfile.mkdtemp(prefix="leowarp-doctor-"))
     scenario = scratch / "boot-check.toml"
-    scenario.write_text(SCENARIO)
+    scenario.write_text(SCENARIO, encoding="utf-8")
     try:
         lacking = guest_image(kernel or "default").kernel_facts.get("left_out", {})
         changes = {"network.link_model": "netem"} if "leolink" in lacking else {}

@@ -222,7 +222,7 @@ def _end(output: Path) -> dict[str, Any]:
     """`end.json`, which the agent writes last: without it, or without `ok`, no run is complete."""
     path = output / "end.json"
     try:
-        end = json.loads(path.read_text())
+        end = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise TraceError(
             f"cannot read the trace in {output}: there is no end.json, so the guest did not finish",
@@ -239,7 +239,7 @@ def _end(output: Path) -> dict[str, Any]:
 def _setup(path: Path) -> dict[str, Any]:
     """The guest's input, a JSON object."""
     try:
-        given = json.loads(path.read_text())
+        given = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise TraceError(f"cannot read the guest's input {path}: {error}") from error
     if not isinstance(given, dict):

@@ -63,7 +63,7 @@ def _directories(controller: str, proc: Path, root: Path) -> Iterator[Path]:
 def _text(file: Path) -> str:
     """The content of a file; empty if there is none that may be read."""
     try:
-        return file.read_text()
+        return file.read_text(encoding="utf-8")
     except OSError:
         return ""
 

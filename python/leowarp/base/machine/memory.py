@@ -13,7 +13,7 @@ def available_memory_bytes() -> int:
     """Memory that a new process may use: MemAvailable, or what our cgroup and its parents leave if that is less."""
     available = next(
         int(line.split()[1]) * 1024
-        for line in Path("/proc/meminfo").read_text().splitlines()
+        for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
         if line.startswith("MemAvailable:")
     )
     # In a container MemAvailable is that of the whole machine; the cgroup's limit is where the out-of-memory killer

@@ -153,7 +153,7 @@ def write_csv(lines: Iterator[str], target: Path) -> int:
     try:
         # /dev/stdout cannot be replaced by a new file as `plainfiles.write` would do it.
         if str(target).startswith("/dev/"):
-            target.write_text("".join(text))
+            target.write_text("".join(text), encoding="utf-8")
         else:
             plainfiles.write(target, "".join(text).encode())
     except OSError as error:
