@@ -35,7 +35,7 @@ def test_the_page_for_leo_quotes_what_is_stored():
     text = (DOCS / "guides" / "congestion-control-for-leo.md").read_text(encoding="utf-8")
     rows = [ROW.fullmatch(line) for line in text.splitlines() if line.startswith("|") and "[`" in line]
     assert len(rows) > 30
-    tables = [by_case(STORED[name]) for name in ("cubic", "reno", "bbr")]
+    tables = [by_case(STORED[name]) for name in ("cubic", "reno", "bbr", "bbr3")]
     for row in rows:
         assert row is not None
         quoted = row["cells"].split(" | ")
