@@ -6,8 +6,10 @@ Every message says what was attempted, with which value, and which rule it broke
 
 from __future__ import annotations
 
+import errno
+import os
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,52 @@ INTERRUPTED_EXIT_CODE = 130
 """The exit status after Ctrl-C (128 + SIGINT), as shells count it."""
 
 
+_LACKS = {
+    errno.ENOSPC: "there is no space left", errno.EDQUOT: "the quota of disk space is used up",
+    errno.EFBIG: "the file would be larger than is allowed (ulimit -f)",
+    errno.EMFILE: "too many files are open (ulimit -n)", errno.ENFILE: "too many files are open on this machine",
+    errno.ENOMEM: "there is not enough memory (ulimit -v, ulimit -d)",
+    errno.EAGAIN: "no more processes or threads are allowed (ulimit -u)",
+    errno.EIO: "the device reports an error", errno.EROFS: "the file system is read-only",
+}  # fmt: skip
+"""What a machine may lack, or not allow, at any line: no fault of leowarp, and of no file."""
+
+_WORDS_OF_LACKS = (
+    # As libraries put them into texts: the loader, C++, threads
+    ("cannot allocate memory", errno.ENOMEM), ("failed to map segment", errno.ENOMEM), ("bad_alloc", errno.ENOMEM),
+    ("can't start new thread", errno.EAGAIN), ("Resource temporarily unavailable", errno.EAGAIN),
+    ("Too many open files", errno.EMFILE), ("No space left on device", errno.ENOSPC), ("File too large", errno.EFBIG),
+)  # fmt: skip
+
+
+def lack_of(error: BaseException) -> str | None:
+    """What the machine lacks, as a sentence without its end, if that is why an error arose; None: it is not.
+
+    >>> lack_of(OSError(errno.EFBIG, "File too large"))
+    'the file would be larger than is allowed (ulimit -f)'
+    """
+    for each in _chain(error):
+        if isinstance(each, OSError) and each.errno in _LACKS:
+            return _LACKS[each.errno]
+        if isinstance(each, MemoryError):
+            return _LACKS[errno.ENOMEM]
+        if isinstance(each, OSError | ImportError | RuntimeError | SystemError):
+            for words, number in _WORDS_OF_LACKS:
+                if words.lower() in str(each).lower():
+                    return _LACKS[number]
+    return None
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An error, and those that it was made from."""
+    each: BaseException | None = error
+    for _ in range(16):
+        if each is None:
+            return
+        yield each
+        each = each.__cause__ or each.__context__
+
+
 def unexpected(error: Exception) -> LeowarpError:
     """Message for an unforeseen error, which would be a traceback otherwise.
 
@@ -80,9 +128,12 @@ def unexpected(error: Exception) -> LeowarpError:
     # Name and line of the last frame alone: a path would tell where leowarp is installed.
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    hint = "LEOWARP_DEBUG=1 shows what it was needed for"
+    lack = lack_of(error)
     if isinstance(error, OSError) and error.filename is not None:
-        hint = "LEOWARP_DEBUG=1 shows what it was needed for"
-        return HostError(f"{error.filename}: {error.strerror}{where}", hint=hint)
+        return HostError(f"{os.fsdecode(str(error.filename))}: {lack or error.strerror}{where}", hint=hint)
+    if lack is not None:
+        return HostError(f"{lack}{where}", hint=hint)
     # Cut: the text of an error may quote a file of any length.
     return UnexpectedError(
         f"{type(error).__name__}: {str(error) or 'no more is known'}{where}"[:2000],

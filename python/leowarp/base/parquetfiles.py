@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leowarp.base import footers
 from leowarp.base.errors import HostError, TraceError
 from leowarp.base.plainfiles import kind_of
 
@@ -57,6 +58,7 @@ def read_table(
 
     try:
         _demand_plain(path)
+        _demand_small_footer(path)
         # Checked before any row is read: a lie about the number of rows is in the footer.
         facts = pq.read_metadata(path)
         values = facts.num_rows * facts.num_columns
@@ -85,6 +87,7 @@ def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
 
     try:
         _demand_plain(path)
+        _demand_small_footer(path)
         return pq.read_schema(path)
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise _unreadable(path, error, hint) from error
@@ -157,6 +160,12 @@ def _repeated_bytes(array: pa.Array) -> int:
         lengths = pc.cast(pc.binary_length(array.dictionary), pa.int64())
         return pc.sum(pc.take(lengths, array.indices)).as_py() or 0
     return int(array.nbytes)
+
+
+def _demand_small_footer(path: Path) -> None:
+    """Raises TraceError if decoding the footer alone would take much memory."""
+    if (why := footers.why_too_large(path)) is not None:
+        raise TraceError(f"cannot read {path}: {why}", hint="no leowarp wrote it so; make the run again")
 
 
 def _demand_plain(path: Path) -> None:

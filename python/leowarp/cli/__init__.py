@@ -11,6 +11,7 @@ lacks something, 4 the guest failed. Also 5 trace or report, 70 unforeseen, 130 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -25,29 +26,62 @@ def main() -> None:
 
     Raises SystemExit: Always, with the verb's status.
     """
-    from leowarp.base.printable import accept_any_character
-    from leowarp.cli.app import app
-    from leowarp.cli.output import print_error, print_error_json
-
-    for stream in (sys.stdout, sys.stderr):
-        accept_any_character(stream)
     try:
-        # A fixed name, so that messages read alike for `python -m leowarp` and for the script.
-        app(prog_name="leowarp")
+        _run()
     except BrokenPipeError:
         # The reader of our output (head, less) has gone: nothing is wrong, and nobody is there to tell.
-        # Python flushes stdout as it exits, which would raise once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_stdout()
         sys.exit(0)
     except Exception as raised:
         if os.environ.get("LEOWARP_DEBUG") == "1":
             raise
         error = raised if isinstance(raised, LeowarpError) else unexpected(raised)
-        # The verb may not have got so far as to read its options.
-        if "--json" in sys.argv[1:]:
-            print_error_json(error)
-        print_error(error)
+        _tell(error)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         print("leowarp: interrupted", file=sys.stderr)
         sys.exit(INTERRUPTED_EXIT_CODE)
+
+
+def _run() -> None:
+    """The verb, to the last byte of its output."""
+    from leowarp.base.printable import accept_any_character
+
+    for stream in (sys.stdout, sys.stderr):
+        accept_any_character(stream)
+    # Here and not at the top: it takes files and memory, which a machine may not give.
+    from leowarp.cli.app import app
+
+    try:
+        # A fixed name, so that messages read alike for `python -m leowarp` and for the script.
+        app(prog_name="leowarp")
+    finally:
+        # What is left would be written when Python ends, where a full disk gives a traceback and status 120.
+        sys.stdout.flush()
+
+
+def _tell(error: LeowarpError) -> None:
+    """Print an error in whatever way there is left."""
+    try:
+        from leowarp.cli.output import print_error, print_error_json
+
+        # The verb may not have got so far as to read its options.
+        if "--json" in sys.argv[1:]:
+            print_error_json(error)
+            sys.stdout.flush()
+    except Exception:
+        # A full disk takes no JSON either; the text on stderr remains.
+        _give_up_stdout()
+    try:
+        print_error(error)
+        sys.stdout.flush()
+    except Exception:
+        _give_up_stdout()
+        with contextlib.suppress(OSError):
+            os.write(2, f"error: {error.message}\n".encode(errors="backslashreplace"))
+
+
+def _give_up_stdout() -> None:
+    """Keep Python from flushing stdout as it ends, which would raise once more."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

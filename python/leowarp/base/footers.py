@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Footers of Parquet files, looked at before Arrow decodes them: what they hold, and not what they say of themselves.
+
+Arrow makes an object of some kB of each column of each row group, so that a footer of 6 MB takes 1.5 GB. Only its
+length and the number of its values are asked here; Apache Thrift's compact protocol is in
+https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+MOST_BYTES = 8 << 20
+"""Of a footer. A network of 10,000 links has 2 MB of names there."""
+
+MOST_VALUES = 200_000
+"""Numbers and texts of a footer. Ours have some 30 for each column and 262,144 rows."""
+
+_FEW_BYTES = 256 << 10
+"""A footer of so few bytes takes 60 MB at most, and is not gone through."""
+
+_TRAILER_BYTES = 8
+
+# Types of Thrift's compact protocol
+_STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(13)
+
+
+def why_too_large(path: Path) -> str | None:
+    """What makes a file's footer too large to be decoded, as the end of a sentence; None if nothing does.
+
+    A file that ends in no footer is not judged: Arrow says what is wrong with it.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    """
+    with path.open("rb") as file:
+        size_bytes = file.seek(0, 2)
+        if size_bytes < _TRAILER_BYTES:
+            return None
+        file.seek(size_bytes - _TRAILER_BYTES)
+        length_bytes = int.from_bytes(file.read(4), "little")
+        if file.read(4) != b"PAR1" or length_bytes > size_bytes - _TRAILER_BYTES or length_bytes <= _FEW_BYTES:
+            return None
+        if length_bytes > MOST_BYTES:
+            return f"its footer has {length_bytes:,} bytes, and the largest that is read {MOST_BYTES:,}"
+        file.seek(size_bytes - _TRAILER_BYTES - length_bytes)
+        footer = file.read(length_bytes)
+    for count, _ in enumerate(_values(footer)):
+        if count > MOST_VALUES:
+            return f"its footer has more than {MOST_VALUES:,} values"
+    return None
+
+
+def _values(footer: bytes) -> Iterator[None]:
+    """One item for each value, structure and list, in the order of the bytes; ends where they are none of Thrift's."""
+    at = 0
+
+    def varint() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = footer[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128 or shift > 63:
+                return value
+
+    # Structures and lists that are open: the type of the items that are left, or None for the fields of a structure.
+    waiting: list[tuple[int | None, int]] = [(None, 0)]
+    try:
+        while waiting:
+            kind, left = waiting.pop()
+            if kind is None:
+                head = footer[at]
+                at += 1
+                kind = head & 15
+                if kind == _STOP:
+                    continue
+                if head < 16:
+                    varint()  # the field's number, which its head has no room for
+                waiting.append((None, 0))
+                in_list = False
+            elif left == 0:
+                continue
+            else:
+                waiting.append((kind, left - 1))
+                in_list = True
+            yield None
+            if kind in (_TRUE, _FALSE):
+                at += in_list  # in a field the type is the value
+            elif kind == _BYTE:
+                at += 1
+            elif kind in (_I16, _I32, _I64):
+                varint()
+            elif kind == _DOUBLE:
+                at += 8
+            elif kind == _BINARY:
+                # Not `at += varint()`: that would add to the place before the length.
+                length_bytes = varint()
+                at += length_bytes
+            elif kind in (_LIST, _SET):
+                head = footer[at]
+                at += 1
+                waiting.append((head & 15, head >> 4 if head >> 4 < 15 else varint()))
+            elif kind == _STRUCT:
+                waiting.append((None, 0))
+            else:
+                return  # Parquet has no maps
+    except IndexError:
+        return
