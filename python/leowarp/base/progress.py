@@ -7,6 +7,7 @@ import json
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
@@ -124,16 +125,16 @@ class BuildProgress:
         return ", ".join(parts)
 
 
-class Showing:
+class Showing(ABC):
     """A display of work on stderr: bars in a terminal, a text in a cell of a notebook, lines elsewhere."""
 
     def __init__(self) -> None:
         self._bars: Any = None
         self._cell: CellText | None = None
 
+    @abstractmethod
     def _new_bars(self) -> Any:
         """The bars of a terminal; rich is imported here, for workers and pipes never need it."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         if is_terminal():

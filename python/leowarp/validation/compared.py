@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import ks_2samp
 
-from leowarp.base.errors import LeowarpError
+from leowarp.base.errors import LeowarpError, ScenarioError
 from leowarp.fitting import Fit, fit
 from leowarp.timeline.recordings import describe, read
 from leowarp.timeline.recordings.measurement import Measurement
@@ -168,7 +168,7 @@ def validate(
         try:
             found.append(_compared(one, of_link, folder / one.name, longest_ns, seed))
         except LeowarpError as error:
-            found.append(Skipped(one.name, f"{error.message}" + (f" ({error.hint})" if error.hint else ""), None))
+            found.append(Skipped(one.name, _why(error), None))
     return found
 
 
@@ -184,7 +184,12 @@ def _read(recording: str, folder: Path, columns: tuple[str, ...] | None, receive
             return _Given(path.stem, "given", measurement.as_sent() if received else measurement)
         return _public(public, folder)
     except LeowarpError as error:
-        return Skipped(Path(recording).stem, f"{error.message}" + (f" ({error.hint})" if error.hint else ""), None)
+        return Skipped(Path(recording).stem, _why(error), None)
+
+
+def _why(error: LeowarpError) -> str:
+    """An error in one line."""
+    return error.message if error.hint is None else f"{error.message} ({error.hint})"
 
 
 def _public(public: Public, folder: Path) -> _Given | Skipped:
@@ -211,23 +216,23 @@ def _compared(
         notes.append("a transfer has no replay: what it got is no capacity")
     else:
         if measurement.round_trip is None or not len(measurement.round_trip):
-            raise LeowarpErrorOfRecording(f"{measurement.source}: neither round trips nor a transfer to compare")
+            raise ScenarioError(f"{measurement.source}: neither round trips nor a transfer to compare")
         series = measurement.round_trip
         schedule = describe(measurement).schedule
         recorded = of_probes(series, schedule)
-        one, other = (of_probes(half, schedule) for half in halves_of_probes(series))
-        halves = (one, other)
+        before, after = halves_of_probes(series)
+        halves = (of_probes(before, schedule), of_probes(after, schedule))
         # The last second has no replies in a run; the replay ends with the recording.
         span_ns = int(series.t_ns[-1])
         if schedule is None:
             notes.append("nothing in it keeps a schedule: there are no slots to compare, and no profile is fitted")
+    folder.mkdir(parents=True, exist_ok=True)
     fitted: Fit | None = None
     try:
         fitted = fit(of_link)
         written_preset(fitted, folder)
     except LeowarpError as error:
         notes.append(error.message)
-    folder.mkdir(parents=True, exist_ok=True)
     duration_ns = min(span_ns, longest_ns) if longest_ns is not None else span_ns
     samples: dict[str, Samples] = {"recording": recorded}
     for name, medium in media_of(measurement, folder).items():
@@ -242,10 +247,6 @@ def _compared(
         for quantity in recorded
     )  # fmt: skip
     return Validated(given.name, measurement.source, rows, fitted, tuple(notes), samples)
-
-
-class LeowarpErrorOfRecording(LeowarpError):
-    """A recording that holds nothing to compare; it is skipped."""
 
 
 def _row(quantity: str, samples: Mapping[str, NDArray[np.float64]], halves: tuple[NDArray[np.float64], ...]) -> Row:

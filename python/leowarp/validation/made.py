@@ -27,18 +27,7 @@ packets = "none"
 reordering_window = "none"
 queues = "none"
 """
-_PINGS = """name = "{name}"
-[run]
-duration = "{duration_ns} ns"
-seed = {seed}
-{medium}
-[[flows]]
-kind = "ping"
-source = "{source}"
-destination = "{destination}"
-interval = "{interval_ns} ns"
-"""
-_BULK = """name = "{name}"
+_SCENARIO = """name = "{name}"
 [run]
 duration = "{duration_ns} ns"
 seed = {seed}
@@ -46,7 +35,7 @@ seed = {seed}
 [[flows]]
 source = "{source}"
 destination = "{destination}"
-congestion_control = "cubic"
+{flow}
 """
 _SHORTEST_NS = 5_000_000
 
@@ -56,12 +45,11 @@ _ACCESS = '[access]\nclock = "2024-05-17T12:00:00Z"\n'
 
 def written_preset(fit: Fit, folder: Path) -> None:
     """Write the fitted profile into the folder."""
-    folder.mkdir(parents=True, exist_ok=True)
     (folder / PRESET).write_text(preset_text(fit), encoding="utf-8")
 
 
 def media_of(measurement: Measurement, folder: Path) -> dict[str, tuple[str, str, str]]:
-    """What the measurement is made over: name to the text of the medium, and who measures from where to where."""
+    """Media of the measurement: name to the text of the medium, and the ends between which it is made."""
     down = measurement.transfer is not None and measurement.transfer.way == "down"
     ends = ("server", "dish") if down else ("dish", "server")
     media = {}
@@ -97,16 +85,15 @@ def samples_of(
         Of the recording, which a replay has; a profile has its own.
     """
     text, source, destination = medium
-    form = _PINGS if measurement.transfer is None else _BULK
-    interval_ns = 0
+    flow = 'congestion_control = "cubic"'
     if measurement.transfer is None:
         assert measurement.round_trip is not None
-        interval_ns = _interval_ns(measurement.round_trip)
+        flow = f'kind = "ping"\ninterval = "{_interval_ns(measurement.round_trip)} ns"'
     scenario = folder / f"{name}-run.toml"
     scenario.write_text(
-        form.format(
+        _SCENARIO.format(
             name=name, duration_ns=duration_ns, seed=seed, medium=text, source=source, destination=destination,
-            interval_ns=interval_ns,
+            flow=flow,
         ) + _QUIET,
         encoding="utf-8",
     )  # fmt: skip
@@ -127,7 +114,7 @@ def _interval_ns(recorded: Series) -> int:
 
 
 def _where_recorded(pings: Series, recorded: Series) -> Series:
-    """Of the guest's pings those that were sent nearest to each of the recording: gaps of it are gaps here."""
+    """The guest's pings that were sent nearest to each of the recording: gaps of it are gaps here."""
     inside = recorded.t_ns[(recorded.t_ns >= pings.t_ns[0]) & (recorded.t_ns <= pings.t_ns[-1])]
     middles_ns = (pings.t_ns[1:] + pings.t_ns[:-1]) // 2
     return pings.take(np.unique(np.searchsorted(middles_ns, inside, side="right")))
@@ -140,14 +127,14 @@ def pings_of(run: Run, flow: int = 0) -> Series:
     sent_ns = of_flow["sent_ns"].to_numpy()
     rtt_ns = of_flow["reply_ns"].to_numpy().astype(np.float64) - sent_ns
     kept = np.diff(sent_ns, prepend=-1) > 0
-    # What was sent last may have had no time to come back.
+    # The last pings may have had no time to come back.
     kept &= sent_ns < run.plan.run.duration_ns - 1_000_000_000
     # ping prints tenths of a millisecond, and recordings have them.
     return Series.of(sent_ns[kept], np.round(rtt_ns[kept] / 1e5) * 1e5)
 
 
 def transfer_of(run: Run, way: str, flow: int = 0) -> Transfer:
-    """What a run's flow got, in intervals of 0.1 s, with retransmissions and the smoothed round trip."""
+    """Goodput of a run's flow in intervals of 0.1 s, with retransmissions and the smoothed round trip."""
     goodput, sockets = run.series("goodput", flow), run.sockets(flow)
     step_ns = 100_000_000
     count = run.plan.run.duration_ns // step_ns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is compared of a measurement, as samples: of probes and of a transfer."""
+"""Compared quantities of a measurement, as samples: of probes and of a transfer."""
 
 from __future__ import annotations
 
@@ -20,9 +20,6 @@ ABOVE, SPIKES = "RTT over the slot's least, ms", "spikes, ms over their level"
 LOSSES = "lost probes in a row"
 GOODPUT, RETRANSMISSIONS = "goodput in 1 s, Mbit/s", "retransmissions in 1 s"
 TCP_RTT = "TCP's smoothed RTT, ms"
-
-HELD = (DIFFERENCES, STEPS, GOODPUT)
-"""Those of which a fitted profile promises a distance."""
 
 _SECOND_NS = 1_000_000_000
 

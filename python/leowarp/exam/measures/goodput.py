@@ -27,31 +27,25 @@ def used(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
     """Share of the path's capacity that a flow's goodput was, over a time; the worst whole second decided."""
     mean_bps = float(rates_bps(run, flow, np.array([from_ns, until_ns]))[0])
     carries_bps = capacity_bps(run, flow, from_ns, until_ns)
-    edges_ns = whole_seconds(from_ns, until_ns)
-    each_bps = rates_bps(run, flow, edges_ns)
-    could_bps = capacities_bps(run, flow, edges_ns)
-    worst = int(np.argmin(each_bps / np.maximum(could_bps, 1.0)))
-    start_ns = int(edges_ns[worst])
-    decided = (
-        f"{mbps(mean_bps)} of {mbps(carries_bps)}; the worst second began at {at(start_ns)}: {mbps(each_bps[worst])} "
-        f"of {mbps(could_bps[worst])}"
-    )
+    _, start_ns, rates = _least_used(run, flow, from_ns, until_ns)
+    decided = f"{mbps(mean_bps)} of {mbps(carries_bps)}; the worst second began at {at(start_ns)}: {rates}"
     return Measured(mean_bps / carries_bps, decided, start_ns)
 
 
 def worst_second(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:
     """Share of the path's capacity in the whole second in which it was least."""
+    share, start_ns, rates = _least_used(run, flow, from_ns, until_ns)
+    return Measured(share, f"the second from {at(start_ns)}: {rates}", start_ns)
+
+
+def _least_used(run: Run, flow: int, from_ns: int, until_ns: int) -> tuple[float, int, str]:
+    """The whole second with the least share of the capacity: that share, its begin, and both rates in words."""
     edges_ns = whole_seconds(from_ns, until_ns)
     each_bps = rates_bps(run, flow, edges_ns)
     could_bps = capacities_bps(run, flow, edges_ns)
     shares = each_bps / np.maximum(could_bps, 1.0)
     worst = int(np.argmin(shares))
-    start_ns = int(edges_ns[worst])
-    return Measured(
-        float(shares[worst]),
-        f"the second from {at(start_ns)}: {mbps(each_bps[worst])} of {mbps(could_bps[worst])}",
-        start_ns,
-    )
+    return float(shares[worst]), int(edges_ns[worst]), f"{mbps(each_bps[worst])} of {mbps(could_bps[worst])}"
 
 
 def offered(run: Run, *, flow: int, from_ns: int, until_ns: int) -> Measured:

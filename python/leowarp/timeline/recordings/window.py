@@ -113,7 +113,7 @@ class _Table:
     def __init__(self, path: Path, file: BinaryIO, column: str) -> None:
         self._path, self._file = path, file
         self._size_bytes = path.stat().st_size
-        first = next(self._lines(0), None)
+        first = self._first(0)
         if first is None:
             raise _Unexpected
         at, header = first
@@ -127,7 +127,7 @@ class _Table:
         self._begin = self._file.tell()
 
     def part(self, stretch: Stretch) -> Part:
-        first = next(self._lines(self._begin), None)
+        first = self._first(self._begin)
         if first is None:
             raise _Unexpected
         begin, zero_ns = first[0], self._time_ns(first[1])
@@ -136,7 +136,7 @@ class _Table:
         until_ns = stretch.end_ns + stretch.margin_ns + offset_ns
         start = self._last_before(from_ns, begin)
         # A delay that is not known is that of a row before.
-        while start > begin and not self._is_known(next(self._lines(start))[1]):
+        while start > begin and (row := self._first(start)) is not None and not self._is_known(row[1]):
             start = self._row_at(max(start - _STEP_BYTES, begin), begin)
         lines = [(self._number_at(self._header[0]), self._header[1].removeprefix(b"\xef\xbb\xbf").decode())]
         read_bytes, most_bytes = 0, usable_memory_bytes() // MEMORY_PER_BYTE
@@ -160,7 +160,7 @@ class _Table:
         low, high = begin, self._size_bytes
         while high - low > _STEP_BYTES:
             middle = self._row_at((low + high) // 2, low)
-            line = next(self._lines(middle), None)
+            line = self._first(middle)
             if middle <= low or line is None:
                 break
             if self._time_ns(line[1]) <= t_ns:
@@ -176,24 +176,18 @@ class _Table:
         self._file.seek(at - 1)
         # The rest of the line in which the byte before stands; nothing but its end if a row begins here.
         self._readline()
-        found = next(self._lines(self._file.tell()), None)
+        found = self._first(self._file.tell())
         return begin if found is None else found[0]
 
-    def _lines(self, at: int) -> Iterator[tuple[int, bytes]]:
-        """Lines from a byte on, which begins one, without blanks and comments: first byte, stripped text.
+    def _first(self, at: int) -> tuple[int, bytes] | None:
+        """First byte and stripped text of the first row at a byte that begins a line, or after it; None: there is none.
 
-        The file's own place after each is behind it.
+        The file's own place is then behind it.
         """
-        self._file.seek(at)
-        while raw := self._readline():
-            line, here = raw.strip(), at
-            at += len(raw)
-            if line and not line.startswith(b"#"):
-                yield here, line
-                self._file.seek(at)
+        return next(((here, line) for here, line, _ in self._numbered(at, 0)), None)
 
     def _numbered(self, at: int, number: int) -> Iterator[tuple[int, bytes, int]]:
-        """The same in one go, with numbers."""
+        """Lines from a byte on, which begins one, without blanks and comments: first byte, stripped text, number."""
         self._file.seek(at)
         while raw := self._readline():
             line = raw.strip()
