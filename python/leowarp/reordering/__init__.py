@@ -11,7 +11,8 @@ All of it is computed by the Rust crate `reorder` in one pass; arrays and files 
 thresholds bound.
 """
 
-from leowarp.reordering.arrivals import CapturedAt, Flow, Part, Reading, Skipped, Source, skipped_line
+from leowarp.base.skips import Skip, skipped_line
+from leowarp.reordering.arrivals import CapturedAt, Flow, Part, Reading, Source
 from leowarp.reordering.files import Measured, Survey, flows, measure_file, reading, survey
 from leowarp.reordering.measures import (
     Meter,
@@ -44,7 +45,7 @@ __all__ = [
     "Reordering",
     "Runs",
     "Settings",
-    "Skipped",
+    "Skip",
     "Source",
     "Survey",
     "buffer_density",

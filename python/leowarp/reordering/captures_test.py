@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from leowarp import reordering
 from leowarp.base.errors import LeowarpError, TraceError
-from leowarp.reordering import Skipped, Source, measure_file
+from leowarp.reordering import Skip, Source, measure_file
 from support.frames import CAN, COOKED, SYN, Frame, apart, echo, ethernet, ip, pcap_file, pcapng_file, pppoe, tcp
 
 REORDERED = [1, 2, 4, 3, 5]
@@ -33,7 +33,7 @@ def test_frames_of_a_link_type_that_is_not_known_are_skipped_and_named(tmp_path)
     can = [Frame(number, bytes(16), CAN) for number in range(3)]
     found = measure_file(pcapng_file(tmp_path / "a.pcapng", [*can, *frames, *can]))
     assert (found.reordering.received_pkts, found.reordering.reordered_pkts) == (5, 1)
-    assert found.skipped == [Skipped(6, "of CAN (link type 227)")]
+    assert found.skipped == [Skip(6, "packets of CAN (link type 227)")]
     cooked = [Frame(number, bytes(14) + b"\x08\0" + echo(number), COOKED) for number in REORDERED]
     assert measure_file(pcapng_file(tmp_path / "b.pcapng", [*can, *cooked])).reordering.reordered_pkts == 1
     with pytest.raises(TraceError, match="no arrival") as caught:
@@ -47,7 +47,7 @@ def test_a_packet_that_was_cut_ends_nothing(tmp_path):
     foreign = Frame(9, ethernet(ip(6, bytes(40), is_answer=True)), captured_bytes=34)
     found = measure_file(pcap_file(tmp_path / "a.pcap", [*frames, foreign, foreign]))
     assert (found.reordering.received_pkts, found.reordering.lost_pkts) == (5, 0)
-    assert (found.skipped, found.notes) == ([Skipped(2, "cut to 34 bytes")], [])
+    assert (found.skipped, found.notes) == ([Skip(2, "packets cut to 34 bytes")], [])
     # Between the flow's own ends: it may be one of its packets.
     mine = Frame(9, ethernet(echo(6)), captured_bytes=34)
     found = measure_file(pcap_file(tmp_path / "b.pcap", [*frames, mine]))
@@ -55,7 +55,7 @@ def test_a_packet_that_was_cut_ends_nothing(tmp_path):
     with pytest.raises(TraceError, match="no arrival") as caught:
         measure_file(pcap_file(tmp_path / "c.pcap", [mine]))
     assert "tcpdump -s 0" in caught.value.hint
-    assert reordering.survey(tmp_path / "b.pcap").skipped == [Skipped(1, "cut to 34 bytes")]
+    assert reordering.survey(tmp_path / "b.pcap").skipped == [Skip(1, "packet cut to 34 bytes")]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_every_packet_is_numbered_counted_or_skipped_with_a_reason(tmp_path_fact
     assert counts["packets_pkts"] == len(frames)
     read = ("numbered_pkts", "answer_pkts", "udp_pkts", "without_field_pkts", "foreign_pkts", "skipped_pkts")
     assert sum(counts[name] for name in read) == len(frames)
-    assert sum(skipped.packets_pkts for skipped in found.skipped) == counts["skipped_pkts"]
+    assert sum(skip.count for skip in found.skipped) == counts["skipped_pkts"]
     assert sum(flow.packets_pkts for flow in found.flows) == counts["numbered_pkts"]
     # Ethernet, IP and ICMP's own header are 42 bytes, with PPPoE 50.
     whole = [frame for frame in frames if frame.captured_bytes is None or frame.captured_bytes >= 50]

@@ -13,13 +13,13 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from leowarp.base.errors import HostError, ScenarioError, TraceError
+from leowarp.base.skips import Skip
 from leowarp.reordering import captures
 from leowarp.reordering.arrivals import (
     CapturedAt,
     Flow,
     Part,
     Reading,
-    Skipped,
     Source,
     first_bytes,
     total_bytes,
@@ -82,13 +82,13 @@ class Survey:
         In order of their first packets.
     counts : dict of str to int
         What else was in it.
-    skipped : list of Skipped
+    skipped : list of Skip
         Packets that were not read, and why.
     """
 
     flows: list[Flow]
     counts: dict[str, int]
-    skipped: list[Skipped]
+    skipped: list[Skip]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class Measured:
         What else was in a capture.
     notes : list of str
         What to look at before the result is trusted.
-    skipped : list of Skipped
+    skipped : list of Skip
         Packets of a capture that were not read, and why.
     captured_at : CapturedAt or None
         Where a capture was made, seen from its flow.
@@ -118,7 +118,7 @@ class Measured:
     flow: Flow | None
     counts: dict[str, int]
     notes: list[str]
-    skipped: list[Skipped]
+    skipped: list[Skip]
     captured_at: CapturedAt | None
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.timeline.recordings.formats.skips import Skip
+from leowarp.base.skips import Skip
 
 Times = NDArray[np.int64]
 Delays = NDArray[np.float64]

@@ -197,6 +197,17 @@ def test_documents_that_are_the_same_are_read_once_and_others_refused(tmp_path: 
     assert any("nothing was measured" in note for note in read(written(tmp_path, f"{failed}\n{one}")).notes)
 
 
+def test_a_list_of_documents_is_what_is_in_it(tmp_path: Path) -> None:
+    one, two = (text(*(summed(sent(n, mbps)) for n in range(3))) for mbps in (40, 30))
+    found = read(written(tmp_path, f"[{one}]")).transfer
+    assert found is not None
+    assert found.rate_bps.tolist() == [40e6] * 3
+    with pytest.raises(ScenarioError, match="2 JSON documents in one file") as raised:
+        read(written(tmp_path, f'[{one}, "done", {two}]'))
+    assert "jq '.[0]'" in str(raised.value.hint)
+    assert "jq '.[2]'" in str(raised.value.hint)
+
+
 def test_text_around_the_document_is_counted(tmp_path: Path) -> None:
     one = text(*(summed(sent(n, 40)) for n in range(3)))
     of = read(written(tmp_path, f"warning: no route cache\n{one}\niperf3: interrupt\n"))

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from leowarp.base.errors import ScenarioError
+from leowarp.base.skips import Skips
 from leowarp.timeline.recordings.formats.documents import IRTT_HINT as _HINT
 from leowarp.timeline.recordings.formats.documents import document_of
 from leowarp.timeline.recordings.formats.irtt_trips import Trip, clocks_note, part_of, stats_notes
 from leowarp.timeline.recordings.formats.lines import text_of
-from leowarp.timeline.recordings.formats.skips import Skips, skipped_note
 from leowarp.timeline.recordings.measurement import Measurement, Series
 
 _UDP_BYTES = {"IPv4": 28, "IPv6": 48}
@@ -68,7 +68,7 @@ def read_irtt(path: Path) -> Measurement:
         probe_bytes=_probe_bytes(document),
         wall_ns=zero_ns if kept[0].clock == "wall" else None,
         skipped=skips.found,
-        notes=(*notes, *skipped_note(skips.found)),
+        notes=(*notes, *skips.lines),
     )
 
 
@@ -87,7 +87,7 @@ def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
         if isinstance(seqno, int):
             alike = seen.setdefault(seqno, [])
             if value in alike:
-                skips.add("round trips that stand twice", where)
+                skips.add("round trip that stands twice", "round trips that stand twice", where)
                 continue
             # A file may hold thousands of one number: only the first few are compared.
             alike += [value] if len(alike) < 4 else []
@@ -96,11 +96,15 @@ def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
             below_ns = trip.delay_ns("rtt")
         except ScenarioError as error:
             failed = failed or error
-            skips.add("round trips that cannot be read", error.message.removeprefix(f"{path}: "))
+            skips.add(
+                "round trip that cannot be read",
+                "round trips that cannot be read",
+                error.message.removeprefix(f"{path}: "),
+            )
             continue
         # A coarse timer, or a server's processing time that was more than the packet's whole (heistp/irtt 13).
         if below_ns < 0:
-            skips.add("round trips below 0, left out", f"{where}, {below_ns / 1e3:g} us")
+            skips.add("round trip below 0", "round trips below 0", f"{where}, {below_ns / 1e3:g} us")
             failed = failed or ScenarioError(f"{path}: {where}: delay.rtt = {below_ns:g} is below 0", _HINT)
             continue
         read.append(trip)
@@ -111,7 +115,10 @@ def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
     # A few are damaged. If most of them are so, the file is of another version and says something else.
     if damaged and len(damaged) * 2 < len(read):
         skips.add(
-            "round trips that their time stamps contradict", damaged[0].where.removeprefix(f"{path}: "), len(damaged)
+            "round trip that its time stamps contradict",
+            "round trips that their time stamps contradict",
+            damaged[0].where.removeprefix(f"{path}: "),
+            len(damaged),
         )
         read = [trip for trip in read if not trip.contradicts]
     return read

@@ -200,7 +200,7 @@ def test_replies_with_a_bad_checksum_are_left_out(tmp_path: Path) -> None:
     lines = run(5, BEGIN_NS)
     lines[2] += " (BAD CHECKSUM!)"
     found = measured(tmp_path, lines)
-    assert [str(skip) for skip in found.skipped] == ["1 replies marked (BAD CHECKSUM!) (the first: line 3)"]
+    assert [str(skip) for skip in found.skipped] == ["1 reply marked (BAD CHECKSUM!) (line 3)"]
 
 
 def test_the_ping_of_windows_is_named(tmp_path: Path) -> None:
