@@ -170,7 +170,7 @@ def made(run: Made, scratch: Path) -> dict[str, Any]:
         words = shlex.split(command)
         if words[:2] == ["leowarp", "run"]:
             out = scratch / words[words.index("--out") + 1]
-            # With --keep, a complete run (one with a manifest) is not made again.
+            # With --keep, the script reuses a complete run, which is one with a manifest.
             if (out / "manifest.json").exists():
                 continue
             words.append("--no-report")
