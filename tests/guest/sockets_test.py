@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of many sockets by one call equal getsockopt's values. Of sent data, only the named range is not copied."""
+"""Samples of many sockets by one call equal getsockopt's values. Sent data is copied except for the named range."""
 
 from __future__ import annotations
 
