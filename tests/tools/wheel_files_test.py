@@ -37,7 +37,7 @@ def test_no_test_is_in_the_wheel(shipped):
     assert {
         "leowarp/__init__.py",
         "leowarp/exam/cases/leo.toml",
-        "leowarp/exam/scenarios/blackout.csv",
+        "leowarp/exam/scenarios/changing/blackout.csv",
         "leowarp/exam/stored/cubic.json",
         "leowarp/report/chart.js",
         "leowarp/study/sweep/maker.py",
