@@ -162,8 +162,8 @@ def resequencing_helps(frames: Frames) -> Outcome:
             ev.sessions(frames, control, resequencing=order, delayed_ack=delayed).set_index(ev.KEY)["goodput_bps"]
             for order in (True, False)
         )
-        # Pairs of the same SNR and seed: a deep fade hits both, and would otherwise outweigh what the order of packets
-        # does.
+        # Pairs with the same SNR and seed: a deep fade affects both, and would otherwise outweigh the effect of packet
+        # order.
         both = pd.DataFrame({"ordered": ordered, "shuffled": shuffled}).dropna()
         ratio = middle(both["ordered"] / both["shuffled"])
         if delayed == ON:
@@ -183,7 +183,7 @@ def resequencing_helps(frames: Frames) -> Outcome:
 
 
 SESSION = "Sessions of 600 s, profile newreno, SNR 7 to 13 dB, 5 seeds; medians over seeds."
-"""The common part of all tests on sessions, for their texts."""
+"""Wording shared by the descriptions of all tests on sessions."""
 
 CLAIMS = (
     Claim("4.1", "Residual loss after HARQ: 4 % at 7 dB to under 0.5 % at 13 dB.", "text",
