@@ -201,3 +201,34 @@ def test_a_record_that_holds_more_than_the_packet_had_is_found(tmp_path_factory,
         return
     # What follows it in the file was taken for its rest: it is named.
     assert found.skipped
+
+
+@pytest.mark.parametrize("write", [pcap_file, pcapng_file])
+def test_a_capture_that_ends_inside_a_packet_is_read_up_to_it(tmp_path, write):
+    file = write(tmp_path / "a", apart([echo(number) for number in REORDERED]))
+    file.write_bytes(file.read_bytes()[:-30])
+    found = measure_file(file)
+    assert (found.reordering.received_pkts, found.reordering.reordered_pkts) == (4, 1)
+    assert found.skipped == [Skip(1, "packet cut off by the end of the file, and whatever came after it")]
+    assert counted(found) == {"packets_pkts": 5, "numbered_pkts": 4, "skipped_pkts": 1}
+
+
+def test_captures_of_other_formats_are_named(tmp_path):
+    (tmp_path / "a").write_bytes(b"snoop\0\0\0" + bytes(64))
+    with pytest.raises(LeowarpError, match=r"another format \(snoop\)") as caught:
+        measure_file(tmp_path / "a")
+    assert "editcap" in caught.value.hint
+    file = pcapng_file(tmp_path / "b", apart([echo(1)]))
+    content = bytearray(file.read_bytes())
+    content[12] = 2
+    file.write_bytes(content)
+    with pytest.raises(LeowarpError, match="another major version of pcapng"):
+        measure_file(file)
+
+
+def test_packets_that_mostly_stand_twice_are_named(tmp_path):
+    twice = [echo(number) for number in REORDERED for _ in range(2)]
+    found = measure_file(pcap_file(tmp_path / "a", apart(twice)))
+    assert any("5 of 10 packets repeat the number of an earlier one" in note for note in found.notes)
+    once = measure_file(pcap_file(tmp_path / "b", apart([*twice[::2], twice[0]])))
+    assert not any("repeat the number" in note for note in once.notes)

@@ -178,6 +178,12 @@ def measure_file(
             f"{beyond} packets are displaced by more than {result.density.threshold_pkts}: RD, MD and entropy take "
             "them for lost, and those around them for packets in order (--threshold)"
         )
+    copies = result.duplicate_pkts
+    if file.format == "pcap" and copies * 4 > result.arrived_pkts:
+        file.notes.append(
+            f"{copies} of {result.arrived_pkts} packets repeat the number of an earlier one and count as copies: a "
+            "second run with the same numbers, or each packet captured twice (on several devices)?"
+        )
     return Measured(result, file.format, chosen, file.counts, file.notes, file.skipped, file.captured_at)
 
 
@@ -244,6 +250,9 @@ def _format_of(stream: BinaryIO, name: str) -> str:
         return "parquet"
     if head[:4] in _CAPTURES:
         return "pcap"
+    for magic, capture in _OTHER_CAPTURES.items():
+        if head.startswith(magic):
+            raise ScenarioError(f"{name} is a capture of another format ({capture})", "editcap -F pcap FILE NEW.pcap")
     ending = Path(name).suffix.lower()
     return _ENDINGS.get(ending, "text")
 
@@ -295,5 +304,16 @@ def _what_is_there(file: Reading) -> str:
 
 
 # pcapng's section header; pcap in either byte order, of microseconds (a1b2c3d4) and of nanoseconds (a1b23c4d).
+_OTHER_CAPTURES = {
+    b"\x34\xcd\xb2\xa1": "pcap, modified by Kuznetzov",
+    b"\xa1\xb2\xcd\x34": "pcap, modified by Kuznetzov",
+    b"snoop\0\0\0": "snoop",
+    b"btsnoop\0": "btsnoop",
+    b"RTSS": "Network Monitor 1",
+    b"GMBU": "Network Monitor 2",
+    b"TRSNIFF data": "Sniffer",
+    b"iptrace 2.0": "AIX iptrace",
+}
+"""First bytes of formats that Wireshark knows (wiretap) and leowarp does not read."""
 _CAPTURES = (b"\x0a\x0d\x0d\x0a", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d")
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pcap": "pcap", ".pcapng": "pcap", ".cap": "pcap"}

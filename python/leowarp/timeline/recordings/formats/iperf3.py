@@ -183,7 +183,10 @@ def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> l
 def _in_order(path: Path, intervals: list[Interval]) -> list[Interval]:
     last_start_ns = last_end_ns = -1
     for one in intervals:
-        if one.t_ns <= last_start_ns or one.end_ns <= last_end_ns:
+        # Ends are rounded, and a timer may be late: an interval begins where the one before ends, or a little earlier.
+        overlap_ns = last_end_ns - one.t_ns
+        overlaps = overlap_ns > _APART_RATIO * (one.end_ns - one.t_ns) and last_end_ns > 0
+        if one.t_ns <= last_start_ns or one.end_ns <= last_end_ns or overlaps:
             raise ScenarioError(
                 f"{one.where}.sum: from {one.t_ns / 1e9:g} s to {one.end_ns / 1e9:g} s, which is no interval after the "
                 "one before",

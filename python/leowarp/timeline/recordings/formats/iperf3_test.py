@@ -72,6 +72,7 @@ WRONG = {
     text(interval(0, 1e30)): r"bits_per_second = 1e\+30 is not a number from 0",
     text(interval(1, 1), interval(0, 1)): r"intervals\[1\].sum: from 0 s to 0.1 s",
     text(interval(0, 1, rtt=True)): r"rtt = True",
+    text(interval(0, 1), interval(0.5, 1)): r"intervals\[1\].sum: from 0.05 s to 0.15 s",
     text(interval(0, 1), test_start={"protocol": "UDP"}): "only TCP's",
     '{"intervals": ' + "[" * 100_000: "nested too deeply|not JSON",
 }

@@ -10,7 +10,6 @@ A round trip below 0, or one that contradicts its own time stamps, is left out: 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.skips import Skips
 from leowarp.timeline.recordings.formats.documents import IRTT_HINT as _HINT
 from leowarp.timeline.recordings.formats.documents import document_of
-from leowarp.timeline.recordings.formats.irtt_trips import Trip, clocks_note, part_of, stats_notes
+from leowarp.timeline.recordings.formats.irtt_trips import Trip, clock_of, clocks_note, format_notes, stats_notes
 from leowarp.timeline.recordings.formats.lines import text_of
 from leowarp.timeline.recordings.measurement import Measurement, Series
 
@@ -41,7 +40,9 @@ def read_irtt(path: Path) -> Measurement:
     """
     skips = Skips()
     document, notes = document_of(path, text_of(path), "round_trips", "irtt", _HINT, skips)
-    trips = _trips(path, document, skips)
+    clock, interval_ns, clock_notes = clock_of(document)
+    trips = _trips(path, document, clock, interval_ns, skips)
+    notes += clock_notes
     # By sending: irtt lists them by sequence number, but a clock that was set puts later ones first.
     by_time = {trip.sent_ns: trip for trip in sorted(trips, key=lambda trip: trip.sent_ns)}
     kept = list(by_time.values())
@@ -55,7 +56,7 @@ def read_irtt(path: Path) -> Measurement:
     notes += [f"{late} replies came after a later one's"] if late else []
     if kept[0].clock == "number":
         notes.append("no round trip has a time stamp: they are taken to be as far apart as irtt was told to send them")
-    notes += stats_notes(document, trips)
+    notes += [*stats_notes(document, trips), *format_notes(document, trips)]
     notes += clocks_note([trip.delay_ns("send") for trip in kept], [trip.delay_ns("receive") for trip in kept])
     return Measurement(
         source=str(path),
@@ -72,14 +73,13 @@ def read_irtt(path: Path) -> Measurement:
     )
 
 
-def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
+def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, skips: Skips) -> list[Trip]:
     """Those that can be read, each once, on one clock.
 
     Raises ScenarioError if none can be: the first one's fault.
     """
     read: list[Trip] = []
     failed: ScenarioError | None = None
-    clock, interval_ns = _clock(document)
     seen: dict[int, list[Any]] = {}
     for number, value in enumerate(document["round_trips"]):
         where = f"round_trips[{number}]"
@@ -122,20 +122,6 @@ def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
         )
         read = [trip for trip in read if not trip.contradicts]
     return read
-
-
-def _clock(document: dict[str, Any]) -> tuple[str, int]:
-    """wall or monotonic: the one that most round trips have, so that all are on one; number, and irtt's interval."""
-    have: Counter[str] = Counter()
-    for trip in document["round_trips"]:
-        stamps = part_of(trip, ("timestamps", "client", "send"))
-        have.update(name for name in ("wall", "monotonic") if isinstance(stamps, dict) and stamps.get(name) is not None)
-    # Without a stamp of the wall clock the monotonic one orders the probes as well, but dates none.
-    if have:
-        return ("monotonic" if have["monotonic"] > have["wall"] else "wall"), 0
-    interval_ns = part_of(document, ("config", "params", "interval"))
-    known = isinstance(interval_ns, int) and not isinstance(interval_ns, bool) and 0 < interval_ns < 2**40
-    return ("number", interval_ns) if known else ("wall", 0)
 
 
 def _one_way(t_ns: Any, delay_ns: list[float], lost: list[str], way: str) -> Series | None:

@@ -25,7 +25,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.skips import Skips
 from leowarp.timeline.recordings.formats.lines import text_of
 from leowarp.timeline.recordings.formats.numbered_probes import Sent, sent_in_order
-from leowarp.timeline.recordings.formats.ping_lines import Damaged, Header, Reply, lines_of
+from leowarp.timeline.recordings.formats.ping_lines import Header, Reply, lines_of
 from leowarp.timeline.recordings.formats.ping_refused import (
     apart_hint,
     check_stamps,
@@ -36,7 +36,7 @@ from leowarp.timeline.recordings.formats.ping_refused import (
     two_without_stamps,
 )
 from leowarp.timeline.recordings.formats.ping_runs import SEQUENCE_NUMBERS, Run, runs_of, strange_numbers, unwrapped
-from leowarp.timeline.recordings.formats.ping_tallies import tally_notes
+from leowarp.timeline.recordings.formats.ping_tallies import reply_notes, tally_notes
 from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Series, Times
 
 _ICMP_HEADER_AND_IP = {4: 20, 6: 40}
@@ -101,6 +101,7 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
     runs = [run for run in runs_of(lines) if run.replies or run.damaged or run.without_time]
     if not any(run.replies for run in runs):
         raise no_replies(path, text, runs_of(lines))
+    runs = _without_rare_stampless(runs)
     check_stamps(path, [reply for run in runs for reply in run.replies], interval_ns)
     cut = _cut_line(text, runs)
     for run in runs:
@@ -122,6 +123,7 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
     if prefixes:
         notes.append(f"{len(prefixes)} lines have something in front of them ({prefixes[0]!r:.60}), passed over")
     notes += [note for one in read for note in tally_notes(one.run)]
+    notes += reply_notes([reply for one in read for reply in one.run.replies])
     notes += _runs_note(read)
     return Measurement(
         source=str(path),
@@ -195,20 +197,18 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
 def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) -> Run:
     """The run without replies whose number is damaged: the probe is then one of which nothing is known."""
     strange = strange_numbers(run.replies, interval_ns)
-    if not strange:
-        return run
-    kept = [reply for place, reply in enumerate(run.replies) if place not in strange]
-    places = np.cumsum([place not in strange for place in range(len(run.replies))])
+    for place in sorted(strange):
+        skips.add(*_STRANGE, f"line {run.replies[place].line}")
+    return run.without(strange)
 
-    def before(place: int) -> int:
-        return int(places[place - 1]) if place else 0
 
-    lines = [Damaged(run.replies[place].line, run.replies[place].text) for place in sorted(strange)]
-    for line in lines:
-        skips.add(*_STRANGE, f"line {line.line}")
-    damaged = [(before(place), line) for place, line in run.damaged]
-    damaged += [(before(place), line) for place, line in zip(sorted(strange), lines, strict=True)]
-    return Run(run.header, kept, [(before(n), one) for n, one in run.without_time], damaged, run.tally, run.spread)
+def _without_rare_stampless(runs: list[Run]) -> list[Run]:
+    """Runs in which the few replies without the time stamp of the others are damaged lines: they were cut in front."""
+    replies = [reply for run in runs for reply in run.replies]
+    rare = [reply for reply in replies if reply.printed_ns is None]
+    if len(rare) * 10 > len(replies):
+        return runs
+    return [run.without({place for place, reply in enumerate(run.replies) if reply.printed_ns is None}) for run in runs]
 
 
 def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, skips: Skips) -> _Read:
