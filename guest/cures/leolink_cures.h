@@ -92,12 +92,13 @@ static inline bool leolink_is_for(const struct sk_buff *skb, __be32 destination)
 	return skb->protocol == htons(ETH_P_IP) && ip_hdr(skb)->daddr == destination;
 }
 
-/* leolink_record.c: one record per switch */
+/* leolink_record.c: one record per switch; and how any records are read */
 struct leolink_switched *leolink_switched_new(void);
 void leolink_switched_keep(struct leolink_switched *r);
 void leolink_switched_free(struct leolink_switched *r);
 void leolink_switched_open(struct leolink_switched *r);
 void leolink_switched_close(struct leolink_switched *r);
+ssize_t leolink_records_read(char __user *to, size_t size, void *record, size_t bytes, bool (*take)(void *record));
 ssize_t leolink_switches_read(struct file *f, char __user *to, size_t size, loff_t *pos);
 
 /* leolink_node.c: an account per node, of packets that wait and of packets that it sends itself */

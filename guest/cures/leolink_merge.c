@@ -8,7 +8,6 @@
 #include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <linux/time-internal.h>
-#include <linux/uaccess.h>
 #include "leolink_cures.h"
 
 struct merge {
@@ -253,12 +252,24 @@ void leolink_merge_leave(struct leolink_sched *q, u64 now)
 	local_irq_restore(flags);
 }
 
+static bool take_merged(void *record)
+{
+	struct merge *m = list_first_entry_or_null(&ended_merges, struct merge, all);
+
+	if (!m)
+		return false;
+	*(struct leolink_merged *)record = m->r;
+	list_del(&m->all);
+	kfree(m);
+	return true;
+}
+
 /* Records are read once, at the end of a run. Reading removes them, and the packets that still wait. */
 ssize_t leolink_merges_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
+	struct leolink_merged r;
 	struct merge *m, *next;
 	unsigned long flags;
-	size_t done = 0;
 
 	local_irq_save(flags);
 	list_for_each_entry_safe(m, next, &open_merges, all) {
@@ -267,17 +278,7 @@ ssize_t leolink_merges_read(struct file *f, char __user *to, size_t size, loff_t
 	}
 	set_next_end(now_ns());
 	local_irq_restore(flags);
-	while (!list_empty(&ended_merges) && done + sizeof(m->r) <= size) {
-		m = list_first_entry(&ended_merges, struct merge, all);
-		list_del(&m->all);
-		if (copy_to_user(to + done, &m->r, sizeof(m->r))) {
-			kfree(m);
-			return -EFAULT;
-		}
-		kfree(m);
-		done += sizeof(m->r);
-	}
-	return done;
+	return leolink_records_read(to, size, &r, sizeof(r), take_merged);
 }
 
 void __init leolink_merges_register(void)

@@ -6,7 +6,6 @@
  */
 #include <linux/hrtimer.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <net/ip.h>
 #include <net/route.h>
 #include "leolink_cures.h"
@@ -133,23 +132,24 @@ int leolink_notice_begin(struct leolink_sched *q, const struct leolink_notice *g
 	return 0;
 }
 
+static bool take_noticed(void *record)
+{
+	struct notice *n = list_first_entry_or_null(&notices, struct notice, all);
+
+	if (!n)
+		return false;
+	if (hrtimer_cancel(&n->timer))
+		release(n);
+	*(struct leolink_noticed *)record = n->r;
+	list_del(&n->all);
+	kfree(n);
+	return true;
+}
+
 /* Records are read once, at the end of a run. Reading removes them, and cancels notices that are not sent yet. */
 ssize_t leolink_notices_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
-	size_t done = 0;
+	struct leolink_noticed r;
 
-	while (!list_empty(&notices) && done + sizeof(struct leolink_noticed) <= size) {
-		struct notice *n = list_first_entry(&notices, struct notice, all);
-		struct leolink_noticed r;
-
-		if (hrtimer_cancel(&n->timer))
-			release(n);
-		r = n->r;
-		list_del(&n->all);
-		kfree(n);
-		if (copy_to_user(to + done, &r, sizeof(r)))
-			return -EFAULT;
-		done += sizeof(r);
-	}
-	return done;
+	return leolink_records_read(to, size, &r, sizeof(r), take_noticed);
 }

@@ -13,7 +13,6 @@
 #include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <linux/time-internal.h>
-#include <linux/uaccess.h>
 #include "leolink_cures.h"
 
 #define HISTORY_PKTS 65536
@@ -322,34 +321,36 @@ void leolink_order_deliver(struct leolink_sched *q, struct net_device *peer, str
 		set_next_end(now);
 }
 
+static bool take_ordered(void *record)
+{
+	struct stream *s = list_first_entry_or_null(&all_streams, struct stream, all);
+	struct sk_buff *skb;
+	unsigned long flags;
+
+	if (!s)
+		return false;
+	*(struct leolink_ordered *)record = s->r;
+	local_irq_save(flags);
+	list_del(&s->all);
+	hash_del(&s->by_key);
+	while ((skb = __qdisc_dequeue_head(&s->waiting))) {
+		leolink_node_release(s->node, order_cb(skb)->bytes, true);
+		dev_put(skb->dev);
+		dev_kfree_skb_any(skb);
+	}
+	kfree(s->copies);
+	kfree(s);
+	set_next_end(now_ns());
+	local_irq_restore(flags);
+	return true;
+}
+
 /* Records are read once, at the end of a run. Reading removes them and their streams. */
 ssize_t leolink_orders_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
-	size_t done = 0;
+	struct leolink_ordered r;
 
-	while (!list_empty(&all_streams) && done + sizeof(struct leolink_ordered) <= size) {
-		struct stream *s = list_first_entry(&all_streams, struct stream, all);
-		struct leolink_ordered r = s->r;
-		struct sk_buff *skb;
-		unsigned long flags;
-
-		local_irq_save(flags);
-		list_del(&s->all);
-		hash_del(&s->by_key);
-		while ((skb = __qdisc_dequeue_head(&s->waiting))) {
-			leolink_node_release(s->node, order_cb(skb)->bytes, true);
-			dev_put(skb->dev);
-			dev_kfree_skb_any(skb);
-		}
-		kfree(s->copies);
-		kfree(s);
-		set_next_end(now_ns());
-		local_irq_restore(flags);
-		if (copy_to_user(to + done, &r, sizeof(r)))
-			return -EFAULT;
-		done += sizeof(r);
-	}
-	return done;
+	return leolink_records_read(to, size, &r, sizeof(r), take_ordered);
 }
 
 void __init leolink_orders_register(void)

@@ -47,22 +47,38 @@ void leolink_switched_close(struct leolink_switched *r)
 		kfree(e);
 }
 
+/*
+ * Copies records to a reader, as many as fit. `take` moves the next one to `record`, of `bytes` bytes, and removes it;
+ * false = there is none.
+ */
+ssize_t leolink_records_read(char __user *to, size_t size, void *record, size_t bytes, bool (*take)(void *record))
+{
+	size_t done;
+
+	for (done = 0; done + bytes <= size && take(record); done += bytes)
+		if (copy_to_user(to + done, record, bytes))
+			return -EFAULT;
+	return done;
+}
+
+static bool take_switched(void *record)
+{
+	struct entry *e = list_first_entry_or_null(&entries, struct entry, all);
+
+	if (!e)
+		return false;
+	*(struct leolink_switched *)record = e->r;
+	list_del(&e->all);
+	e->was_read = true;
+	if (!e->is_open)
+		kfree(e);
+	return true;
+}
+
 /* Records are read once, at the end of a run. Reading removes them. */
 ssize_t leolink_switches_read(struct file *f, char __user *to, size_t size, loff_t *pos)
 {
-	size_t done = 0;
+	struct leolink_switched r;
 
-	while (!list_empty(&entries) && done + sizeof(struct leolink_switched) <= size) {
-		struct entry *e = list_first_entry(&entries, struct entry, all);
-		struct leolink_switched r = e->r;
-
-		list_del(&e->all);
-		e->was_read = true;
-		if (!e->is_open)
-			kfree(e);
-		if (copy_to_user(to + done, &r, sizeof(r)))
-			return -EFAULT;
-		done += sizeof(r);
-	}
-	return done;
+	return leolink_records_read(to, size, &r, sizeof(r), take_switched);
 }

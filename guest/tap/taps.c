@@ -11,12 +11,12 @@
  * wakes only when the processor has nothing to do, and reading takes no virtual time: a run with taps equals a run
  * without (tests/guest/taps_test.py). Only if the processor is never idle, the reader has to run among others.
  *
- *	open		one at a time; taps go with it, or with their interfaces
+ *	open		one at a time; its taps end with it, or with their interfaces
  *	write		struct tap_wanted: an interface of the writer's namespace
  *	poll		POLLIN: a chunk is full; POLLPRI with it: links have dropped packets since /proc/leolink/drops was read
- *	read		struct tap_record and the frame's first bytes, a multiple of 8 bytes each; a read returns what one
- *			chunk holds, and takes a buffer of a chunk's size; 0 = nothing for now. At offset 0 only chunks that
- *			are full, so that what the reader gets at once hangs on the packets alone; elsewhere the last, too
+ *	read		struct tap_record and the frame's first bytes, padded to a multiple of 8 bytes, for each frame. A read
+ *			needs a buffer of a chunk's size, and returns the content of one chunk; 0 = nothing for now. At offset 0
+ *			it returns only full chunks, so that they depend on the packets alone; elsewhere also the last chunk
  *
  * Linked with --wrap=time_travel_sleep (guest/build.sh).
  */

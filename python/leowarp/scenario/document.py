@@ -70,8 +70,8 @@ def override_layers(overrides: Overrides, file: Path, base: Node) -> Iterable[No
     file: The scenario; the default origin in messages, and the base of relative file names.
     base: The document below the first override; each override sees the earlier ones.
     Yields: A table with one path in it.
-    Raises ScenarioError if there is no ``=``, if the key is not a dotted key, or if it leads through a scalar or past the
-        end of a list.
+    Raises ScenarioError if there is no ``=``, if the key is not a dotted key, or if it leads through a scalar or past
+        the end of a list.
     """
     pairs: list[tuple[str, str, Any]] = []
     if isinstance(overrides, Mapping):
@@ -189,8 +189,7 @@ def _with_preset(node: Node) -> Node:
 
 
 def _read_file(path: Path) -> Node:
-    """Values of one file as nodes; a file that is missing, not UTF-8, not TOML or nested too deep gives a message.
-    """
+    """Values of one file as nodes; a file that is missing, not UTF-8, not TOML or nested too deep gives a message."""
     try:
         # A user may reach a scenario through a symbolic link; a run directory contains none.
         content = plainfiles.read(path, plainfiles.MOST_TOML_BYTES, links=path.name != PLAN)

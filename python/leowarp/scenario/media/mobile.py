@@ -215,8 +215,7 @@ class Mobile(QueueKeys, FollowsConstellation):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """As for every medium. Over a constellation, only link and route keys that an unbuilt path cannot obey.
-        """
+        """As for every medium. Over a constellation, only link and route keys that an unbuilt path cannot obey."""
         # Routes over a constellation determine its delays; their links are not built. Its own link always uses leolink,
         # because only leolink supports tables of delays and capacities.
         routed: Idle = {
