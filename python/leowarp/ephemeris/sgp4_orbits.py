@@ -39,8 +39,8 @@ class Element:
     satrec: Initialised for SGP4 with the constants of WGS72, with which the published elements are fitted (Vallado,
         Crawford, Hujsak, Kelso, AIAA 2006-6753).
     designator: International designator; may be empty.
-    note: A sentence about how its epoch was read; mostly empty.
-    note: A remark about its epoch; mostly empty. The day (UTC) on which the satellite decayed, if the file gives it.
+    note: A remark about its epoch; mostly empty.
+    decayed: datetime or None. The day (UTC) on which the satellite decayed, if the file gives it.
     """
 
     name: str

@@ -98,7 +98,7 @@ def _memory_file(memory_bytes: int) -> Check:
 
 
 def _cache() -> Check:
-    """Whether the cache can be written: tested with a file, because permissions do not show a full or read-only disk."""
+    """Whether the cache can be written: tested with a file, since permissions do not show a full or read-only disk."""
     root = cache_place()
     needed = "a directory that you may write to, and nobody else but root"
     mend = "set LEOWARP_CACHE to a directory that may be written"
@@ -152,7 +152,7 @@ def _static_libc() -> Check:
 
 
 def _source() -> Check:
-    """Whether the kernel's source is present, or apt can fetch it; elsewhere it is fetched by its checksum when needed."""
+    """Whether the kernel's source is here, or apt can fetch it; otherwise it is fetched by its checksum when needed."""
     source = local_source()
     if source is not None:
         return Check("kernel source", True, f"{source.tarball} ({source.version})", f"Debian package {PACKAGE}")

@@ -169,7 +169,7 @@ class Constellation(MediumSection):
 
     @classmethod
     def idle(cls, *, follows: bool) -> Idle:
-        """Every key of the other sections has an effect: a constellation uses all of their links, routes and routers."""
+        """Every key of the other sections has an effect: a constellation uses all their links, routes and routers."""
         return {}
 
     @classmethod
