@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of a constellation: links and routes as they change.
+"""The timeline of a constellation: changing links and routes.
 
-What exists when. A link is made when a path first uses it (``instantiate = "all"``: when its rule first gives it at a
-route update). After that:
+Existence of links: A link is created when a path first uses it (``instantiate = "all"``: when its rule first includes
+it at a route update). After that:
 
-- ``drain``, ``source``: it lives to the end of the run, so that what is under way arrives by the old routes, which
-  nodes that the new path does not touch keep. Its delay follows the satellites while a path uses it and for one route
-  interval more; then it stays until the link is used again, because nothing is on it.
-- ``drop``: it goes down at the route update after which no path uses it, and loses what it holds.
-- ``neighbours = "arp"``: it goes down 5 s after it was last used and is a new link when it is used again, so that
-  neighbours are asked for anew. The study's emulator does so: it tears links down after a sleep of 5 s.
+- ``drain``, ``source``: the link exists to the end of the run, so that packets in flight arrive by the old routes,
+  which are kept by nodes that the new path does not touch. Its delay follows the satellites while a path uses it and
+  for one more route interval. Then it stays constant until the link is used again, because it carries no packets.
+- ``drop``: the link goes down at the route update after which no path uses it, and loses its packets.
+- ``neighbours = "arp"``: the link goes down 5 s after its last use and is a new link when it is used again, so that
+  neighbours are resolved again. The study's emulator does the same: it removes links after a sleep of 5 s.
 - ``leaving_links = "strict"``: it also goes down at the L2 instant that finds it out of its rule's range.
 - ``routing.update = "staggered"``: nodes have their entries one after the other (`switching`); links come up and
   delays are set before the first. A packet may meet a node without an entry, or go in a circle meanwhile.
