@@ -201,7 +201,7 @@ fn sender_middle_and_receiver_are_told_by_handshake_timestamps_or_times_to_live(
     for (hops, place) in [((64, 57), Sender), ((52, 128), Receiver), ((60, 119), Middle)] {
         assert_eq!(places(&transfer(20, 20, false, false, hops), Settings::default()), [place]);
     }
-    // They contradict each other.
+    // The two kinds of evidence contradict each other.
     assert_eq!(places(&transfer(20_000, 100, true, true, (52, 64)), Settings::default()), []);
 }
 

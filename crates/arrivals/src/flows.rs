@@ -56,11 +56,11 @@ struct Entry {
 /// Classification of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It belongs to a flow.
+    /// The packet belongs to a flow.
     Counted,
-    /// It has no selected number: TCP without data, or an echo of the other kind.
+    /// The packet has no selected number: TCP without data, or an echo of the other kind.
     Answer,
-    /// It belongs to the measured flow, and its number is larger than any sequence number.
+    /// The packet belongs to the measured flow, and its number is larger than any sequence number.
     TooLarge,
 }
 

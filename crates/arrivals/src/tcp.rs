@@ -10,7 +10,7 @@
 //!   has an earlier timestamp; a retransmission has a later one. If both have the same timestamp or none, IPv4's
 //!   identification is used, which Linux increments per connection, provided that it is seen to count. Without either,
 //!   the segment is assumed to be the first transmission, and counted as undecided;
-//! - no new bytes: a spurious retransmission, or a copy made by the network. It is left out and counted.
+//! - no new bytes: a spurious retransmission, or a copy made by the network. The segment is left out and counted.
 //!
 //! A lost first transmission has a number that never arrives: the rank of the segment that repeats it. If a hole is
 //! never filled, its number of packets is unknown; it is estimated from the longest segment so far. If the receiver
@@ -230,7 +230,8 @@ impl Numbering {
     /// Implements RFC 4737, 6.1 (retransmissions).
     fn was_overtaken(&mut self, segment: &Segment, end: u64, parts: usize) -> bool {
         if parts > 1 {
-            // It overlaps bytes that arrived in another segment: it was split differently, so it is a retransmission.
+            // The segment overlaps bytes that arrived in another segment. The sender split its data differently, so
+            // this is a retransmission.
             return false;
         }
         let overtaker = self.above.range(end..).take(LOOK_MAX).find_map(|(_, unit)| unit.first);

@@ -49,7 +49,7 @@ impl LateTimes {
 }
 
 /// Payload that arrived out of order before a reordered packet and must be stored until that packet arrives (RFC 4737
-/// section 4.4). It is the sum of the payloads of all packets j with i - e <= j < i and s\[j\] > s\[i\].
+/// section 4.4). The byte offset is the sum of the payloads of all packets j with i - e <= j < i and s\[j\] > s\[i\].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ByteOffsets {
     /// Reordered packets.

@@ -30,7 +30,7 @@ pub enum Change {
     Down {
         /// Index into `links`.
         link: usize,
-        /// Its packets are lost.
+        /// The packets of the link are lost.
         lose: bool,
     },
     /// 3: propagation delay.

@@ -19,7 +19,7 @@ _MARKER_BYTES, _NOTICE_BYTES = 14 + 32, 14 + 60
 
 
 def nodes(run: Run) -> Findings:
-    """Each forwarding node, and packets of hosts that were sent by stations."""
+    """Check each forwarding node, and packets of hosts that were sent by stations."""
     found = Findings()
     tables = run.tables
     totals = run.nodetotals().set_index("node")

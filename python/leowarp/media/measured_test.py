@@ -168,7 +168,7 @@ def test_every_packet_is_lost_that_passes_nearest_to_a_lost_probe_on_the_way_tha
         way: measured(tmp_path, text, duration_s=0.5, keys={"lost_probes": way})
         for way in ("down", "up", "both", "none")
     }
-    # Each is valid from half-way after the previous probe: sent at A, and answered at B 15, 16 or 17 ms later.
+    # Each probe is valid from half-way after the previous probe: sent at A, and answered at B 15, 16 or 17 ms later.
     down = [(0, 15, 0), (0.05, 16, 0), (0.35, 17, 0)]
     up = [(0, 15, 0), (0.066, 16, 0), (0.367, 17, 0)]
     lossy_down = [*down[:2], (0.15, 16, 1), down[2]]

@@ -78,8 +78,8 @@ class Meter:
         Parameters
         ----------
         sent_pkts : int, optional
-            Number of packets sent in the sequence. Without it, losses after the largest number that arrived are
-            unknown; without a `first_seq`, so are losses before the smallest.
+            Number of packets sent in the sequence. Without this number, losses after the largest number that arrived
+            are unknown; without a `first_seq`, so are losses before the smallest.
 
         Raises
         ------

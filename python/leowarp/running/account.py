@@ -64,7 +64,7 @@ class Account:
         """Called while the guest waits; makes all due reports."""
         virtual_ns, now_ns = self._pace.virtual_ns, self._clock_ns()
         assert virtual_ns is not None
-        # Both paths are advanced before a report, because the round trip depends on both.
+        # The paths of both directions are advanced before a report, because the round trip depends on both.
         changed = [
             (name, way) for name, way in (("there", self._there), ("back", self._back)) if way.advance(virtual_ns)
         ]
@@ -83,7 +83,7 @@ class Account:
             self._status(f"{self._times()}; {self._trip()}")
 
     def summary(self) -> str:
-        """The last line, at the end."""
+        """The line for the end of the run."""
         return "over before it began" if self._pace.virtual_ns is None else f"over: {self._times()}"
 
     def _times(self) -> str:

@@ -18,7 +18,7 @@ since 3.13)."""
 
 @contextmanager
 def rarely_collected() -> Iterator[None]:
-    """Inside it, cyclic garbage is collected once per `OBJECTS` new containers; usable as a decorator.
+    """Context in which cyclic garbage is collected once per `OBJECTS` new containers; usable as a decorator.
 
     The previous setting is restored afterwards, because a user's program may have its own.
 

@@ -107,7 +107,7 @@ def live(
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Inside it, SIGTERM acts like Ctrl-C; otherwise the guest's directory would be left behind."""
+    """Context in which SIGTERM acts like Ctrl-C; otherwise the guest's directory would be left behind."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

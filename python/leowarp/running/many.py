@@ -96,7 +96,7 @@ def run_many(
     results = _made(tasks, [job.label or Path(job.out).name for job in jobs], at_once, progress)
     if failures == "raise":
         for result in results:
-            # The first by place, not by time: the order in which runs end depends on the machine.
+            # Raise the failure that is first by place, not by time: the order in which runs end depends on the machine.
             if isinstance(result, LeowarpError):
                 raise result
     return results

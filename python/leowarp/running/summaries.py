@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many runs for which only the summary is kept, as in a study of thousands of runs.
 
-Each has the same numbers as a run in its own directory, so any of them can be repeated with `leowarp.run(plan)`.
+Each run has the same numbers as a run in its own directory, so any of them can be repeated with `leowarp.run(plan)`.
 """
 
 from __future__ import annotations

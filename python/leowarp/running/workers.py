@@ -40,7 +40,8 @@ class Tell(Protocol):
 
 
 class Task(Protocol):
-    """Runs for one worker. It is sent to the worker pickled, through a pipe, so its class must be importable there."""
+    """Runs for one worker. A task is sent to the worker pickled, through a pipe, so its class must be importable
+    there."""
 
     @property
     def number(self) -> int:
@@ -279,7 +280,7 @@ class _Process:
             self.child.send_signal(signal.SIGINT)
 
     def how_it_ended(self) -> str:
-        """Its signal or exit status as text."""
+        """Signal or exit status of the worker as text."""
         status = self.child.wait()
         return f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
 
@@ -295,7 +296,7 @@ class _Process:
             self.child.stdin.close()
 
     def last_words(self) -> str:
-        """The last output on stderr since it received its task, at most 2,000 characters."""
+        """The worker's last output on stderr since it received its task, at most 2,000 characters."""
         words = self._words.read_bytes()[self._words_before_bytes :]
         return words.decode(errors="replace").strip()[-2000:]
 

@@ -26,8 +26,8 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 class Writing:
     """Context for writing a run directory: `with Writing(path, force=False) as directory:`.
 
-    It creates the directory and the mark `INCOMPLETE`, and locks the mark. An exception writes its message into the
-    mark and leaves the files; a normal end deletes the mark, provided that there is a manifest.
+    `Writing` creates the directory and the mark `INCOMPLETE`, and locks the mark. An exception writes its message into
+    the mark and leaves the files; a normal end deletes the mark, provided that there is a manifest.
 
     path: The run directory; missing parent directories are created.
     force: Whether an existing complete run is replaced. An incomplete run is always replaced.
@@ -93,9 +93,9 @@ class Writing:
     def _is_the_mark_of_what_may_go(self, mark: int) -> bool:
         """Whether a locked mark still exists, and does not belong to a run that was completed meanwhile.
 
-        Another writer may have ended between the check of the directory and the lock. It may have deleted the mark
-        after it was opened here. Or it deleted the mark earlier; then the mark is a new empty file beside a complete
-        run.
+        Another writer may have ended between the check of the directory and the lock. The other writer may have deleted
+        the mark after it was opened here. Or it deleted the mark earlier; then the mark is a new empty file beside a
+        complete run.
         """
         here = os.fstat(mark)
         try:

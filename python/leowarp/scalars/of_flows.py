@@ -5,18 +5,18 @@
 line contains name, unit, group and definition, then the texts for a run's page and the overview, if these show it. A
 page's text continues that of the row before ("smallest", "mean", "median").
 
-    IDENTITY                what the flow was
+    IDENTITY                names and kind of the flow
     PACKETS                 packets on the wire, matched at both ends
     SOCKET                  goodput; TCP_INFO of the sender            per_flow/goodput.py, flows.py
-    ECHOES, REPLIES         probes there, and there and back           per_flow/probes.py, flows.py
+    ECHOES, REPLIES         probes, one-way and round trip             per_flow/probes.py, flows.py
     LIFE, ENDING, HOST      sockets' ends, counters of a host          per_flow/goodput.py, flows.py
     REORDERING              RFC 4737 and RFC 5236                      per_flow/reordering.py
-    CAUSES                  what brought losses about                  route_changes/causes.py
+    CAUSES                  causes of losses                           route_changes/causes.py
     ROUND_TRIPS, ONE_WAY    delays of data packets                     per_flow/round_trips.py, delays.py
-    NEAR_CHANGES, RECOVERY  what a change of the path did              route_changes/handovers.py, recovery.py
-    CHANGES_*, SPIKES       likewise                                   route_changes/handovers.py, recovery.py
-    ACKNOWLEDGEMENTS        what the receiver did                      per_flow/acknowledgements.py
-    SHARE, CAPACITY         of competing flows, of the path            sharing/shares.py, capacity.py
+    NEAR_CHANGES, RECOVERY  effects of path changes                    route_changes/handovers.py, recovery.py
+    CHANGES_*, SPIKES       effects of path changes                    route_changes/handovers.py, recovery.py
+    ACKNOWLEDGEMENTS        actions of the receiver                    per_flow/acknowledgements.py
+    SHARE, CAPACITY         competing flows; the path                  sharing/shares.py, capacity.py
 
 Sections of flows of programs: `scalars/of_programs.py`.
 
@@ -54,7 +54,8 @@ _WHAT, _CHANGES, _GOODPUT, _DELAYS = Group.WHAT, Group.CHANGES, Group.GOODPUT, G
 _ORDER, _PACKETS, _SENDER, _ACKS = Group.ORDER, Group.PACKETS, Group.SENDER, Group.ACKS
 
 # fmt: off
-# Identity of the flow, from the plan. It comes first, so that a row of `summary.json` begins with its name.
+# Identity of the flow, from the plan. The identity comes first, so that a row of `summary.json` begins with the flow's
+# name.
 IDENTITY: Section = (
     Scalar("flow", COUNT, _WHAT, "number of the flow, from 0"),
     Scalar("name", TEXT, _WHAT, "name of the flow in the scenario; null: none"),
@@ -66,7 +67,7 @@ IDENTITY: Section = (
 )
 
 # Computed from packets matched at both ends: everything on the wire, including retransmissions and packets without
-# payload. These numbers therefore differ from the socket's own counts below.
+# payload. The numbers of packets therefore differ from the socket's own counts below.
 PACKETS: Section = (
     Scalar("sent_pkts", PKTS, _PACKETS, "data packets on the wire, retransmissions included", "data packets sent",
            "data packets sent"),

@@ -95,7 +95,7 @@ def reproduce(
     HostError
         If the machine lacks something that every run needs.
     LeowarpError
-        The first failure, if no run could be made at all.
+        The first failure, if no run of the study could be made.
 
     >>> again = reproduce("torres2020", quick=True)                                    # doctest: +SKIP
     >>> {claim["number"]: claim["verdict"] for claim in again.claims}                  # doctest: +SKIP

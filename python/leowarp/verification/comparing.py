@@ -201,6 +201,6 @@ def differing(what: str, stored: str, made: str) -> str:
 
 
 def few(differences: list[str]) -> list[str]:
-    """The first `MOST_DIFFERENCES`, and a note if there are more."""
+    """The first `MOST_DIFFERENCES` differences, and a note if there are more."""
     more = ["and more differ"] if len(differences) > MOST_DIFFERENCES else []
     return differences[:MOST_DIFFERENCES] + more

@@ -211,7 +211,7 @@ def test_whole_runs_of_a_reproduction_are_compared_with_its_results(whole, tmp_p
     write_manifest(folder, REPRODUCTION, {"name": "made-up"})
     assert json.loads((folder / layout.MANIFEST).read_text())["directories"] == ["runs/cubic"]
     assert not files_of(folder).wrong
-    # Its pages were drawn in a directory named "run".
+    # The reproduction's pages were drawn in a directory named "run".
     assert found_of(folder, tmp_path) == {"runs/cubic": None}
     change_a_byte(copy)
     forge(folder)

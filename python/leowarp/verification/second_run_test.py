@@ -48,7 +48,7 @@ def test_an_intact_run_is_identical_in_every_stage(run, verified):
 
 @pytest.mark.slow
 def test_a_run_in_a_directory_of_another_name_is_identical_too(whole, tmp_path, verified):
-    # Its pages contain the name of the directory in which they were drawn.
+    # The run's pages contain the name of the directory in which they were drawn.
     moved = Path(shutil.copytree(whole, tmp_path / "moved" / "elsewhere"))
     assert {stage.verdict for stage in verified(moved).values()} == {"identical"}
 

@@ -2,8 +2,8 @@
 """A page that shows a run: satellites, paths, packets and traces with one clock, in one HTML file.
 
 `source` reads a run; `sky`, `ways`, `series` and `packets` each make a part of the page. `document` combines the parts,
-`container` packs them, and `page` adds script and style. The other half is `web/`: each name in a header here is a
-field of an interface there.
+`container` packs them, and `page` adds script and style. The browser's half of the page is `web/`: each name in a
+header here is a field of an interface there.
 """
 
 from leowarp.view.page import FILE, MOST_BYTES, page, write_view

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Encodes header and arrays of a page as one compressed text, which `web/src/container.ts` decodes.
 
-The text is zlib data (RFC 1950, which every browser's `DecompressionStream("deflate")` reads). Its content is the
-length of the header (uint32, little endian), the header (JSON, UTF-8), then the arrays one after another. The header's
-`arrays` contains type and number of values of each; elsewhere in the header `{"$": i}` represents array i. Bytes of
-equal significance of an array are stored together, which halves the compressed size.
+The text is zlib data (RFC 1950, which every browser's `DecompressionStream("deflate")` reads). The decompressed data
+are the length of the header (uint32, little endian), the header (JSON, UTF-8), then the arrays one after another. The
+header's `arrays` contains type and number of values of each; elsewhere in the header `{"$": i}` represents array i.
+Bytes of equal significance of an array are stored together, which halves the compressed size.
 """
 
 from __future__ import annotations

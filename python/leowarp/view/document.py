@@ -28,7 +28,7 @@ def document(sources: Sequence[Source]) -> str:
     """The container of a page about one or more runs, which share one clock.
 
     Raises TraceError if a table is damaged or lacks a column that the page needs.
-    sources: At least one. Each gets an equal share of the bytes for packets.
+    sources: At least one. Each run gets an equal share of the bytes for packets.
     Returns: Base64 text, see `container`.
     """
     arrays = Arrays()
@@ -43,7 +43,7 @@ def document(sources: Sequence[Source]) -> str:
 def title(sources: Sequence[Source]) -> str:
     """Title of a page about runs.
 
-    Each scenario's name, once.
+    Each scenario's name is listed once.
     """
     names = list(dict.fromkeys(str(source.plan.name) for source in sources))
     return clipped(", ".join(names))

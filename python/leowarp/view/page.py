@@ -38,8 +38,8 @@ def write_view(runs: Sequence[Run | Path | str], out: Path) -> Path:
 def page(runs: Sequence[Run | Path | str]) -> str:
     """The page about runs, as text.
 
-    Its content security policy forbids requests, and permits only leowarp's own script: texts from a plan cannot run
-    code.
+    The page's content security policy forbids requests, and permits only leowarp's own script: texts from a plan cannot
+    run code.
 
     Returns: HTML including script, style and data.
     """

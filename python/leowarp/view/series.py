@@ -105,7 +105,7 @@ def _last(t_ns: np.ndarray, given: np.ndarray, step_ns: int, steps: int) -> np.n
     values = np.full(steps, np.nan)
     place = t_ns // step_ns
     kept = place < steps
-    # The last of several samples in a step is kept: numpy assigns in order.
+    # The last of several samples in a step is kept, because numpy assigns in order.
     values[place[kept]] = given[kept]
     return values
 

@@ -160,7 +160,7 @@ def test_a_run_that_ended_before_its_first_change_shows_its_beginning(run_dir, m
 def test_packets_take_the_room_that_there_is(run_dir):
     source = Source(run_dir)
     packets = source.tables.packets
-    # Its delays are constant, and take almost no space.
+    # The delays of this run are constant, and take almost no space.
     noise_ns = np.random.default_rng(1).integers(0, 5_000_000, len(packets))
     source.run.tables = dataclasses.replace(
         source.tables, packets=packets.assign(received_ns=packets["received_ns"] + noise_ns)

@@ -86,7 +86,8 @@ def _delays(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Times at which the delays of a path's links change, and for each the delays link by link.
 
-    Returns at_ns: int array of shape (k,). The first is `from_ns`, which is the only one if there are more than `most`.
+    Returns at_ns: int array of shape (k,). The first time is `from_ns`, which is the only one if there are more than
+        `most`.
     Returns delays_ns: float array of shape (k * links,). All links at the first time, then at the second.
     """
     taken = source.tables.links_of(path)
@@ -136,7 +137,7 @@ def _drawn(plan: Plan, path: tuple[str, ...]) -> list[str]:
     if not isinstance(plan.medium, Access):
         return list(path)
     places = {"dish": ["terminal"], "server": ["gateway", "pop"]}
-    # Its satellite is a node of the path, but the links to the satellite are not in the timeline.
+    # The satellite is a node of the path, but the links to the satellite are not in the timeline.
     drawn = [place for node in path for place in places.get(node, [node])]
     return drawn if path[0] == "dish" else [*places["server"][::-1], *drawn[2:]]
 

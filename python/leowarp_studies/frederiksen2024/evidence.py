@@ -97,7 +97,8 @@ def reordered(run: RunView) -> pd.DataFrame:
 def disturbed(run: RunView) -> pd.DataFrame:
     """Route changes that affected packets: at least one was late, or was lost for a reason other than a full queue.
 
-    Such a loss happens where nodes switch one by one, or where a new link first resolves its neighbour's address.
+    Losses for other reasons happen where nodes switch one by one, or where a new link first resolves its neighbour's
+    address.
 
     Returns: A row per change: columns of the metrics' `changes` (`t_ns`, `late_pkts`, `delay_step_ns`, ...), then those
         of `recoveries` of the main flow (`fell_after_ns`, `duration_ns`, `cwnd_min_pkts`, ...).

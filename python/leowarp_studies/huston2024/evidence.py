@@ -279,7 +279,7 @@ class Moves:
         return share(self.across >= limit_ratio)
 
     def text(self) -> str:
-        """Both medians as text."""
+        """Both medians of the moves as text."""
         if not self.known:
             return "unknown"
         return f"{np.median(self.across):.0%} across a reconfiguration, {np.median(self.within):.0%} within a slot"

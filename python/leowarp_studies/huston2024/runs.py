@@ -180,7 +180,7 @@ def _losses() -> Part:
 def _phases() -> Part:
     """Handover-aware congestion controls with a schedule that is wrong by `PHASE_ERRORS_S`."""
     made = content("phases", TCP_SCENARIO, {}, PHASE_SEEDS)
-    # Both modules get the schedule in every run; the parameter of the unused module has no effect.
+    # Both congestion control modules get the schedule in every run; the parameter of the unused module has no effect.
     names = ("bbr_handover", "cubic_handover")
     made["parameters"]["flows.0.congestion_control"] = {"label": "congestion_control", "values": list(names)}
     phases = [f"{FIRST_RECONFIGURATION_S + late_s:g} s" for late_s in PHASE_ERRORS_S]

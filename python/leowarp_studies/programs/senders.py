@@ -84,7 +84,7 @@ class Transfer:
 
 def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
     """Command lines of server and client. Each client prints a line that begins with `<size> bytes` when it has
-    received them all."""
+    received all bytes."""
     if sender != NGTCP2:
         program = programs / "bin" / f"{sender}-transfer"
         return f"{program} server {{port}}", f"{program} client {{server}} {{port}} {size_bytes}"

@@ -29,7 +29,7 @@ DURATION_S, GROWTH_S = 600, 60
 ALGORITHMS = ("reno", "cubic", "hybla")
 BY_ACKS = {"reno": "reno_by_acks", "cubic": "cubic_by_acks"}
 """Linux's algorithms with one change: their windows grow per ACK, as in ns-2's Reno, instead of per acknowledged
-segment. They are modules, the examples with these names."""
+segment. The modified algorithms are modules, the examples with these names."""
 
 LABELS = {
     "reno": "NewReno", "cubic": "CUBIC", "hybla": "Hybla", "reno_by_acks": "Reno by ACKs",

@@ -25,7 +25,7 @@ ENTROPY_ORDER = ("normal", "uniform", "exponential")
 EXAMPLE = (1, 6, 7, 2, 3, 4, 5, 8)
 """The study's example of an arrival sequence (table 1)."""
 EXAMPLE_DENSITY = {-4: 0.25, 0: 0.25, 2: 0.5}
-"""Its RD (table 2): displacement in packets -> share."""
+"""RD of the study's example (table 2): displacement in packets -> share."""
 
 STRAIGHT_MS = (0.6, 4.0)
 """Range in which the closed form is accurate to 3 %, by calculation (design/exponential-jitter.md)."""

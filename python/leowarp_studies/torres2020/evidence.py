@@ -57,7 +57,7 @@ def curve(
     if not len(frame) or frame["jitter_ns"].iloc[0] != 0:
         what = f"{NAMES[congestion_control]}, {distribution}, {profile}"
         raise TraceError(f"there is no transfer without jitter to compare with ({what})", "make the study's runs anew")
-    # Each algorithm relative to itself without jitter: the study's throughput is such a share.
+    # Throughput of each algorithm relative to its own without jitter, as in the study.
     undisturbed_bps = float(frame["mean_bps"].iloc[0])
     frame["ratio"] = frame["mean_bps"] / undisturbed_bps
     for name in ("q1", "median", "q3"):

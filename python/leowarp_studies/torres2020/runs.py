@@ -96,7 +96,7 @@ PROFILE_TCP: dict[str, dict[str, Any]] = {
     "rack-draft": {"profile": "linux", "loss_detection": "rack-draft"},
     "rack-4.14": {"profile": "linux", "loss_detection": "rack-4.14"},
 }
-"""Each of `PROFILES` as keys of `[tcp]`."""
+"""The TCPs in `PROFILES` as keys of `[tcp]`."""
 
 
 def parts() -> tuple[Part, ...]:

@@ -3,8 +3,8 @@
 
 Packet k leaves at k / R and has an independent delay; the order of arrival is the order of the sums. The metrics are
 computed in the slow and obvious manner of RFC 5236. This is the reference for sigmas whose mean displacement has no
-closed form. Those are below some 0.6 ms (displacements of a few packets, so whole numbers matter) and above some 4 ms
-(tails beyond the threshold).
+closed form. Such sigmas are below some 0.6 ms (displacements of a few packets, so whole numbers matter) and above some
+4 ms (tails beyond the threshold).
 
 Closed form. The number of packets that overtake a packet with delay x above the mean exceeds the number that it
 overtakes by R x. Hence MD = R E|x|. For the uniform, normal and exponential distribution, E|x| is sqrt(3)/2, sqrt(2/pi)

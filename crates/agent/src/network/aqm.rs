@@ -227,9 +227,9 @@ const FQ_FLOW_PLIMIT: u16 = 2;
 const FQ_HORIZON_DROP: u16 = 15;
 const FQ_PRIOMAP: u16 = 16;
 
-/// Makes `fq` send packets of a host: each socket at its pacing rate, with any congestion control. It drops nothing, so
-/// packets leaving the sockets equal the captured ones. All packets have one class, because the tags of source routing
-/// are not classes.
+/// Makes `fq` send packets of a host: each socket at its pacing rate, with any congestion control. `fq` drops nothing,
+/// so packets leaving the sockets equal the captured ones. All packets have one class, because the tags of source
+/// routing are not classes.
 pub fn pacing(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &tcmsg(ifindex)).text(TCA_KIND, "fq");
     let options = batch.nest(TCA_OPTIONS | NLA_F_NESTED, &[]);

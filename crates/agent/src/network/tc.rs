@@ -169,7 +169,7 @@ fn netem_loss(d: &Direction) -> u32 {
 /// Creates a jitter, or sends its differences from `before`. A change does not affect held packets: each keeps its
 /// random send time.
 ///
-/// In a netem, latency, jitter, limit and loss fall back to 0 unless they are sent. Its table and the state of its
+/// In a netem, latency, jitter, limit and loss fall back to 0 unless they are sent. netem's table and the state of its
 /// random stream stay: sending the seed again would restart the stream, so a change would repeat delays. A netem's
 /// table cannot be removed. A changed tbf has a full bucket: its next frame may leave at once.
 pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Direction>, table: &[i16], flush: bool) {
@@ -214,8 +214,8 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
     batch.end(&options);
 }
 
-/// Includes the overhead, which may be negative, in a packet's length: a size table without sizes. It must be on the
-/// root (qdisc_graft), and a change without it removes it (qdisc_change).
+/// Includes the overhead, which may be negative, in a packet's length: a size table without sizes. The size table must
+/// be on the root (qdisc_graft), and a change without a size table removes it (qdisc_change).
 fn overhead(batch: &mut Batch, d: &Direction) {
     let mut sizespec = [0u8; 24];
     sizespec[4..8].copy_from_slice(&d.overhead_bytes.to_ne_bytes());

@@ -186,7 +186,7 @@ impl Counters {
         Ok(())
     }
 
-    /// Both files consist of pairs of lines: `Tcp: names` and `Tcp: values`.
+    /// /proc/net/snmp and netstat consist of pairs of lines: `Tcp: names` and `Tcp: values`.
     fn read(&mut self, host: usize, mut each: impl FnMut(&str, u64)) -> Result<()> {
         for file in &self.files[host] {
             let n = read_all(file, &mut self.buffer)?;

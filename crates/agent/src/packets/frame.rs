@@ -4,9 +4,9 @@
 use crate::packets::truth::Seen;
 use leowarp_timeline::setup::FlowKind;
 
-/// Flow f uses this source port + f ...
+/// Source port of flow 0; flow f uses this plus f.
 pub const SOURCE_PORT: u16 = 10_000;
-/// ... to this port + f; a ping has f as its ICMP identifier.
+/// Destination port of flow 0; flow f uses this plus f. A ping has f as its ICMP identifier.
 pub const DESTINATION_PORT: u16 = 30_000;
 /// More flows would not fit between the two port ranges.
 pub const FLOWS_MAX: usize = 20_000;
@@ -74,7 +74,7 @@ pub struct Foreign {
 }
 
 /// These bytes distinguish datagrams, together with identification and length: the UDP header and the first bytes of
-/// the payload. They end where the links' reports of dropped packets end (40 bytes from the IP header on).
+/// the payload. The bytes end where a link's report of a dropped packet ends (40 bytes from the IP header on).
 const DIGEST_UNTIL: usize = 40;
 
 struct Fields<'a>(&'a [u8]);

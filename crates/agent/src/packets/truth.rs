@@ -66,8 +66,8 @@ pub struct Packet {
     pub extent_pkts: Option<u32>,
 }
 
-/// State of a packet until its fate is known. It fits in one cache line: the packets of a long path are traversed
-/// repeatedly, and would otherwise displace the guest's data from the processor's cache.
+/// State of a packet until its fate is known. The struct fits in one cache line: the packets of a long path are
+/// traversed repeatedly, and would otherwise displace the guest's data from the processor's cache.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub struct Entry {
@@ -304,7 +304,7 @@ impl Stream {
             match self.numbers {
                 Numbers::Tcp => self.arrived_bytes.insert(seq, seq + length),
                 Numbers::Packets(_) => self.arrived_bytes.insert(seq * length, (seq + 1) * length),
-                // Each is found once, and there may be any number of them.
+                // Each datagram is matched once, and datagrams may have any length.
                 Numbers::Order => self.arrived_datagram_bytes += length as u64,
             }
             if self.arrived_bytes.total() > before || self.numbers == Numbers::Order {
@@ -402,7 +402,7 @@ impl Stream {
         if self.numbers == Numbers::Order {
             return i64::from(self.first_transmissions);
         }
-        // The first byte after a SYN has offset 0; packets are counted from the number of the first one.
+        // The first byte after a SYN has offset 0; packets are counted from the number of the first packet.
         let syn = self.numbers == Numbers::Tcp && seen.flags & FLAG_SYN != 0;
         let start = if self.numbers == Numbers::Tcp { 0 } else { i64::from(seen.seq) };
         if syn {

@@ -3,8 +3,8 @@
 //!
 //! Before working on this file read fs/hostfs/hostfs_kern.c (the host checks each access against the rights of the user
 //! who runs the guest) and docs/security.md. The mounts are made before the program starts, and the program cannot
-//! change them because it lacks CAP_SYS_ADMIN. It cannot write to /proc/sys either, where `core_pattern` would start a
-//! program outside.
+//! change them because it lacks CAP_SYS_ADMIN. The program cannot write to /proc/sys either, where `core_pattern` would
+//! start a program outside.
 
 use crate::base::error::{check, Error, Result};
 use std::ffi::CString;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `leowarp shell`: an interactive program at a host. It uses a guest console connected to the user's terminal, or its
-//! outputs are copied to two consoles. When the program ends, the guest ends; nothing of the run is recorded.
+//! `leowarp shell`: an interactive program at a host. The program uses a guest console connected to the user's
+//! terminal, or its outputs are copied to two consoles. When the program ends, the guest ends; nothing of the run is
+//! recorded.
 
 use crate::base::clock::Clock;
 use crate::base::error::{check, Error, Result};

@@ -69,7 +69,7 @@ pub enum Ordering {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Numbering {
-    /// Each flow, by protocol and ports.
+    /// Flows, identified by protocol and ports.
     Flow,
     /// All packets from one host to another.
     Aggregate,

@@ -35,7 +35,7 @@ pub enum NodeKind {
 pub struct Host {
     /// Index into `nodes`.
     pub node: usize,
-    /// Its only address, a /32.
+    /// Only address of the host, a /32.
     pub address: Ipv4Addr,
     /// Kernel parameters of its namespace, by dotted name.
     pub sysctl: BTreeMap<String, String>,
@@ -127,7 +127,7 @@ impl Link {
         self.kind != LinkKind::Wire || self.discipline == Some(Discipline::Jitter)
     }
 
-    /// Its queueing discipline is netem, alone or below a tbf.
+    /// Whether the queueing discipline is netem, alone or below a tbf.
     pub fn is_by_netem(&self) -> bool {
         matches!(self.discipline, Some(Discipline::Netem | Discipline::Jitter))
     }
@@ -161,9 +161,9 @@ pub enum Discipline {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDown {
-    /// Its packets arrive, and the link still accepts packets that are routed to it.
+    /// The packets of the link arrive, and the link still accepts packets that are routed to it.
     Drain,
-    /// Its packets are lost, and so are packets sent to it while it is down.
+    /// The packets of the link are lost, and so are packets sent to it while it is down.
     Drop,
 }
 
@@ -216,7 +216,7 @@ pub const OVERTAKING_LIMIT_PKTS: u32 = 65_536;
 pub struct Queue {
     /// The queueing discipline.
     pub kind: QueueKind,
-    /// It marks packets that support marking instead of dropping them.
+    /// The discipline marks packets that support marking instead of dropping them.
     pub ecn: bool,
     /// Parameters of the discipline by name; see [`QueueKind::parameters`].
     pub parameters: BTreeMap<String, u64>,

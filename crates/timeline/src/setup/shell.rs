@@ -14,7 +14,7 @@ pub struct Shell {
     pub command: Vec<String>,
     /// All of its environment variables.
     pub environment: BTreeMap<String, String>,
-    /// Its root: a directory of the host, in the notation of the guest's hostfs.
+    /// Root of the program: a directory of the host, in the notation of the guest's hostfs.
     pub root: String,
     /// Limit of its files.
     pub storage_bytes: u64,

@@ -18,8 +18,8 @@ def now_ns() -> int:
 
 
 class Measures:
-    """Writes lines: `with Measures() as measures`. Each line is in the file when `write` returns, even if the program
-    is killed later."""
+    """Writes lines: `with Measures() as measures`. Each line of measurements is in the file when `write` returns, even
+    if the program is killed later."""
 
     def __init__(self, path: Path | str = FILE) -> None:
         self._file: TextIO = open(path, "w", buffering=1, encoding="utf-8")  # noqa: SIM115 (`__exit__` closes it)

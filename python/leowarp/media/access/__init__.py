@@ -2,7 +2,7 @@
 """An access link: one path per slot; delays, outages and capacity come from a profile, each with its own random stream.
 
 From plan to events: `slots` (times of path changes, and base delays), `capacity`, `delays` and `outages` (the
-components, generated independently). Then follow `starlink` (all components together), `profile` (the resulting
+components, generated independently). The next steps are `starlink` (all components together), `profile` (the resulting
 tables), `timeline` (events). The model and the source of each number: docs/guides/access-links.md; their effects:
 design/starlink-profile.md.
 """

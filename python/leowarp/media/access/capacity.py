@@ -4,7 +4,7 @@
     rate(t) = level of the slot * exp(wander(t)) * step(t)
 
 The three components have separate random streams (`access.capacity.<way>`, `access.wander.<way>`,
-`access.modulation.<way>`). Their shares of the variance in the public trace of LeoCC are an assumption
+`access.modulation.<way>`). The components' shares of the variance in the public trace of LeoCC are an assumption
 (docs/guides/access-links.md).
 """
 
@@ -154,7 +154,7 @@ def _modulation(access: Access, way: str, seed: int, duration_ns: int) -> tuple[
     The factors are 1 - r, 1 and 1 + r with r = `access.modulation_ratio`; their durations are exponential with mean
     `modulation_time_ns`.
 
-    Returns t_ns: int64 array of shape (n,). The first is 0.
+    Returns t_ns: int64 array of shape (n,). The first time is 0.
     Returns factor: float64 array of shape (n,)
     """
     rng = stream(seed, f"access.modulation.{way}")

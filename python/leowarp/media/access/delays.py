@@ -49,7 +49,7 @@ def channel_rows(
     t_ns = np.unique(np.concatenate([[0], slots.base_t_ns, jitter_t_ns, frame_t_ns, spike_t_ns, *outages, *bursts]))
     t_ns = t_ns[(t_ns >= 0) & (t_ns < duration_ns)]
     delay_ns = slots.base_at_ns(t_ns)
-    # Components are summed. Each has independent random numbers, so leaving one out does not change another.
+    # Components are summed. Each component has independent random numbers, so leaving one out does not change another.
     for begins_ns, values_ns in ((jitter_t_ns, jitter_ns), (frame_t_ns, waiting_ns), (spike_t_ns, spike_ns)):
         delay_ns = delay_ns + values_ns[np.searchsorted(begins_ns, t_ns, side="right") - 1]
     # A packet is lost if more outages have begun than ended. Outages do not touch (`outages.merged`), so the difference
@@ -64,8 +64,8 @@ def channel_rows(
 def frame_border_ns(access: Access, frame: NDArray[np.int64]) -> NDArray[np.int64]:
     """Begins of frames; frame 0 begins with the run. 1/750 s is not a whole number of ns.
 
-    Each begin is rounded separately from the run's start, so that errors do not accumulate: with 750 frames per second,
-    frame 750 begins at exactly 1 s.
+    The begin of each frame is rounded separately from the run's start, so that errors do not accumulate: with 750
+    frames per second, frame 750 begins at exactly 1 s.
     """
     return (frame * 1_000_000_000 + access.frames_per_s // 2) // access.frames_per_s
 

@@ -16,7 +16,8 @@ from leowarp.scenario.schema import Access
 class PlannedAccess(PlannedMedium[Access]):
     """Hosts dish and server, with terminal and gateway between them.
 
-    Its routes are `AccessRoutes`, which contain the slots: the timeline uses the same slots as the routes.
+    The routes of an access link are `AccessRoutes`, which contain the slots: the timeline uses the same slots as the
+    routes.
     """
 
     def routes(self, ephemeris: Ephemeris | None) -> AccessRoutes:

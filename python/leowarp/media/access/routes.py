@@ -52,7 +52,7 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
         )
         for slot in range(len(slots.names))
     ]
-    # Each satellite once, in the order of its first slot: the order of a set would differ between processes.
+    # A list of satellites in the order of their first slots: the order of a set would differ between processes.
     nodes = [*stations, *dict.fromkeys(slots.names)]
     number = {name: i for i, name in enumerate(nodes)}
     paths: list[list[Path | None]] = [[(0, number[name], 1), (1, number[name], 0)] for name in slots.names]
@@ -67,7 +67,7 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
             t_ns=t_ns,
             paths=paths,
             numbers=numbers,
-            # Both directions have the slot's values.
+            # Both directions of the path have the slot's values.
             values=[[value, value] for value in values],
             summary=summary,
             warnings=warnings,

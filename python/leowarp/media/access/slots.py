@@ -160,8 +160,8 @@ def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int6
     for t_ns, draw in zip(begin_ns.tolist(), draws, strict=True):
         at_ns = t_ns + np.linspace(0, access.period_ns - 1, samples).astype(np.int64)
         here_m = ephemeris.positions_ecef_m(at_ns)
-        # Both ends of the slot are sufficient: within a pass a satellite rises once and sets once, so it is above the
-        # mask in between.
+        # It suffices to check both ends of the slot: within a pass a satellite rises once and sets once, so it is above
+        # the mask in between.
         seen_deg = stations.elevations_deg(TERMINAL, EcefMetres(here_m[[0, -1]]))
         gateway_deg = stations.elevations_deg(GATEWAY, EcefMetres(here_m[[0, -1]]))
         visible = np.flatnonzero((np.minimum(seen_deg, gateway_deg) >= access.min_elevation_deg).all(axis=0))
@@ -191,7 +191,7 @@ def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.fl
     """The scheduler's choice among the visible satellites; the first if several are equal.
 
     visible: int array of shape (v,). Numbers of the candidates.
-    seen_deg: float64 array of shape (v,). Their elevations at the terminal, at the slot's beginning.
+    seen_deg: float64 array of shape (v,). Elevations of the candidates at the terminal, at the slot's beginning.
     draw: Uniform random number from 0 to 1; not used by `highest`. Probabilities are proportional to the elevation
         above the mask.
     """

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stations of a constellation with an access link (`[stations.access]`): the satellites that they use, and when.
 
-A dish consists of two nodes of the timeline. Its router is next to the host; the station's own node, which has the
-ground links, is behind the router. Between them is the profile's access link, whose tables contain capacity, jitter,
-loss and the hold of each reconfiguration. The ground link has neither rate nor queue: it adds the propagation delay to
-the slot's satellite, and the access network's own delay. A reconfiguration therefore moves the ground link, and does
-not affect packets that wait for the radio.
+A dish consists of two nodes of the timeline. The dish's router is next to the host; the station's own node, which has
+the ground links, is behind the router. Between them is the profile's access link, whose tables contain capacity,
+jitter, loss and the hold of each reconfiguration. The ground link has neither rate nor queue: it adds the propagation
+delay to the slot's satellite, and the access network's own delay. A reconfiguration therefore moves the ground link,
+and does not affect packets that wait for the radio.
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@ Existence of links: A link is created when a path first uses it (``instantiate =
 it at a route update). After that:
 
 - ``drain``, ``source``: the link exists to the end of the run, so that packets in flight arrive by the old routes,
-  which are kept by nodes that the new path does not touch. Its delay follows the satellites while a path uses it and
-  for one more route interval. Then it stays constant until the link is used again, because it carries no packets.
+  which are kept by nodes that the new path does not touch. The link's delay follows the satellites while a path uses it
+  and for one more route interval. The delay then stays constant until the link is used again, because the link carries
+  no packets.
 - ``drop``: the link goes down at the route update after which no path uses it, and loses its packets.
 - ``neighbours = "arp"``: the link goes down 5 s after its last use and is a new link when it is used again, so that
   neighbours are resolved again. The study's emulator does the same: it removes links after a sleep of 5 s.

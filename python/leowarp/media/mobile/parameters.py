@@ -65,7 +65,7 @@ def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
 
 
 def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
-    """The last hop's effect on packets, over the whole run.
+    """Effect of the last hop on packets, over the whole run.
 
     Returns rows: Delay and loss (0 or 1) in the direction from satellite to terminal.
     Returns outcomes: Fate of all codewords of the run, with or without a packet.
@@ -77,7 +77,7 @@ def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
 def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
     """Fate of the codewords, in a few numbers.
 
-    It is stored in the timeline's metadata (`harq`), from which the report reads it.
+    The summary is stored in the timeline's metadata (`harq`), from which the report reads it.
     """
     return CodewordSummary(
         codewords=len(outcomes.lost),

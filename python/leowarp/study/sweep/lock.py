@@ -19,7 +19,7 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.layout import STUDY_LOCK
 
 LOCK = STUDY_LOCK
-"""The locked file. Its text names the holder of the lock, for messages only."""
+"""The locked file. The text in the lock file names the holder of the lock, for messages only."""
 TRIES, PAUSE_S = 4, 0.05
 """`holder` takes the lock briefly to see whether it is free; a process that starts in that moment retries."""
 

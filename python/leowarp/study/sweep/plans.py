@@ -161,7 +161,7 @@ def keep_inputs(folder: Path, paths: Iterable[Path]) -> None:
 def read_facts(folder: Path) -> StudyFacts:
     """Settings of the directory's last start.
 
-    They are checked like all input from files: names must be plain, because the partition names folders.
+    The settings are checked like all input from files: names must be plain, because the partition names folders.
 
     Raises TraceError if the directory is not a study's.
     """
@@ -212,15 +212,15 @@ def code_of(folder: Path, run: StudyRun) -> list[Code]:
     """Code, besides leowarp's own kernel, that executes if a run is made from the study's directory alone.
 
     Raises TraceError if the text of its plan is not a valid plan.
-    Returns: A custom kernel, then modules; empty for a plan that runs only leowarp's own kernel. Their source is given
-        as `plans.parquet`, so that `trust` asks before they run.
+    Returns: A custom kernel, then modules; empty for a plan that runs only leowarp's own kernel. The source of this
+        code is given as `plans.parquet`, so that `trust` asks before it runs.
     """
     path = _path(folder)
     try:
         guest = tomltext.loads(run.plan)["guest"]
         kernel, modules = guest["kernel"], guest.get("cc_modules", [])
-        # The study shows and groups runs by the column, but the text decides what would run. They differ only in a
-        # manipulated file.
+        # The study shows and groups runs by the column, but the text decides what would run. Column and text differ
+        # only in a manipulated file.
         if kernel != run.kernel or not all(plainfiles.is_plain_name(name) for name in modules):
             raise ValueError(f"the plan of the run {run.run_id} names other code than its row")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -251,8 +251,8 @@ def _path(folder: Path) -> Path:
 
 
 def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
-    """Plans as a table. The text of a plan is stored in two parts, before and after its seed. They are equal for all
-    seeds of a combination, so they compress well.
+    """Plans as a table. The text of a plan is stored in two parts, before and after its seed. Both parts are equal for
+    all seeds of a combination, so they compress well.
     """
     columns: dict[str, list[Any]] = {
         "run_id": [run.run_id for run in runs],
@@ -290,7 +290,7 @@ def _run(row: Mapping[str, Any]) -> StudyRun:
     Raises ValueError, KeyError, TypeError, AttributeError if any content is invalid; `read_plans` converts these to a
         TraceError.
     """
-    # Both values become file names: they must not lead out of the study's directory.
+    # Run id and input name become file names: they must not lead out of the study's directory.
     if re.fullmatch(r"[0-9a-f]{16}", row["run_id"]) is None:
         raise ValueError(f"{row['run_id']!r:.80} is not the id of a run")
     for name in row["inputs"]:

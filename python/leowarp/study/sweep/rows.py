@@ -145,7 +145,7 @@ def schema_of(
     Types do not depend on how runs are distributed over files.
 
     rows: New rows; may be empty.
-    known: Schema of the data set so far. Its columns never become narrower.
+    known: Schema of the data set so far. Columns of the data set never become narrower.
     parameters: Columns of the parameters, whose types are fixed by the study file (`keys.column_types`).
     Returns: `FIRST`, parameters, scalars in order of first appearance, the `COSTS` that occur, `LAST`; units are in the
         metadata.

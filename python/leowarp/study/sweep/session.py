@@ -175,7 +175,7 @@ class Session:
         )
         origin = first.origin
         image = (origin.kernel_sha256, origin.agent_sha256)
-        # Each file is included once, even if many runs of the batch name it.
+        # Each input file is included once, even if many runs of the batch name it.
         names = sorted({name for run in runs for name in run.inputs})
         inputs = {name: encode_file(input_of(self._task.folder, name)) for name in names}
         return Batch(number, orders, inputs, first.kernel, image, origin.leowarp_version, self._task.maker)

@@ -34,8 +34,8 @@ JOURNAL = "journal.jsonl"
 """File of rows that are not yet in a Parquet file, one JSON object per line."""
 FLUSH_ROWS = 1000
 FLUSH_S = 30.0
-"""Rows move into a Parquet file at this number of rows, or this time after the last move. Each file needs a sync, and
-status commands read the whole journal each time."""
+"""Rows move into a Parquet file at this number of rows, or this time after the last move. Each Parquet file needs a
+sync, and status commands read the whole journal each time."""
 
 MOST_FILES = 200
 """If the data set has more files, they are merged while the study runs; at its end they are always merged."""
@@ -320,7 +320,7 @@ def _read(results: Path) -> tuple[pa.Table | None, pa.Schema | None, int]:
     except (pa.ArrowException, KeyError) as error:
         raise _damaged(results, error) from error
     for name in ("run_id", "status"):
-        # These two columns decide which runs are repeated, so they are checked before use.
+        # `run_id` and `status` decide which runs are repeated, so they are checked before use.
         if name not in joined.column_names or not pa.types.is_string(joined[name].type) or joined[name].null_count:
             raise _damaged(results, f"not every row has a {name}")
     return joined, schema, len(tables)

@@ -101,7 +101,7 @@ def test_the_rest_of_an_interrupted_row_does_not_stand_behind_the_next(tmp_path,
     file = disk.AppendedFile(path)
     file.append(b"first\n")
     with monkeypatch.context() as patch:
-        # The second call that changes something: everything is written, but the row is not added.
+        # The kill comes at the second call that changes something: everything is written, but the row is not added.
         patch.setattr(disk, "os", Disk(2, "interrupt"))
         with pytest.raises(KeyboardInterrupt):
             file.append(b"a longer one\n")

@@ -122,8 +122,8 @@ def ecn_approaches_bbr(frames: Frames) -> Outcome:
 
 # Implements claim 3.15 of huston2024 (text).
 def bbr_starves_others(frames: Frames) -> Outcome:
-    """A CUBIC flow's share against BBR, against another CUBIC and against Reno. The latter two define a fair share
-    here.
+    """A CUBIC flow's share against BBR, against another CUBIC and against Reno. The shares against CUBIC and against
+    Reno define a fair share here.
 
     Returns: Numbers: `beside_<variant>_ratio` (0 to 1), `jain_index`, `of_beside_cubic_ratio`.
     """

@@ -2,7 +2,7 @@
 """Claims about the path itself (3.1 to 3.6 and 3.16): results of pings and capacity tests inside the guest.
 
 The path is a synthetic profile with parameters from published numbers. These claims test whether the profile behaves in
-the guest as the study observed; they are not evidence about the real network.
+the guest as the study observed. The results are not evidence about the real network.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STUDY_STEP_MS = 6.7
 
 # Implements claim 3.1 of huston2024 (figure 3).
 def minimum_changes(frames: Frames) -> Outcome:
-    """Period of the flood ping's RTT, from the pings alone. Its minimum RTT per slot should change between slots and
+    """Period of the flood ping's RTT, from the pings alone. The minimum RTT per slot should change between slots and
     stay within them.
 
     The plan's schedule is not used. The first second of a slot is left out, because the reconfiguration still affects
@@ -80,7 +80,7 @@ def minimum_changes(frames: Frames) -> Outcome:
 def loss_gathers(frames: Frames) -> Outcome:
     """Share of the lost probes that were sent near a reconfiguration, compared with the share of all probes.
 
-    The second number is needed for comparison: 2 s of a 15 s slot, or 13 %, lie within 1 s of a reconfiguration.
+    The share of all probes is needed for comparison: 2 s of a 15 s slot, or 13 %, lie within 1 s of a reconfiguration.
 
     Returns: Numbers by kind of ping: `lost_pkts`, `within_1_s_ratio`, `within_500_ms_ratio`.
     """

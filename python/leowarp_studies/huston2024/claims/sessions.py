@@ -203,8 +203,9 @@ def reno_is_poor(frames: Frames) -> Outcome:
 def sack_matters(frames: Frames) -> Outcome:
     """Share of goodput that CUBIC, Reno and BBR keep without SACK, at peak, off-peak and without isolated loss.
 
-    The verdict uses CUBIC at peak. The other values are for the cause. NewReno repairs a single loss per window in one
-    round trip, as SACK does. The gain from SACK therefore depends on the number of packets lost together.
+    The verdict uses CUBIC at peak. The results of the other variants are for the cause. NewReno repairs a single loss
+    per window in one round trip, as SACK does. The gain from SACK therefore depends on the number of packets lost
+    together.
 
     Returns: Numbers: `ratio` (CUBIC at peak), and each other combination under "<congestion control>, <preset>".
     """

@@ -41,7 +41,7 @@ def bbr_judges_by_the_minimum(frames: Frames) -> Outcome:
     """BBR over paths on which capacity, base delay and jitter each vary or are constant.
 
     If the minimum RTT decided, jitter above it would not matter, and a step of the minimum would move the estimate.
-    Both are tested; the irrelevance of jitter fits other explanations too.
+    Both predictions are tested; the irrelevance of jitter fits other explanations too.
 
     Returns: Numbers: `used_ratio` and `across_p50_ratio` by condition, `jitter_kept_ratio`.
     """

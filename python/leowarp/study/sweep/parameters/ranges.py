@@ -2,7 +2,7 @@
 """Expand a range of numbers: `{ from = "0 ms", to = "10 ms", count = 5 }`.
 
 The values are evenly spaced on a linear or a logarithmic scale. Values kept in whole units (times in ns, rates in
-bit/s, sizes in bytes, counts) are rounded to the nearest, ties to even. Both ends are exact.
+bit/s, sizes in bytes, counts) are rounded to the nearest, ties to even. Both ends of the range are exact.
 """
 
 from __future__ import annotations
