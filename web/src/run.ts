@@ -9,7 +9,7 @@ import { Sky } from "./sky";
 
 export interface InForce {
   path: Path;
-  /** Time since which these nodes are the path, s. */
+  /** Time since which the pair has used this path, s. */
   since_s: number;
   /** Delay of each link, s. */
   delays_s: number[];

@@ -29,7 +29,7 @@ pub enum Error {
         what: String,
         /// First byte of the element, counted from 0.
         from: u64,
-        /// First byte after it.
+        /// First byte after the element.
         to: u64,
         /// Length of the file.
         end: u64,

@@ -262,7 +262,7 @@ proptest! {
         let (capture, result) = read(&of(&all), 1000, Settings::default());
         let captured = all.len() as u64 - 1;
         prop_assert_eq!(result.unwrap().seq, (0..captured).collect::<Vec<_>>());
-        // One byte is the sequence number of a FIN.
+        // One of the bytes is the sequence number of a FIN.
         prop_assert_eq!(capture.counts().missed_bytes, 100 * (u64::from(end) - captured));
     }
 

@@ -74,7 +74,7 @@ impl Key {
 /// Number of a packet in its sequence.
 #[derive(Debug, Clone, Copy)]
 pub enum Number {
-    /// A number in a field with this many bits.
+    /// A number, and the bits of its field.
     Field {
         value: u64,
         bits: u32,
@@ -95,7 +95,7 @@ pub struct Begin {
     pub seq: u32,
     /// Data in the SYN (RFC 7413).
     pub len_bytes: u32,
-    /// Maximum segment size for the other end.
+    /// Maximum segment size that the other end may send.
     pub mss_bytes: Option<u16>,
 }
 

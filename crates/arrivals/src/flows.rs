@@ -20,7 +20,7 @@ const ENTRIES_MAX: usize = 2 * FLOWS_MAX;
 /// Packets of one direction that share a number sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
-    /// Field that numbers its packets.
+    /// Field that numbers the flow's packets.
     pub protocol: Protocol,
     /// Sender's address.
     pub source: IpAddr,
@@ -30,7 +30,7 @@ pub struct Flow {
     pub ports: Option<(u16, u16)>,
     /// Identifier of ICMP, or synchronization source of RTP, else 0.
     pub id: u32,
-    /// Encapsulations around its packets.
+    /// Encapsulations around the flow's packets.
     pub via: Via,
     /// Numbered packets.
     pub packets: u64,
@@ -148,7 +148,7 @@ impl Flows {
         Ok(Outcome::Counted)
     }
 
-    /// Outputs arrivals that still wait.
+    /// Outputs arrivals whose numbers are not known yet.
     pub fn finish(&mut self, on_arrival: impl FnMut(u64, Option<i64>, u32)) {
         if let Some(measured) = &mut self.measured {
             measured.finish(on_arrival);

@@ -18,7 +18,7 @@ const PPPOE_SESSION: u16 = 0x8864;
 /// Direction in which a packet crossed the interface, if the link layer records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// To this machine, or to all machines.
+    /// The packet was sent to this machine, or to all machines.
     In,
     /// Between two others.
     Past,

@@ -20,7 +20,7 @@ pub struct Lengths {
 /// Evidence for merging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
-    /// Number of segments that consist of several.
+    /// Number of captured segments that consist of several original ones.
     pub packets: u64,
     /// The longest.
     pub longest_bytes: u32,

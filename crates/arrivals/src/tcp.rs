@@ -109,7 +109,7 @@ struct Waiting {
 #[derive(Debug, Default)]
 pub struct Numbering {
     begun: bool,
-    /// Every byte below this has a number.
+    /// Every byte below this position has a number.
     resolved: u64,
     /// End of the arrived data.
     highest: u64,
@@ -120,7 +120,7 @@ pub struct Numbering {
     /// Number of arrivals that have left `waiting`.
     gone: u64,
     longest_bytes: u32,
-    /// Every byte below this has been acknowledged.
+    /// Every byte below this position has been acknowledged.
     acknowledged: u64,
     identifications: Identifications,
     pub passed: Passed,
@@ -277,7 +277,7 @@ impl Numbering {
         self.passed.missed_bytes += bytes;
     }
 
-    /// Minimum number of packets for this number of bytes.
+    /// Minimum number of packets that contain this number of bytes.
     fn packets_of(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.longest_bytes.max(1).into())
     }

@@ -28,7 +28,7 @@ pub struct BufferDensity {
 }
 
 impl BufferDensity {
-    /// RBD\[occupancy\]: share of the counted arrivals. None: there are none.
+    /// RBD\[occupancy\]: share of the counted arrivals. None if no arrivals were counted.
     /// Implements RFC 5236, 3.11 (reorder buffer-occupancy density).
     pub fn share_ratio(&self, occupancy_pkts: u32) -> Option<f64> {
         let found = self.counts.binary_search_by_key(&occupancy_pkts, |c| c.0);
@@ -36,7 +36,7 @@ impl BufferDensity {
         (self.pkts > 0).then(|| pkts as f64 / self.pkts as f64)
     }
 
-    /// Mean occupancy: the sum of i RBD\[i\]. None: there are no arrivals.
+    /// Mean occupancy: the sum of i RBD\[i\]. None if no arrivals were counted.
     /// Implements RFC 5236, 9 (mean occupancy).
     pub fn buffer_mean_pkts(&self) -> Option<f64> {
         let sum: u128 = self.counts.iter().map(|&(b, n)| u128::from(b) * u128::from(n)).sum();
@@ -133,7 +133,7 @@ impl BufferMeter {
             if seq == self.buffer.base() {
                 self.buffer.pass(seq);
             } else {
-                // refused if it was the smallest number
+                // the set refuses `seq` if it was the smallest number
                 self.buffer.insert(seq);
             }
         }

@@ -15,7 +15,7 @@ pub struct Unwrap {
 }
 
 impl Unwrap {
-    /// State for fields with `bits` bits, 8 to 64. None for other widths.
+    /// State for fields with `bits` bits, 8 to 64. None for other widths of fields.
     pub fn new(bits: u32) -> Option<Self> {
         (8..=64).contains(&bits).then_some(Self { bits, last: None })
     }

@@ -71,7 +71,7 @@ pub enum Change {
         source: usize,
         /// Index into `hosts`.
         destination: usize,
-        /// None = there is no path.
+        /// None = the pair has no path.
         path: Option<u32>,
         /// Number of the path change, from 0 for each source and destination; None = their first path.
         change: Option<u32>,

@@ -2,7 +2,7 @@
 """A jittered path: host A, router s1, host B, and an independent random delay for each packet to B.
 
 In the guest, the kernel's netem applies the delays below a token bucket filter, as in emulation studies
-(docs/concepts/links.md, "Jittered links"). This module only makes its parameters and its table.
+(docs/concepts/links.md, "Jittered links"). This module only makes the parameters and the table for netem.
 """
 
 from __future__ import annotations

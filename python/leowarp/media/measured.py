@@ -68,7 +68,7 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
     capacities_in_run = [_capacity_in_run(capacity, begin_ns, end_ns) for capacity in capacities]
     for sender, (rows, capacity) in enumerate(zip(channels_in_run, capacities_in_run, strict=True)):
         if tables:
-            # A masked value is null in the timeline: no limit. 0 means that nothing is sent.
+            # A masked value is null in the timeline: no limit. A rate of 0 means that nothing is sent.
             rates = np.ma.masked_equal(capacity.rate_bps, UNSHAPED)
             events.capacity(sender, 1 - sender, capacity.t_ns, rates)
             events.channel(sender, 1 - sender, rows.t_ns, rows.delay_ns, rows.loss_ratio)

@@ -70,7 +70,7 @@ def check(plan: Plan) -> None:
     """Refuse a plan that is too large, or whose timeline would be refused; see `check_extent` and
     `PlannedMedium.check`.
 
-    Raises ScenarioError: See these functions and `timeline_of`.
+    Raises ScenarioError: See `check_extent`, `PlannedMedium.check` and `timeline_of`.
     """
     check_extent(plan)
     planned(plan).check()

@@ -122,7 +122,7 @@ class Flow:
     id : int or None
         Identifier of an ICMP echo, or SSRC of RTP.
     packets_pkts, payload_bytes : int
-        Number of its packets in the capture.
+        Number of the flow's packets in the capture.
     first_ns, last_ns : int or None
         Times of its first and last packet, ns since 1970.
     inside : str or None
@@ -189,7 +189,7 @@ class CapturedAt:
     evidence: str
 
     def text(self) -> str | None:
-        """The places as text; None if they are unknown.
+        """The possible places as text; None if they are unknown.
 
         >>> CapturedAt(("sender", "middle"), "").text(), CapturedAt(("sender", "middle", "receiver"), "").text()
         ('sender or middle', None)

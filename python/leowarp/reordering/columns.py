@@ -62,7 +62,7 @@ def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np
     if array.dtype.kind == "O":
         array = _of_objects(array, what, place)
     if array.dtype.kind == "f" and np.isnan(array).any():
-        # pandas converts whole numbers with gaps to this
+        # pandas converts whole numbers with gaps to floats
         raise _missing(what, np.isnan(array), place)
     # Floats are refused even if they are whole: above 2^53 two numbers could become one.
     if array.dtype.kind not in "iu":

@@ -147,11 +147,11 @@ class Extents:
     extent_pkts : int32 array of shape (n,)
         Number of arrivals since the first packet that overtook. Ascending; only extents that occur.
     pkts : uint64 array of shape (n,)
-        Reordered packets with that extent.
+        Number of reordered packets with each extent.
     mean_pkts, max_pkts : float or None, int or None
         Of the extent.
     late_time_mean_ns, late_time_max_ns : float or None, int or None
-        Time since that arrival; None without times.
+        Time since the first overtaking packet; None without times.
     byte_offset_mean_bytes, byte_offset_max_bytes : float or None, int or None
         Payload that had to be stored for the packet; None without lengths.
     """
@@ -186,9 +186,9 @@ class Gaps:
     gaps : int
         Pairs of successive reordering discontinuities.
     mean_pkts, max_pkts : float or None, int or None
-        Number of arrivals from one to the next.
+        Number of arrivals from one discontinuity to the next.
     mean_ns, max_ns : float or None, int or None
-        Time from one to the next; None without times.
+        Time from one discontinuity to the next; None without times.
     """
 
     sequence_discontinuities: int

@@ -43,7 +43,7 @@ class Settings:
     Raises
     ------
     ScenarioError
-        If one of them is out of range.
+        If a setting is out of range.
     """
 
     threshold_pkts: int = THRESHOLD_PKTS

@@ -19,7 +19,7 @@ from leowarp.reordering.arrivals import Part, Reading, Source, first_bytes, tota
 from leowarp.reordering.columns import length_column, sequence_column, time_column
 
 SEQUENCE_NAMES = ("seq", "sequence", "sequence_number", "number", "seq_pkts")
-"""A column with this name is used by default."""
+"""Names of the sequence column that are used by default."""
 # 1 MiB and 262,144 rows at a time: memory is independent of the file's length, and the parts are large enough to make
 # the overhead per part negligible.
 _BLOCK_BYTES = 1 << 20

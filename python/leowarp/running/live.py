@@ -83,7 +83,7 @@ def live(
     media.check(plan)
     guest.check_programs(plan)
     guest.check_fits(plan)
-    # Checked before anything that takes minutes.
+    # Sockets are opened before anything that takes minutes.
     doors = _doors(ways.socks_port, forwards)
     try:
         with building(progress) as built:

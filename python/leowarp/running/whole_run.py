@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class WholeRun:
     """A task (`leowarp.running.workers.Task`) for one run.
 
-    number: Key of its events.
+    number: Key of the task's events.
     set: mapping or sequence of "KEY=VALUE". Dotted keys with their new values.
     options: `kernel`, `force`, `report`, `trust`: arguments of `leowarp.run`.
     """
@@ -37,7 +37,7 @@ class WholeRun:
         except LeowarpError:
             raise
         except Exception as error:
-            # As the command line says it
+            # Keys as the command line gives them
             raise unexpected(error) from error
         # The result is in the directory; the parent only needs to know that it exists.
         tell(place=0, result={})

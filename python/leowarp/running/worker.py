@@ -28,7 +28,7 @@ def main(parent_pid: int, scratch: Path) -> None:
     """Process incoming tasks until there are no more.
 
     parent_pid: Process that started the worker; if it is already gone, the worker ends at once with status 1.
-    scratch: Working directory of its guests.
+    scratch: Working directory of the worker's guests.
     Raises OSError if the host does not permit tying the worker's life to its parent's.
     """
     # The signal comes when the parent's thread that started this process ends, not the whole parent (prctl(2)).

@@ -45,7 +45,7 @@ class Task(Protocol):
 
     @property
     def number(self) -> int:
-        """Key of its events."""
+        """Key of the task's events."""
 
     def work(self, scratch: Path, tell: Tell) -> None:
         """Make the runs inside the worker's process. An exception ends the task and is reported as its fault."""
@@ -89,7 +89,7 @@ Event = RunMade | BatchEnded
 class LocalWorkers:
     """Worker processes on this machine.
 
-    scratch: Directory for their temporary files.
+    scratch: Directory for the workers' temporary files.
     name: Name of a worker in error messages.
     on_progress: Called within `wait` with the number of a task and the progress of its run.
     """
@@ -134,7 +134,7 @@ class LocalWorkers:
 
         timeout_s: Maximum waiting time if there is no message; 0: return at once.
         Raises HostError if a worker ended by itself during its start, or `MOST_KILLED_AT_START` in succession were
-            killed. Earlier messages have been returned by then.
+            killed. Messages received before the error have been returned by then.
         """
         events: list[Event] = []
         if self._error is not None:
@@ -251,7 +251,7 @@ class _Process:
         self._words_before_bytes = self._words.stat().st_size
 
     def give(self, line: str) -> None:
-        """Write a line to its standard input."""
+        """Write a line to the worker's standard input."""
         assert self.child.stdin is not None
         self.given = line
         # The death of a worker is detected by the end of its output.
@@ -285,7 +285,7 @@ class _Process:
         return f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
 
     def was_killed(self) -> bool:
-        """Whether a signal ended it."""
+        """Whether a signal ended the worker."""
         return self.child.wait() < 0
 
     def close(self) -> None:

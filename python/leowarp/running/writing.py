@@ -137,7 +137,7 @@ class Writing:
         return HostError(f"the run in {self.path} failed: {error}", hint=hint)
 
     def _holds(self, path: Path) -> bool:
-        """Whether a path is this directory or inside it."""
+        """Whether a path is the run directory or inside it."""
         return Path(os.path.abspath(path)).is_relative_to(os.path.abspath(self.path))
 
     def because(self, reason: str) -> None:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of all scalars: contents of `summary.json` for a run (`RUN`) and for each flow (`TCP`, `PROBE`), in order.
 
-The table consists of data only, and is a lower layer than all code that computes or shows a scalar. These parts are
-made from
-it: rows of `summary.json` and their order, units and definitions in `40-metrics.parquet`, groups of `leowarp show
---metrics`, texts and units of the overview and the pages, and `docs/reference/tables.md`.
+The table consists of data only, and is a lower layer than all code that computes or shows a scalar. It is the source of
+the rows of `summary.json` and their order, of units and definitions in `40-metrics.parquet`, of the groups of `leowarp
+show --metrics`, of texts and units of the overview and the pages, and of `docs/reference/tables.md`.
 
 >>> FLOW_SCALARS["rtt_p99_ns"].unit.symbol
 'ns'

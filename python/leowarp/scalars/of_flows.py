@@ -153,7 +153,7 @@ DATAGRAMS: Section = (
            "goodput, back", "goodput, back"),
 )
 
-# Every mean over a flow's lifetime uses this duration.
+# A flow's lifetime; every mean over the lifetime uses its duration.
 LIFE: Section = (
     Scalar("start_ns", NS_AS_S, _WHAT, "when the flow began, from the run's start: with its first SYN or datagram"),
     Scalar("stop_ns", NS_AS_S, _WHAT,

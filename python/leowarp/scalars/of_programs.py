@@ -39,7 +39,7 @@ IPERF3: Section = (
            overview="iperf3: datagrams lost"),
 )
 
-# Numbers from the programs' own measurements (docs/guides/measures.md). Null: there are no such measurements.
+# Numbers from the programs' own measurements (docs/guides/measures.md). Null: the programs wrote no such measurements.
 MEASURES: Section = (
     Scalar("transactions", COUNT, _MEASURED, "transactions that were completed", overview="transactions"),
     Scalar("transactions_failed", COUNT, _MEASURED, "transactions that never were", overview="  never completed"),

@@ -34,7 +34,7 @@ class Part:
     content: Content of a study file.
     runs: Number of runs in the group.
     in_quick: `in_quick(values, seed)`: whether a quick reproduction includes the run with these values (scenario keys,
-        as written). A later full reproduction keeps those runs.
+        as written). A later full reproduction keeps the runs of a quick one.
     """
 
     name: str

@@ -30,7 +30,7 @@ HOW = (
 class Middle:
     """A median with its confidence interval.
 
-    median, low, high: nan if there were no values.
+    median, low, high: Values in the unit of the data; nan if there were none.
     count: Number of values.
     confidence_ratio: Probability that an interval built this way contains the true median.
     """

@@ -51,7 +51,7 @@ class Pair:
     def called(self, directory: str) -> Path:
         """The second run in a directory with the first run's name, manifest and cost.
 
-        A report names the directory and the machine of its run. With the same names, its bytes are equal.
+        A report names the directory and the machine of its run. With the same names, a report's bytes are equal.
         """
         path = self.scratch / "called" / directory
         if not path.exists():

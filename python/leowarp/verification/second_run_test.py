@@ -26,7 +26,7 @@ HASHED = [stage for stage in COMPARED if not stage.has(layout.MANIFEST)]
 
 @pytest.fixture
 def plain(run):
-    """The run without its report, because drawing takes seconds."""
+    """A run without its report, because drawing takes seconds."""
     shutil.rmtree(run / layout.REPORT)
     manifest = json.loads((run / layout.MANIFEST).read_text())
     files = {name: digest for name, digest in manifest["files"].items() if not name.startswith(layout.REPORT)}

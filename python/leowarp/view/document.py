@@ -28,7 +28,7 @@ def document(sources: Sequence[Source]) -> str:
     """The container of a page about one or more runs, which share one clock.
 
     Raises TraceError if a table is damaged or lacks a column that the page needs.
-    sources: At least one. Each run gets an equal share of the bytes for packets.
+    sources: One or more runs. Each run gets an equal share of the bytes for packets.
     Returns: Base64 text, see `container`.
     """
     arrays = Arrays()

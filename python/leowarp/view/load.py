@@ -56,7 +56,7 @@ def load_of(source: Source, arrays: Arrays) -> dict[str, Any] | None:
 
 
 def _whole_run(source: Source, arrays: Arrays) -> dict[str, Any]:
-    """The same for the whole run, counted per packet."""
+    """Load of the directions for the whole run, counted per packet."""
     links = source.run.links()
     dropped = sum(floats(links[f"dropped_{cause}_pkts"]) for cause in ("queue", "loss", "down"))
     return {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the effects of reordering, and the conditions that increase it (1.25 to 1.30).
 
-The structure is that of `claims_transient`. Where the paper gives only words, the thresholds are leowarp's; each
-docstring explains the choice.
+The functions have the form described in `claims_transient`. Where the paper gives only words, the thresholds are
+leowarp's; each docstring explains the choice.
 """
 
 from __future__ import annotations

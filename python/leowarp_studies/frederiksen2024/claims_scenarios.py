@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the three scenarios: RTT, goodput, long-term throughput (1.12 to 1.16, 1.23).
 
-The structure is that of `claims_steady`. Claims about goodput variation read it at both ends: in order at the receiver,
-as an application gets it, and acknowledged at the sender. The study samples goodput at 20 Hz and does not say at which
-end.
+The functions have the form described in `claims_steady`. Claims about goodput variation read it at both ends: in order
+at the receiver, as an application gets it, and acknowledged at the sender. The study samples goodput at 20 Hz and does
+not say at which end.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def counters(run: RunView) -> dict[str, int]:
     """The sender's TCP counters at the end of the run; the names are those of /proc/net/netstat.
 
     Returns: The counters in `COUNTERS` of the sending host, over the whole run.
-    Raises TraceError if the run lacks one of them.
+    Raises TraceError if the run lacks one of the counters.
     """
     table = run.tables.counters
     sender = run.plan.flows[run.main_flow].source

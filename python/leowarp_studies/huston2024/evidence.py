@@ -195,7 +195,7 @@ def gain(frames: Frames, one: str, other: str, column: str = "goodput_bps", pres
 
     one, other: Variants.
     column: Column to compare; rows where `other` is 0 have no ratio.
-    Returns: Above 1 if `one` has more.
+    Returns: A ratio above 1 if `one` has more.
     """
     rows: pd.DataFrame = frames["sessions"]
     return paired_ratio(rows[rows["preset"] == preset], column, one, other)

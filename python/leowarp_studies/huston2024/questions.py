@@ -66,7 +66,7 @@ def parts() -> tuple[Part, ...]:
 
 
 def shared_name(customers: int) -> str:
-    """Name of the group with this number of flows.
+    """Name of the group with a given number of competing flows.
 
     >>> shared_name(4)
     'shared-4'

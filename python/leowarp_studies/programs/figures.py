@@ -101,7 +101,7 @@ def close(frames: Mapping[str, Any], rules: Rules) -> Figure:
         axes.set_title(BY_NAME[name].label, loc="left")
         axes.set_xlabel("after the change, ms")
     panels[0].set_ylabel("datagram, from the first one after the change")
-    # A panel without losses has no marks for them.
+    # A panel without losses has no marks for lost packets.
     fullest = max(panels, key=lambda axes: len(axes.get_legend_handles_labels()[1]))
     drawn.legend(*fullest.get_legend_handles_labels(), loc="outside upper right", ncols=4)
     return drawn

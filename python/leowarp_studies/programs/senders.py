@@ -22,7 +22,7 @@ class Sender:
     """A TCP of the kernel, or a QUIC stack.
 
     name, label: Name in runs, and label in figures.
-    congestion_control: Its default, as text.
+    congestion_control: Default congestion control of the stack, as text.
     version: Pinned version, or origin.
     """
 
@@ -102,5 +102,5 @@ def _commands(sender: str, size_bytes: int, programs: Path) -> tuple[str, str]:
 
 
 def labels(names: Mapping[str, Any]) -> dict[str, Any]:
-    """The same values by label."""
+    """Senders by label."""
     return {BY_NAME[name].label: value for name, value in names.items()}

@@ -135,7 +135,7 @@ def resequencing_makes_pairs_wait(frames: Frames) -> Outcome:
             [trace.long_pairs_ratio(WAIT_MS) for trace in ev.traces(frames, name, resequencing=order, delayed_ack=ON)]
             for order in (True, False)
         )
-        # Pairs of the same SNR, as in claim 4.14.
+        # Pairs of sessions with the same SNR, as in claim 4.14.
         difference = middle([more - less for more, less in zip(ordered, shuffled, strict=True)])
         parts[name] = difference.above(0.0)
         doubled &= middle(ordered).median >= 2 * middle(shuffled).median

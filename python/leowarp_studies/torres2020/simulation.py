@@ -58,7 +58,7 @@ def deviations(distribution: str, count: int, rng: np.random.Generator) -> np.nd
 
 
 def pdf(distribution: str, x: np.ndarray) -> np.ndarray:
-    """Density of the same distribution, per standard deviation.
+    """Density of the standardised delay distribution, per standard deviation.
 
     x: float64 array. Deviations from the mean, in standard deviations.
     """
@@ -71,7 +71,7 @@ def pdf(distribution: str, x: np.ndarray) -> np.ndarray:
 
 
 def cdf(distribution: str, x: np.ndarray) -> np.ndarray:
-    """Cumulative probability of the same distribution at x.
+    """Cumulative probability of the standardised delay distribution at x.
 
     >>> cdf("uniform", np.array([-2.0, 0.0, 2.0])).tolist()
     [0.0, 0.5, 1.0]

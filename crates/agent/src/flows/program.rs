@@ -32,7 +32,7 @@ const LISTENERS_NS: i64 = 1000;
 const LAST_LINES: usize = 6;
 const LONGEST_LINE: usize = 300;
 
-/// Both programs of a flow.
+/// Client and server of a flow.
 pub struct Program {
     pub flow: usize,
     expect_exit: Option<i32>,
@@ -356,7 +356,7 @@ impl Role {
 
 /// Signals a program and its child processes, except those that started their own session.
 fn signal_group(pid: i32, signal: i32) {
-    // SAFETY: plain system call. ESRCH: all of them have ended by now.
+    // SAFETY: plain system call. ESRCH: all processes of the group have ended.
     unsafe { libc::kill(-pid, signal) };
 }
 

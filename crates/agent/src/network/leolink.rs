@@ -164,10 +164,10 @@ pub struct Switch {
     /// Packets for the new direction are held in a buffer of this number of bytes; the rule applies if it is full.
     pub hold: Option<(u32, HoldFull)>,
     /// The last packet on the old direction is a marker with this number, and the place where packets of the new
-    /// direction wait for it is known. Otherwise, the reason. None = there are no markers.
+    /// direction wait for it is known. Otherwise, the reason. None = the cure sends no markers.
     pub marker: Option<Result<Merge, Refused>>,
     /// Time for which packets on the new direction are also copied to the old one, or the reason against copies. None =
-    /// there are no copies.
+    /// the cure sends no copies.
     pub copies_ns: Option<Result<u64, Refused>>,
     /// Time for which packets on the new direction are marked as rerouted, if they may overtake others.
     pub new_way_ns: Option<u64>,

@@ -3,10 +3,10 @@
 //! `tbf`. (leowarp's own discipline is in `leolink`, and those under it in `aqm`.)
 //!
 //! Before working on `jitter` read net/sched/sch_netem.c (netem_enqueue, tabledist, netem_change) and sch_tbf.c. A
-//! netem without a rate sends each packet at the packet's own random time, so packets overtake each other. With a rate
-//! it would keep their order. The rate is therefore in tbf, which takes packets as they leave the delay line. Packets
-//! that are due but must wait for tbf stay in netem's queue, so netem's limit counts both waiting packets and packets
-//! in flight.
+//! netem without a rate sends each packet at the packet's own random time, so packets overtake each other. With a rate,
+//! netem would keep the packets' order. The rate is therefore in tbf, which takes packets as they leave the delay line.
+//! Packets that are due but must wait for tbf stay in netem's queue, so netem's limit counts both waiting packets and
+//! packets in flight.
 
 use crate::network::netlink::{Batch, NLA_F_NESTED, NLM_F_CREATE, NLM_F_REPLACE, RTM_DELQDISC, RTM_NEWQDISC};
 use leowarp_timeline::setup::{QueueCounts, Resequence};
@@ -62,7 +62,7 @@ pub struct Direction {
     pub has_channel: bool,
     pub in_order: bool,
     pub probe_bytes: u32,
-    /// For leolink: its part in keeping packets in order.
+    /// For leolink: the direction's part in keeping packets in order.
     pub order: Option<Order>,
     /// IP length of the packets by which delay lines and buckets are sized.
     pub full_packet_bytes: u32,
@@ -106,7 +106,7 @@ pub struct Order {
 /// Extent of the settings sent to the kernel for a direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Say {
-    /// All settings, to create it.
+    /// All settings, to create the discipline.
     All,
     /// Changes from the timeline.
     Changes,
@@ -137,7 +137,7 @@ pub fn share(ratio: f64) -> u32 {
 /// settings.
 pub fn netem(batch: &mut Batch, ifindex: u32, d: &Direction, counts: QueueCounts, say: Say) {
     if say == Say::Flush {
-        // netem can only lose its packets by being removed
+        // removing a netem is the only means to lose its packets
         batch.message(RTM_DELQDISC, 0, &tcmsg(ifindex));
     }
     let flags = if say == Say::Changes { 0 } else { NLM_F_CREATE | NLM_F_REPLACE };

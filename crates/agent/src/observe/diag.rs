@@ -41,7 +41,7 @@ struct Sample {
 
 /// Samples of hosts that run programs.
 pub struct Diag {
-    /// Number of each of these hosts in the setup.
+    /// Number in the setup of each host that runs programs.
     hosts: Vec<(usize, Netlink)>,
     /// Samples by host, ends and time.
     samples: BTreeMap<(usize, Ends, i64), Sample>,

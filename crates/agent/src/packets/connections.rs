@@ -57,7 +57,7 @@ impl Connection {
 pub struct Lived {
     pub flow: usize,
     pub connection: Connection,
-    /// Times of its first and last packet.
+    /// Times of the connection's first and last packet.
     pub start_ns: i64,
     pub stop_ns: i64,
     /// State of the socket at the flow's source; None = UDP, or the socket was never sampled.

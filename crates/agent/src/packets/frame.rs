@@ -58,7 +58,7 @@ pub struct Tuple {
 }
 
 impl Tuple {
-    /// The same for both directions.
+    /// Ends of a packet in a fixed order, equal for both directions of a connection.
     pub fn both_ways(self) -> Self {
         Self { is_tcp: self.is_tcp, from: self.from.min(self.to), to: self.from.max(self.to) }
     }
@@ -69,7 +69,7 @@ impl Tuple {
 pub struct Foreign {
     pub tuple: Tuple,
     pub seen: Seen,
-    /// Same as in [`Parsed`].
+    /// Same field as in [`Parsed`].
     pub window: u16,
 }
 

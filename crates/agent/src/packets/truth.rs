@@ -139,7 +139,7 @@ impl Entry {
 pub enum Numbers {
     /// 32-bit byte offset, beginning after a SYN.
     Tcp,
-    /// Packet number with this many bits.
+    /// Packet number in a field with this many bits.
     Packets(u32),
     /// Packets carry no numbers: they are numbered in order of sending.
     Order,
@@ -350,7 +350,7 @@ impl Stream {
         self.entries.iter_mut().filter(|e| !e.is_settled())
     }
 
-    /// Passes on everything that is left, with any fate.
+    /// Passes on all remaining packets, with any fate.
     pub fn finish(&mut self, mut each: impl FnMut(&Packet)) {
         while !self.entries.is_empty() {
             self.settle_first(&mut each);

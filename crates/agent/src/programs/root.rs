@@ -25,8 +25,8 @@ pub struct Root {
 }
 
 impl Root {
-    /// Mounts it at /programs/`name`. `host_dir`: directory of the host, in the notation of the guest's hostfs;
-    /// `hosts`: the text of /etc/hosts.
+    /// Mounts a program's root at /programs/`name`. `host_dir`: directory of the host, in the notation of the guest's
+    /// hostfs; `hosts`: the text of /etc/hosts.
     pub fn make(name: &str, host_dir: &str, storage_bytes: u64, hosts: &str) -> Result<Self> {
         let path = Path::new("/programs").join(name);
         make_dir(&path)?;

@@ -34,13 +34,13 @@ enum Due {
     Stop(usize),
     /// Of this program.
     StopProgram(usize),
-    /// Kills this program, some time after its stop.
+    /// Kills a program, some time after its stop.
     KillProgram(usize),
     /// False notices.
     FalseNotice(usize),
     /// Notices for the changes of the instant that begins with this event.
     NoticesAhead(usize),
-    /// A packet of this probe flow.
+    /// A packet of a probe flow.
     Probe(usize, u64),
     Progress,
 }

@@ -65,7 +65,7 @@ pub enum Ordering {
     Advanced,
 }
 
-/// Unit that has its own numbers.
+/// Unit of packets that has its own numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Numbering {

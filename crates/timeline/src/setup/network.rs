@@ -37,12 +37,12 @@ pub struct Host {
     pub node: usize,
     /// Only address of the host, a /32.
     pub address: Ipv4Addr,
-    /// Kernel parameters of its namespace, by dotted name.
+    /// Kernel parameters of the host's namespace, by dotted name.
     pub sysctl: BTreeMap<String, String>,
-    /// Pacer of its sockets.
+    /// Pacer of the host's sockets.
     #[serde(default)]
     pub pacing: Pacing,
-    /// When its sockets acknowledge received data.
+    /// When the host's sockets acknowledge received data.
     #[serde(default)]
     pub delayed_ack: DelayedAck,
 }
@@ -101,7 +101,7 @@ pub struct Link {
     pub b: usize,
     /// What it is.
     pub kind: LinkKind,
-    /// Model of its directions; wires need none.
+    /// Model of the link's directions; wires need none.
     pub discipline: Option<Discipline>,
     /// Fate of its packets when it goes down; `events.bin` contains the decision for each case.
     pub on_down: Option<OnDown>,
@@ -201,7 +201,7 @@ impl Default for Direction {
 }
 
 impl Direction {
-    /// Whether it is a plain direction.
+    /// Whether the direction has only default settings.
     pub fn is_plain(&self) -> bool {
         self.queue.is_none() && self.in_order && (self.probe_bytes, self.capacity_rows, self.channel_rows) == (0, 0, 0)
     }
@@ -260,7 +260,7 @@ impl QueueKind {
         }
     }
 
-    /// Names of its parameters.
+    /// Names of the discipline's parameters.
     pub fn parameters(self) -> &'static [&'static str] {
         match self {
             Self::Fifo => &[],

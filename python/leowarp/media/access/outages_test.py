@@ -49,7 +49,7 @@ def test_every_phase_of_the_second_is_hit_alike():
 
 
 def test_their_lengths_are_uniform_in_the_logarithm():
-    # One outage each: nothing is merged.
+    # Each reconfiguration has one outage, so nothing is merged.
     begin_ns, end_ns = outages_of_hours(outage_again_ratio=0.0)
     quantiles_s = np.quantile((end_ns - begin_ns) / 1e9, [0.0, 0.25, 0.5, 0.75, 1.0])
     assert quantiles_s == pytest.approx(0.005 * 160 ** np.array([0, 0.25, 0.5, 0.75, 1]), rel=0.1)

@@ -3,7 +3,7 @@
 
 Starlink's scheduler is not published. By geometry, the slot uses one of the satellites that terminal and gateway both
 see above the mask from the slot's beginning to its end. The choice is random, with probability increasing with the
-elevation above the terminal's mask, or the highest satellite. The same satellite may be chosen again.
+elevation above the terminal's mask, or the highest satellite. The same satellite may be chosen in consecutive slots.
 """
 
 from __future__ import annotations

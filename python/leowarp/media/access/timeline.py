@@ -65,7 +65,7 @@ def access_link(plan: Plan, events: Events, access: Access, profile: Profile, en
     """Add a profile's link between two nodes: terminal and gateway, or their equivalents.
 
     events: Builder to which the link, its queues and its tables are added.
-    ends: (int, int). Nodes: the terminal's end, and the other one.
+    ends: (int, int). Nodes of the link: the terminal's end, and the other end.
     """
     terminal, gateway = ends
     events.link_up(0, terminal, gateway, _link(plan, access))

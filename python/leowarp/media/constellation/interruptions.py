@@ -29,7 +29,7 @@ from leowarp.timeline.events import Events, LinkKind
 class Interruption:
     """A temporary interruption of a link.
 
-    a, b: Its nodes, a < b.
+    a, b: Nodes of the link, a < b.
     """
 
     a: int

@@ -31,8 +31,8 @@ class Switching:
     def after_ns(self, update: int, pair: int, path: Path, *, is_way_back: bool) -> Sequence[int]:
         """Delay in ns after the update at which each node of a path has its entry; one value per node except the last.
 
-        update, pair: Their indices. A return path must be requested after its forward path, and starts when that is
-            done.
+        update, pair: Indices of the route update and of the pair. A return path must be requested after its forward
+            path, and starts when that is done.
         """
         nodes = len(path) - 1
         # Initial routes exist when the run begins.

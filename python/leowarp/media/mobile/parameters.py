@@ -34,7 +34,7 @@ def fading_of(mobile: Mobile) -> LandMobile | None:
 def harq_of(mobile: Mobile) -> Harq:
     """The link layer's parameters.
 
-    Reason for each default, and its influence: design/lms-harq.md.
+    Reason for each default, and influence of the value: design/lms-harq.md.
     """
     return Harq(
         kind=mobile.harq,

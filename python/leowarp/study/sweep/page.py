@@ -39,7 +39,7 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
     The page is made from the rows alone, so it can be rebuilt from a directory and includes runs of earlier starts.
 
     runs: All runs of the study.
-    table: Rows of the runs that have one.
+    table: Rows of the runs that have a result.
     removed: Number of runs in the results that are no longer in the study.
     Raises OSError if it cannot be written; an older page stays.
     """

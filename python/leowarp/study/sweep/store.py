@@ -110,7 +110,7 @@ class Store:
         """Add rows; when this returns, they survive a kill and a power cut.
 
         rows: Rows from `rows.row_of`; each run once, and none that is in `status`.
-        Raises HostError if they cannot be written. Rows added earlier stay.
+        Raises HostError if the rows cannot be written. Rows added earlier stay.
         """
         if not rows:
             return
@@ -132,8 +132,8 @@ class Store:
     def flush(self) -> None:
         """Move the rows of the journal into Parquet files.
 
-        Normally this adds a file to each affected partition. All files are rewritten if columns or types have changed,
-        or if there are more than `MOST_FILES`.
+        Normally a flush adds a file to each affected partition. All files are rewritten if columns or types have
+        changed, or if there are more than `MOST_FILES`.
 
         Raises HostError if they cannot be written; the rows are then still in the journal.
         """
@@ -270,7 +270,7 @@ def read_results(folder: Path) -> tuple[pa.Table | None, list[dict[str, Any]]]:
 
     folder: Directory of the study; another process may be writing in it.
     Returns table: None if no file has been written yet.
-    Returns journal: Rows that are in no file. Each run is in exactly one of the two.
+    Returns journal: Rows that are in no file. Each run is either in the table or in the journal.
     Raises TraceError if a file is damaged, or the data set was replaced during each of `LOOKS` tries.
     """
     for _ in range(LOOKS):

@@ -4,8 +4,8 @@
 Each function takes the study's data sets and returns an `Outcome` with `numbers` in bit/s, packets and ratios. Variants
 are compared on the same path, paired by seed (`evidence.gain`): a ratio of medians would compare different paths. A
 loss-based session is limited here by isolated loss, not by handovers. Without isolated loss, all three congestion
-controls fill the link (design/starlink-profile.md, "Isolated loss"). Each proposal therefore also runs without it
-(`CLEAN_PEAK`).
+controls fill the link (design/starlink-profile.md, "Isolated loss"). Each proposal therefore also runs without isolated
+loss (`CLEAN_PEAK`).
 """
 
 from __future__ import annotations
