@@ -118,7 +118,7 @@ def queue_at(
     """
 
     def sent_ns_of(link_bytes: int) -> int:
-        # To the nearest ns.
+        # Times are rounded to the nearest ns.
         return 0 if rate_bps is None else (link_bytes * 8_000_000_000 + rate_bps // 2) // rate_bps
 
     busy_ns = arrived_ns = begun_ns = begun_arrived_ns = waiting_pkts = waiting_bytes = 0

@@ -233,7 +233,7 @@ class Reading:
     captured_at: CapturedAt | None = None
     notes: list[str] = field(default_factory=list)
 
-    # Only once: the parts come from a stream, and a pipe cannot be rewound.
+    # A file can be iterated only once: the parts come from a stream, and a pipe cannot be rewound.
     def __iter__(self) -> Iterator[Part]:
         return self.parts(self)
 

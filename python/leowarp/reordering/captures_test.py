@@ -49,7 +49,7 @@ def test_a_packet_that_was_cut_ends_nothing(tmp_path):
     found = measure_file(pcap_file(tmp_path / "a.pcap", [*frames, foreign, foreign]))
     assert (found.reordering.received_pkts, found.reordering.lost_pkts) == (5, 0)
     assert (found.skipped, found.notes) == ([Skipped(2, "cut to 34 bytes")], [])
-    # Between the flow's own ends, so it may be one of the flow's packets.
+    # The packet is between the flow's own ends, so it may be one of the flow's packets.
     mine = Frame(9, ethernet(echo(6)), captured_bytes=34)
     found = measure_file(pcap_file(tmp_path / "b.pcap", [*frames, mine]))
     assert "1 packets between the flow's ends were cut" in found.notes[0]
@@ -201,5 +201,5 @@ def test_a_record_that_holds_more_than_the_packet_had_is_found(tmp_path_factory,
         found = reordering.survey(file)
     except LeowarpError:
         return
-    # The data that follow in the file were read as its remainder: they are named.
+    # The damaged packet's length covers the data that follow in the file, which `skipped` names.
     assert found.skipped

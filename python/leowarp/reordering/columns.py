@@ -69,7 +69,7 @@ def _whole(values: Any, what: str, kind: type, largest: int, place: Place) -> np
         raise TraceError(
             f"a {what} is a whole number, but the column is of type {array.dtype}", hint="array.astype('int64')"
         )
-    # Compared before the cast, because the cast would wrap around.
+    # Values are compared before the cast, because the cast would wrap around.
     lowest = 0 if np.dtype(kind).kind == "u" else -SEQ_MAX - 1
     for wrong, why in ((array < lowest, "is negative"), (array > largest, f"is larger than {largest}")):
         if wrong.any():
@@ -85,7 +85,7 @@ def _array(values: Any, what: str, place: Place) -> np.ndarray:
         raise _missing(what, np.ma.getmaskarray(values), place)
     if isinstance(values, np.ndarray):
         return np.asarray(values)
-    # A property in PyArrow, a method in Polars; NumPy and lists have no missing values.
+    # `null_count` is a property in PyArrow and a method in Polars; NumPy and lists have no missing values.
     null_count = values.null_count if hasattr(values, "null_count") else 0
     if null_count() if callable(null_count) else null_count:
         raise _missing(what, np.asarray(values.is_null()), place)
@@ -102,7 +102,7 @@ def _array(values: Any, what: str, place: Place) -> np.ndarray:
 def _of_objects(array: np.ndarray, what: str, place: Place) -> np.ndarray:
     """Python integers, which numpy stores as objects if one of them does not fit into 64 bits."""
     for at, value in enumerate(array):
-        # Checked by name, because pandas need not be installed.
+        # The type is checked by name, because pandas need not be installed.
         if type(value).__name__ == "NAType":
             raise TraceError(f"the {what} at {place[0]} {place[1] + at} is missing")
         if isinstance(value, bool) or not isinstance(value, int | np.integer):

@@ -65,7 +65,7 @@ def reading(path: Path | str, source: Source | None = None, bits: int | None = N
             read = _text if kind == "text" else _capture
             yield Reading(name, kind, lambda this: read(this, stream, source, bits))
             return
-        # Imported here: reading a sequence from text or a capture should not import pyarrow.
+        # The import is here, because reading a sequence from text or a capture should not import pyarrow.
         from leowarp.reordering import tables
 
         parts = tables.csv_parts if kind == "csv" else tables.parquet_parts
@@ -156,7 +156,8 @@ def measure_file(
     # data.
     packets = 0
     with reading(path, source, meter.settings.bits) as file:
-        # 16 bits for ICMP and RTP, 32 for TCP's bytes, `field_size` for UDP: the crate itself unwraps these numbers.
+        # Numbers have 16 bits for ICMP and RTP, 32 for TCP's bytes, and `field_size` for UDP: the crate itself unwraps
+        # them.
         if file.format == "pcap" and meter.settings.bits is not None:
             raise ScenarioError("the numbers of a capture have widths of their own", hint="leave out --bits")
         for part in file:
@@ -203,7 +204,7 @@ def survey(path: Path | str, *, source: Source | None = None) -> Survey:
         As `flows`.
     """
     source = source or Source()
-    # Opened once: data from a pipe cannot be read again.
+    # The file is opened once, because data from a pipe cannot be read again.
     with _opened(path) as stream:
         name = _name(path)
         kind = source.format or _format_of(stream, name)
@@ -237,7 +238,7 @@ def _opened(path: Path | str) -> Iterator[BinaryIO]:
 def _format_of(stream: BinaryIO, name: str) -> str:
     """Format of a file, from its first bytes, then from its name; text if neither decides."""
     head = first_bytes(stream)
-    # First bytes of gzip, zstd and xz.
+    # These are the first bytes of gzip, zstd and xz.
     for magic, packer in ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zX", "xz")):
         if head.startswith(magic):
             raise ScenarioError(f"{name} is compressed", hint=f"{packer} -dc FILE | leowarp reorder -")
@@ -261,7 +262,7 @@ def _chunks(this: Reading, stream: BinaryIO) -> Iterator[bytes]:
         if not chunk:
             return
         done += len(chunk)
-        # A file that grows while it is read would exceed 1.
+        # The share of a file that grows while it is read would exceed 1.
         this.done_ratio = min(1.0, done / total) if total else None
         yield chunk
 

@@ -125,7 +125,8 @@ def test_several_flows_are_listed_and_one_is_chosen(tmp_path):
 def test_flows_are_listed_of_a_pipe_which_can_be_read_only_once(tmp_path):
     content = write_pcap(tmp_path / "a.pcap", [*echoes([1, 2], 5), *echoes(SEQUENCE, 6)]).read_bytes()
     ends = os.pipe()
-    # Less than the capacity of a pipe (pipe(7): 65,536 bytes), so no reader is needed while it is written.
+    # The text is shorter than the capacity of a pipe (pipe(7): 65,536 bytes), so no reader is needed while it is
+    # written.
     os.write(ends[1], content)
     os.close(ends[1])
     try:

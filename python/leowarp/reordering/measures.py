@@ -36,7 +36,7 @@ class Meter:
         self.settings = Settings(**settings)
         self._native = native.Meter(**self.settings.to_dict())
         self._arrived = 0
-        # If one part of the arrivals has no times or lengths, means of these are unknown.
+        # If some arrivals have no times or lengths, means of these are unknown.
         self._is_timed = True
         self._has_lengths = True
 
@@ -63,7 +63,7 @@ class Meter:
         for what, column in (("instants", instants), ("lengths", lengths)):
             if column is not None and len(column) != len(numbers):
                 raise TraceError(f"there are {len(numbers)} sequence numbers and {len(column)} {what}")
-        # In parts, so that Ctrl-C takes effect and a long column is not copied as a whole.
+        # Arrivals are passed in parts, so that Ctrl-C takes effect and a long column is not copied as a whole.
         for begin in range(0, len(numbers), _AT_ONCE_PKTS):
             part = slice(begin, begin + _AT_ONCE_PKTS)
             self._native.arrive(numbers[part], *(None if c is None else c[part] for c in (instants, lengths)))
@@ -88,12 +88,13 @@ class Meter:
         """
         if not self._arrived:
             raise TraceError("cannot measure an empty sequence: nothing has arrived, so no metric is defined")
-        # Uses the check of sequence numbers: a whole number that is not negative.
+        # `sent_pkts` is checked like a sequence number: a whole number that is not negative.
         if sent_pkts is not None:
             (sent_pkts,) = (int(number) for number in sequence_column([sent_pkts]))
         # The meter continues: results are computed from its counts, which are kept.
         numbers = self._native.measured(sent_pkts)
-        # Refused instead of ignored: with fewer packets sent than received, all shares and losses would be wrong.
+        # A wrong number is refused instead of ignored: with fewer packets sent than received, all shares and losses
+        # would be wrong.
         if sent_pkts is not None and sent_pkts < numbers["received_pkts"]:
             raise TraceError(
                 f"{numbers['received_pkts']} packets were received, more than the {sent_pkts} that were sent"

@@ -20,7 +20,8 @@ def import_native() -> Any:
     Raises HostError if the library is missing, or needs a newer glibc than this machine has.
     """
     try:
-        # Imported by name: `from leowarp import _native` would import the package `leowarp`, which is a higher layer.
+        # The library is imported by name: `from leowarp import _native` would import the package `leowarp`, which is a
+        # higher layer.
         return importlib.import_module("leowarp._native")
     except ImportError as error:
         raise _unusable(str(error)) from error

@@ -39,9 +39,9 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
         `source.header` is set.
     Raises TraceError if a row contains an invalid number; the message names the row, counted from 1 with the header.
     """
-    # Arrow accepts either as a line end
+    # Arrow accepts CR or LF as a line end
     line = re.split(rb"[\r\n]", first_bytes(stream), maxsplit=1)[0].decode("utf-8-sig", errors="replace")
-    # If the line has none of them, the comma, which is the first.
+    # If the line has none of the delimiters, the comma is used, which is the first.
     delimiter = max(",;\t", key=line.count)
     try:
         fields = next(csv.reader([line], delimiter=delimiter), [])
@@ -62,14 +62,15 @@ def csv_parts(this: Reading, stream: BinaryIO, source: Source) -> Iterator[Part]
     chosen = _chosen(this, source, names)
     unit = None if chosen[1] is None else _time_unit(source, names[chosen[1]], None)
     kinds = (pa.uint64(), pa.int64() if unit == "ns" else pa.string(), pa.uint32())
-    # Selected by place instead of name: two columns may have the same name, and only the required ones are read.
+    # Columns are selected by place instead of name: two columns may have the same name, and only the required ones are
+    # read.
     unique = [f"{number}" for number in range(len(names))]
     types = {unique[at]: kind for at, kind in zip(chosen, kinds, strict=True) if at is not None}
     reader = _csv_errors(
         this,
         lambda: pacsv.open_csv(
             stream,
-            # A single thread, because only then an error names its row. Parsing is not the bottleneck.
+            # The reader uses a single thread, because only then an error names its row. Parsing is not the bottleneck.
             read_options=pacsv.ReadOptions(
                 use_threads=False, block_size=_BLOCK_BYTES, column_names=unique, skip_rows=int(source.header)
             ),
@@ -145,12 +146,12 @@ def _instants(column: pa.Array | None, unit: str | None, place: tuple[str, int])
     if len(values) and np.abs(values).max() > (2**63 - 1024) / _NS[unit]:
         at = int(np.argmax(np.abs(values)))
         raise TraceError(f"the instant of arrival at {place[0]} {place[1] + at} is beyond the year 2262")
-    # Beyond this, a float64 is not exact to the ns, as for seconds since 1970.
+    # Beyond 2^52 ns a float64 is not exact to the ns; seconds since 1970 are beyond this limit.
     if not pa.types.is_floating(column.type) and np.abs(values).max(initial=0.0) * _NS[unit] >= 2**52:
         try:
             exact = pc.utf8_trim_whitespace(column).cast(_DECIMAL) if is_text else column.cast(_DECIMAL)
         except pa.ArrowInvalid:
-            pass  # More digits than any clock has: it was written from a float, so a float is precise enough.
+            pass  # The text has more digits than any clock: it was written from a float, so a float is precise enough.
         else:
             whole = pc.floor(exact)
             rest = pc.subtract(exact, whole).cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -237,7 +238,7 @@ def _csv_errors(this: Reading, step, names: list[str]):
         text = str(error)
         if text.startswith("Empty CSV file"):
             return None
-        # A row that does not end within a block; the reader keeps two blocks in memory.
+        # Arrow reports a row that does not end within a block; the reader keeps two blocks in memory.
         if "straddling" in text:
             raise TraceError(
                 f"cannot read {this.name} as csv: a row is longer than {_BLOCK_BYTES >> 10} KiB, which no arrival is",

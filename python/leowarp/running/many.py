@@ -84,11 +84,12 @@ def run_many(
         With ``failures = "raise"``, the error that ended a run, with its label; also errors of the guest's build.
     """
     outs = [str(Path(job.out).resolve()) for job in jobs]
-    # Checked before any run begins: otherwise the second job would find the first one's lock hours later.
+    # Directories are checked before any run begins: otherwise the second job would find the first one's lock hours
+    # later.
     twice = next((out for out in outs if outs.count(out) > 1), None)
     if twice is not None:
         raise ScenarioError(f"cannot make two runs in {twice}", hint="give each job a directory of its own")
-    # Built once and visibly here; otherwise all processes would silently wait for the build.
+    # The guest is built once and visibly here; otherwise all processes would silently wait for the build.
     with building(progress) as built:
         guest_image(kernel or "default", on_message=built.message, on_progress=built.steps)
     options = {"kernel": kernel, "force": force, "report": report, "trust": trust}
@@ -114,9 +115,10 @@ def _made(
         return []
     made: set[int] = set()
     results: dict[int, Run | LeowarpError] = {}
-    # In order, so that equal runs give results from the first on.
+    # Tasks are given in order, so that equal runs give results from the first on.
     waiting = deque(tasks)
-    # By affinity instead of `os.cpu_count()`: a container or a batch system may permit fewer cores.
+    # The number of cores follows the CPU affinity: a container or a batch system may permit fewer cores than the
+    # machine has.
     count = max(1, min(at_once or usable_cores(), len(tasks)))
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch, shown(progress) as show:
 
@@ -139,7 +141,8 @@ def _made(
                     # A reported run counts, even if its worker died afterwards.
                     results[number] = Run(tasks[number].out) if number in made else _failure(labels[number], event)
         finally:
-            # Also after Ctrl-C: each worker is interrupted once, marks its run directory, and ends its guest.
+            # Workers are also ended after Ctrl-C: each is interrupted once, marks its run directory, and ends its
+            # guest.
             workers.end()
     return [results[number] for number in range(len(tasks))]
 
@@ -149,5 +152,5 @@ def _failure(label: str, ended: BatchEnded) -> LeowarpError:
     if ended.fault is None:
         return GuestError(f"the run {label} {ended.death}")
     error = decode_error(ended.fault)
-    # The same kind of error, so that the exit status of many runs is that of the failed one.
+    # The error is of the same kind, so that the exit status of many runs is that of the failed one.
     return type(error)(f"the run {label} failed: {error.message}", hint=error.hint)

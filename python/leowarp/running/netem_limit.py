@@ -33,7 +33,7 @@ def warnings_of(plan: Plan, events: pa.Table) -> list[str]:
         return []
     limit_pkts = pc.min(links["limit_pkts"]).as_py()
     full_bytes = plan.network.mtu_bytes + ETHERNET_BYTES
-    # All flows on one link, which sends no more packets than its rate permits.
+    # The sum assumes all flows on one link, which sends no more packets than its rate permits.
     pkts_per_s, bits_per_s = 0.0, 0.0
     for flow in plan.flows:
         size_bytes = (flow.payload_bytes or 0) + PROBE_HEADERS_BYTES + ETHERNET_BYTES

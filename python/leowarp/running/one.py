@@ -51,7 +51,8 @@ def run(
 
     plan = plan_of(scenario, set, kernel)
     plan = plan.named_by_caller() if trust else plan
-    # Checked before anything is built, booted or written: code named in a file may run only with the user's consent.
+    # Trust is checked before anything is built, booted or written: code named in a file may run only with the user's
+    # consent.
     guest.demand_trust(plan)
     media.check(plan)
     guest.check_programs(plan)
@@ -66,7 +67,7 @@ def run(
         image = guest.guest_image(plan.guest, on_message=built.message, on_progress=built.steps)
         guest.check_fits(plan, image.kernel_facts)
         guest.compile_modules(plan, image, built.message)
-    # Measured after the build, which does not belong to any run: a kernel is built once for all of them.
+    # The cost is measured after the build, which does not belong to any run: a kernel is built once for all of them.
     watch = trace.Stopwatch()
     with shown(progress) as show:
 
@@ -98,7 +99,7 @@ def run(
             )
         # A run of hours stays complete if its page cannot be made: `leowarp report` can make it again.
         if report:
-            # Imported only now: matplotlib takes 0.4 s to load, a sixth of a run of 2 s.
+            # The report is imported only now: matplotlib takes 0.4 s to load, a sixth of a run of 2 s.
             from leowarp import report as reports
 
             # Plan and numbers are passed on: reading and computing them again took half of the report's time.

@@ -71,7 +71,7 @@ def run_seeds(
         for seed, path in zip(chosen, directories(target, chosen), strict=True)
     ]
     check_fits(plan)
-    # Built once and visibly here; otherwise all processes would silently wait for the build.
+    # The guest is built once and visibly here; otherwise all processes would silently wait for the build.
     with building(progress) as built:
         image = guest_image(kernel or plan.guest, on_message=built.message, on_progress=built.steps)
     todo = []

@@ -57,11 +57,11 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
     from leowarp import ephemeris, media, timeline
     from leowarp.running import netem_limit
 
-    # Computed once for both: routes and timeline must use the same satellite positions.
+    # The ephemeris is computed once: routes and timeline must use the same satellite positions.
     sky = ephemeris.ephemeris_of(plan)
     ways = media.routes_of(plan, sky)
     if directory is not None:
-        # Written at once: if the next stage fails, its input can be inspected.
+        # Routes are written at once: if the next stage fails, its input can be inspected.
         timeline.write_table(ways.table, directory / ROUTES)
     events = media.timeline_of(plan, sky, ways)
     if directory is not None:
@@ -80,7 +80,7 @@ def judged(plan: Plan, tables: Tables, given: Prepared, made: GuestResult, kerne
     from leowarp import metrics
 
     numbers = metrics.metrics(tables, plan)
-    # In the order in which they became known, so that the first one belongs to the first cause.
+    # Warnings are in the order in which they became known, so that the first one belongs to the first cause.
     warnings = [
         *kernel_facts["warnings"], *given.warnings, *made.kernel_warnings, *made.end["warnings"], *numbers.warnings
     ]  # fmt: skip

@@ -52,7 +52,7 @@ def make(
     on_progress: Called regularly with the place of the present run and its clock.
     Yields: Runs in the order of the plans. A failed run has an `error`.
     """
-    # Cached by kernel: checking kernel and agent takes as long as a small run.
+    # Images are cached by kernel: checking kernel and agent takes as long as a small run.
     images: dict[str, GuestImage] = {}
     for index, plan in enumerate(plans):
         kept = None if out is None else out[index]

@@ -46,7 +46,8 @@ def main(parent_pid: int, scratch: Path) -> None:
         lines.write(json.dumps(what) + "\n")
         lines.flush()
 
-    # Loaded before the first task: if a library cannot be loaded, the machine is at fault, not the runs of a task.
+    # The libraries are loaded before the first task: if one cannot be loaded, the machine is at fault, not the runs of
+    # a task.
     from leowarp import guest, metrics, trace  # noqa: F401
 
     report(ready=os.getpid())

@@ -106,7 +106,8 @@ class LocalWorkers:
         self._workers: list[_Process] = []
         self._started = 0
         self._killed_at_start = 0
-        # Raised by the next call of `wait`, after the present call has returned the messages of other workers.
+        # This error is raised by the next call of `wait`, after the present call has returned the messages of other
+        # workers.
         self._error: HostError | None = None
         self.size = count
         try:
@@ -125,8 +126,8 @@ class LocalWorkers:
         """Give a task to a free worker; there must be one (`free`)."""
         worker = next(worker for worker in self._workers if worker.batch is None)
         worker.begin(task.number)
-        # Pickled, because a task may contain objects of any class. This is safe: pickles only go from a process to its
-        # own children.
+        # Tasks are pickled, because a task may contain objects of any class. This is safe: pickles only go from a
+        # process to its own children.
         worker.give(json.dumps({"number": task.number, "task": base64.b64encode(pickle.dumps(task)).decode()}))
 
     def wait(self, timeout_s: float) -> list[Event]:
@@ -164,7 +165,7 @@ class LocalWorkers:
         Returns: Results completed by then that had not been returned yet.
         """
         events: list[Event] = []
-        # All are interrupted before waiting, so that they end at the same time instead of one after the other.
+        # All workers are interrupted before waiting, so that they end at the same time instead of one after the other.
         for worker in self._workers:
             worker.interrupt()
         end_patiently((worker.child for worker in self._workers), PATIENCE_S)
@@ -231,12 +232,13 @@ class _Process:
         self._partial = b""
         self._words_before_bytes = 0
         scratch.parent.mkdir(parents=True, exist_ok=True)
-        # A file instead of a pipe: nothing reads a worker's stderr while it lives, and a full pipe would block the
-        # worker.
+        # stderr goes to a file instead of a pipe: nothing reads it while the worker lives, and a full pipe would block
+        # the worker.
         self._words = scratch.with_suffix(".stderr")
         command = [sys.executable, "-m", "leowarp.running.worker", str(os.getpid()), str(scratch)]
         with self._words.open("wb") as words:
-            # A separate session, so that Ctrl-C only reaches the parent, which then interrupts each worker once.
+            # The worker has a separate session, so that Ctrl-C only reaches the parent, which then interrupts each
+            # worker once.
             self.child = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words, start_new_session=True
             )

@@ -68,14 +68,14 @@ class Writing:
         while True:
             self._refuse_what_is_not_ours()
             self.path.mkdir(parents=True, exist_ok=True)
-            # Opened without O_EXCL: the mark of a killed run is locked and written again. NOFOLLOW: through a link,
-            # another file would be emptied. NONBLOCK: otherwise a pipe created since the check above would block the
-            # open.
+            # The mark is opened without O_EXCL: the mark of a killed run is locked and written again. NOFOLLOW is set,
+            # because through a link another file would be emptied. NONBLOCK is set, because a pipe created since the
+            # check above would block the open.
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
             mark = os.open(self.path / INCOMPLETE, flags, 0o666)
             try:
-                # A lock instead of a process id in a file, because the id may have been reused. The host releases the
-                # lock when the process ends, so a killed writer does not exclude others.
+                # A lock is used instead of a process id in a file, because the id may have been reused. The host
+                # releases the lock when the process ends, so a killed writer does not exclude others.
                 fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if self._is_the_mark_of_what_may_go(mark):
                     return mark
@@ -175,7 +175,7 @@ class Writing:
                 hint="choose an empty or a new directory with --out",
             )
         if why_incomplete(self.path) is None and not self.force:
-            # As after a kill during the report: the run itself is complete.
+            # This is the state after a kill during the report: the run itself is complete.
             lacks_report = not (self.path / REPORT / "index.html").exists()
             raise ScenarioError(
                 f"cannot write a run to {self.path}: it holds a complete run{' without a report' * lacks_report}",

@@ -60,7 +60,7 @@ def coverage_ratio(count: int, j: int) -> float:
     (0.9375, 0.9586)
     """
     below = sum(math.comb(count, successes) for successes in range(j))
-    # Integers with a single division: 2 to the power of some thousands exceeds a float.
+    # Integers are divided once, because 2 to the power of some thousands exceeds a float.
     return max(0.0, 1.0 - (2 * below) / (1 << count))
 
 
@@ -114,7 +114,7 @@ def sentence(counts: Sequence[int]) -> str:
 def _place(j: int) -> str:
     if j == 1:
         return ""
-    # 11th to 13th, and 111th, regardless of the last digit.
+    # Suffixes are 11th to 13th, and 111th, regardless of the last digit.
     ending = "th" if j % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(j % 10, "th")
     return f"{j}{ending} "
 
@@ -134,7 +134,7 @@ def _said(quantity: Quantity, values: Sequence[Any]) -> str | None:
     median, low, high = (says(value) for value in (found.median, found.low, found.high))
     if found.low == found.high:
         return median + of
-    # Only if both have the same unit: "3 [900 to 4] ms" would suggest that 900 is in ms as well.
+    # The unit is shared only if both values have it: "3 [900 to 4] ms" would suggest that 900 is in ms as well.
     units = {text.partition(" ")[2] for text in (median, low, high)}
     if len(units) == 1 and (unit := units.pop()):
         return f"{median.partition(' ')[0]} [{low.partition(' ')[0]} to {high.partition(' ')[0]}] {unit}{of}"

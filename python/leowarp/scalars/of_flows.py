@@ -54,8 +54,8 @@ _WHAT, _CHANGES, _GOODPUT, _DELAYS = Group.WHAT, Group.CHANGES, Group.GOODPUT, G
 _ORDER, _PACKETS, _SENDER, _ACKS = Group.ORDER, Group.PACKETS, Group.SENDER, Group.ACKS
 
 # fmt: off
-# Identity of the flow, from the plan. The identity comes first, so that a row of `summary.json` begins with the flow's
-# name.
+# The scalars of this section identify the flow, from the plan. The identity comes first, so that a row of
+# `summary.json` begins with the flow's name.
 IDENTITY: Section = (
     Scalar("flow", COUNT, _WHAT, "number of the flow, from 0"),
     Scalar("name", TEXT, _WHAT, "name of the flow in the scenario; null: none"),
@@ -66,8 +66,8 @@ IDENTITY: Section = (
            "congestion control"),
 )
 
-# Computed from packets matched at both ends: everything on the wire, including retransmissions and packets without
-# payload. The numbers of packets therefore differ from the socket's own counts below.
+# The scalars are computed from packets matched at both ends: everything on the wire, including retransmissions and
+# packets without payload. The numbers of packets therefore differ from the socket's own counts below.
 PACKETS: Section = (
     Scalar("sent_pkts", PKTS, _PACKETS, "data packets on the wire, retransmissions included", "data packets sent",
            "data packets sent"),
@@ -89,8 +89,8 @@ PACKETS: Section = (
     Scalar("ack_drops_pkts", PKTS, _PACKETS, "packets back dropped on links"),
 )
 
-# From samples of TCP_INFO: the view of the sender's kernel. Medians are weighted by time: each sample is valid until
-# the next.
+# The scalars come from samples of TCP_INFO: the view of the sender's kernel. Medians are weighted by time: each sample
+# is valid until the next.
 SOCKET: Section = (
     Scalar("goodput_in_order_mean_bps", BPS, _GOODPUT,
            "payload that the receiver got in order in the flow's life, per second of it: from start_ns, its first SYN, "
@@ -141,7 +141,7 @@ ECHOES: Section = (
            "one-way delay, largest"),
 )
 
-# For a program's UDP connections, which are detected and not planned.
+# These scalars are for a program's UDP connections, which are detected and not planned.
 DATAGRAMS: Section = (
     Scalar("program", COUNT, _WHAT,
            "number of the flow of programs whose connection it is; null: probes of leowarp's own, as of all of these"),
@@ -171,8 +171,8 @@ ENDING: Section = (
     Scalar("error", COUNT, _WHAT, "errno with which the flow ended; 0: none"),
 )
 
-# From kernel counters per network namespace, that is, per host: null if several flows share a host, because they cannot
-# be separated.
+# The scalars come from kernel counters per network namespace, that is, per host: null if several flows share a host,
+# because they cannot be separated.
 HOST: Section = (
     Scalar("sender_recoveries", COUNT, _SENDER,
            "how often the kernel of the sender's host took packets for lost and began a recovery; null: another TCP "
@@ -185,7 +185,7 @@ HOST: Section = (
            "arrived with a mark of congestion (CE)", "marked for congestion"),
 )
 
-# Only first transmissions: a late retransmission is caused by TCP, not by the path.
+# Reordering covers only first transmissions: a late retransmission is caused by TCP, not by the path.
 REORDERING: Section = (
     Scalar("reordered_ratio", RATIO, _ORDER,
            "share of the received first transmissions that arrived after one sent later (RFC 4737, 4.1)",
@@ -243,7 +243,8 @@ CAUSES: Section = (
            "spurious, of bytes that a route change made late"),
 )
 
-# From each data packet instead of the sender's estimate, which TCP smooths by 1/8 per sample (RFC 6298, 2).
+# Round trips are computed from each data packet instead of the sender's estimate, which TCP smooths by 1/8 per sample
+# (RFC 6298, 2).
 ROUND_TRIPS: Section = (
     Scalar("rtt_min_ns", NS, _DELAYS,
            "smallest round trip that a data packet met: its one-way delay and that of the first packet back that left "
@@ -343,7 +344,7 @@ CHANGES_WITH_LOST_PROBES: Section = (
 
 _SPIKE_WORDS = ("spike of the one-way delay (pings: there and back), median", "90th percentile")
 
-# At most 5 s, and not beyond the next change: later recoveries are null, not 5 s.
+# Recovery takes at most 5 s, and does not extend beyond the next change: later recoveries are null, not 5 s.
 RECOVERY: Section = (
     Scalar("recovery_p50_ns", NS, _CHANGES,
            "median over all changes of the time until goodput is back at 90 % of the second before; null: so many did "
@@ -369,7 +370,7 @@ SPIKES: Section = (
     Scalar("spike_p90_ns", NS, _CHANGES, "90th percentile of what spike_p50_ns is the median of", _SPIKE_WORDS[1]),
 )
 
-# Behaviour of the receiver (docs/concepts/delayed-acks.md): counted from packets, independent of `tcp.delayed_ack`.
+# The receiver's behaviour (docs/concepts/delayed-acks.md) is counted from packets, independent of `tcp.delayed_ack`.
 ACKNOWLEDGEMENTS: Section = (
     Scalar("acks_per_segment_ratio", RATIO, _ACKS,
            "ACKs that the receiver sent over the data segments that they answer, those that arrived since the ACK "
@@ -407,7 +408,7 @@ SHARE: Section = (
            "no share, because"),
 )
 
-# Payload in full segments, so that 1 can be reached; headers belong to the link, not to the flow.
+# Capacity counts payload in full segments, so that 1 can be reached; headers belong to the link, not to the flow.
 CAPACITY: Section = (
     Scalar("path_capacity_mean_bps", BPS, _GOODPUT,
            "payload that the path could have carried while the flow lived, in full segments: the integral of the "

@@ -30,7 +30,7 @@ ROUTE_CHANGES: Section = (
            "route changes with late packets"),
 )
 
-# Propagation only, from `20-timeline.parquet`: unaffected by queues and jitter.
+# The path delay is propagation only, from `20-timeline.parquet`: unaffected by queues and jitter.
 PATH_DELAY: Section = (
     Scalar("path_delay_min_ns", NS, _CHANGES,
            "smallest propagation delay of the path in force, one way, over the paths of all flows' data",
@@ -49,7 +49,8 @@ DROPS: Section = (
     Scalar("drops_by_cause_pkts.unknown", PKTS, _PACKETS, "packets dropped, place unknown"),
 )
 
-# From the tables `switches`, `nodetotals`, `merges` and `orders`; null if the respective table is missing.
+# The scalars come from the tables `switches`, `nodetotals`, `merges` and `orders`; null if the respective table is
+# missing.
 CURES: Section = (
     Scalar("moved_pkts", PKTS, _CHANGES,
            "packets that waited at a link when its node abandoned it for their host, and were handed to the new one; "

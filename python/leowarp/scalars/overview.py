@@ -67,10 +67,10 @@ def overview(summary: dict[str, Any]) -> list[Section]:
         flows = [flow for flow in summary["flows"] if _kind(flow) == kind]
         if not flows:
             continue
-        # If all flows have the same direction, it is in the title instead of a row of equal texts.
+        # If all flows have the same direction, the direction is in the title instead of a row of equal texts.
         ways = list(dict.fromkeys(_way(flow) for flow in flows))
         same = len(ways) == 1 and ways[0] is not None
-        # Numbers only if there are several flows: `--flow` expects them.
+        # Flows are numbered only if there are several: `--flow` expects the number.
         lead = (("flow", tuple(str(flow.get("flow", 0)) for flow in flows)),) if len(summary["flows"]) > 1 else ()
         # The flow's own scalars take precedence: both have `received_ce_pkts`, and the row is about the flow.
         of_flows = [{**summary, **flow} for flow in flows]
@@ -150,7 +150,7 @@ def _compared_over_flows(
             ("median flow", list(medians) if has_sum else []),
             ("10 % to 90 % of the flows", [_middle(of_run[at["10 %"]], of_run[at["90 %"]]) for of_run in mine]),
         ):
-            # If the sum is 0, no flow has any.
+            # If the sum over flows is 0, each flow has 0.
             if any(text is not None for text in texts) and set(totals) - {"0", None} | set(texts) - {"0", None}:
                 lines.append((f"    {words}", tuple(texts)))
     return Section(
@@ -162,7 +162,7 @@ def _middle(low: str | None, high: str | None) -> str | None:
     if low is None or high is None or low == high:
         return low if high is not None else None
     (least, _, unit), (_, _, same) = low.partition(" "), high.partition(" ")
-    # "(2.2 %)" is not a unit.
+    # "(2.2 %)" at the end of a text is not a unit.
     return f"{least} to {high}" if unit == same and "(" not in unit else f"{low} to {high}"
 
 
@@ -252,7 +252,7 @@ def _spread(rows: Sequence[Row], flows: Sequence[dict[str, Any]]) -> Rows:
                 (f"{label} {name}", (f"{count:,}", *[None] * (len(SPREAD) - 1))) for name, count in counts.items()
             ]
         elif known and text is not recovery_text:
-            # Sorted by the first scalar alone: the share in brackets belongs to the same flow.
+            # Flows are sorted by the first scalar alone: the share in brackets belongs to the same flow.
             known.sort(key=lambda value: value[0])
             total = (total_goodput_bps(flows),) if row.name == "goodput_mean_bps" else _total(row.name, known)
             total = None if total is None or total[0] is None else total

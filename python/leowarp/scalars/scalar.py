@@ -136,8 +136,8 @@ def flat(summary: Mapping[str, Any]) -> dict[str, Any]:
     by_dotted_name: dict[str, Any] = {}
     for name, value in summary.items():
         if isinstance(value, Mapping):
-            # One level: `fairness` and `drops_by_cause_pkts` are the only objects of a summary, and contain only
-            # numbers.
+            # Nesting has one level: `fairness` and `drops_by_cause_pkts` are the only objects of a summary, and contain
+            # only numbers.
             by_dotted_name |= {f"{name}.{key}": item for key, item in value.items()}
         elif not isinstance(value, list):
             by_dotted_name[name] = value
@@ -154,7 +154,7 @@ def ordered(values: Mapping[str, Any], declared: Section) -> dict[str, Any]:
         together.
     """
     declared_names = names(declared)
-    # One entry per object, at the place of its first scalar.
+    # The result has one entry per object, at the place of its first scalar.
     tops = tuple(dict.fromkeys(name.partition(".")[0] for name in declared_names))
     # An unknown object is a single null under its own name.
     unknown = {name for name in tops if values.get(name, "") is None}

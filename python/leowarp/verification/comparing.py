@@ -161,12 +161,12 @@ def _rows(first: pa.Table, again: pa.Table) -> list[str]:
     if len(first) != len(again):
         return [f"{len(first):,} rows, and {len(again):,} in the second run"]
     differences: list[str] = []
-    # In slices: a trace has millions of rows, most of which are equal.
+    # Tables are compared in slices: a trace has millions of rows, most of which are equal.
     for start, column in itertools.product(range(0, len(first), _SLICE_ROWS), first.schema.names):
         pieces = [table[column].slice(start, _SLICE_ROWS) for table in (first, again)]
         if pieces[0].equals(pieces[1]):
             continue
-        # Compared as texts, because nan does not equal itself.
+        # Values are compared as texts, because nan does not equal itself.
         pairs = zip(*(map(repr, piece.to_pylist()) for piece in pieces), strict=True)
         rows = [(start + row, *pair) for row, pair in enumerate(pairs) if pair[0] != pair[1]]
         differences += [differing(f"{column} in row {row}", was, now) for row, was, now in rows]

@@ -29,7 +29,7 @@ def test_a_byte_changed_in_any_file_of_a_stage_is_found_with_its_name(run, stage
     assert names
     for name in names:
         content = (run / name).read_bytes()
-        # In JSON text, a digit that keeps it valid JSON: a 1 becomes a 2.
+        # A JSON text stays valid JSON if a digit is changed: a 1 becomes a 2.
         change_a_byte(run / name, content.index(b"1") if name.endswith(".json") else None, by=3)
         assert files_of(run).wrong == {name: "changed since the run"}
         (run / name).write_bytes(content)
@@ -47,7 +47,7 @@ def test_any_byte_of_any_file_that_is_another_is_found(whole, data):
     try:
         wrong = files_of(whole).wrong
     except TraceError as error:
-        # A manifest that is no longer valid.
+        # The manifest is no longer valid.
         wrong = {layout.MANIFEST} if layout.MANIFEST in error.message else {}
     finally:
         (whole / name).write_bytes(content)

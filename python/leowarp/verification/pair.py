@@ -68,7 +68,7 @@ class Pair:
 
         Raises CannotDrawError if the manifest does not say how the page was drawn, or drawing fails.
         """
-        # Called for each picture of a report, which is drawn once.
+        # This is called for each picture of a report, which is drawn once.
         if page not in self._drawn:
             self._drawn[page] = self._draw(page)
         if isinstance(found := self._drawn[page], str):

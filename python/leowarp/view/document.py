@@ -34,7 +34,7 @@ def document(sources: Sequence[Source]) -> str:
     arrays = Arrays()
     # Packets take most of the space; the total size is independent of the number of runs.
     budget_bytes = BUDGET_BYTES // len(sources)
-    # One container for all runs, so that positions of a constellation are stored once.
+    # All runs share one container, so that positions of a constellation are stored once.
     names = _labels(sources)
     told = [_run(source, label, arrays, budget_bytes) for source, label in zip(sources, names, strict=True)]
     return arrays.packed({"version": VERSION, "runs": told})
@@ -58,13 +58,13 @@ def clipped(text: object) -> str:
 def _run(source: Source, label: str, arrays: Arrays, budget_bytes: int) -> dict[str, Any]:
     """All data of a page about one run; the names of keys are those in `web/`."""
     plan, manifest = source.plan, source.manifest
-    # This comes first: it assigns the numbers of satellites and stations that all later parts use.
+    # The sky comes first: it assigns the numbers of satellites and stations that all later parts use.
     sky = sky_of(plan, source.end_ns, arrays)
     names = Names([] if sky is None else sky["satellites"])
     # Stations of the sky are numbered after the satellites.
     for station in [] if sky is None else sky["stations"]:
         names(station["name"])
-    # One time grid for all flows and the fading, so that one cursor applies to all.
+    # All flows and the fading share one time grid, so that one cursor applies to all.
     step_ns = step_ns_of(source)
     pairs = {pair: number for number, pair in enumerate(source.pairs)}
     flows = [
@@ -126,5 +126,5 @@ def _labels(sources: Sequence[Source]) -> list[str]:
         if len(set(labels)) == len(labels):
             return labels
     names = [source.path.resolve().name for source in sources]
-    # Directories with the same name in different places: their full paths differ.
+    # Directories with the same name in different places are distinguished by their full paths.
     return names if len(set(names)) == len(names) else [str(source.path) for source in sources]

@@ -48,15 +48,15 @@ def packets_of(source: Source, arrays: Arrays, budget_bytes: int = BUDGET_BYTES)
     changes_ns = changes_ns[changes_ns < source.end_ns]
     # A run without changes stores all packets only on request; then its beginning is shown.
     centres_ns = changes_ns if len(changes_ns) else packets["sent_ns"].to_numpy()[:1]
-    # Starting with the longest span; if even the shortest does not fit, the page has no packets instead of an arbitrary
-    # subset.
+    # The search starts with the longest span; if even the shortest does not fit, the page has no packets instead of an
+    # arbitrary subset.
     for before_s, after_s in SPANS_S:
         begins, ends = _windows(centres_ns, before_s, after_s, source.end_ns)
         # The windows of all changes have equal length, so that changes can be compared visually.
         kept, begins, ends = _within(packets, begins, ends)
         table = _columns(source, kept)
-        # The other columns are long runs of equal values. The span is found by trial, because the compression of times
-        # depends on the run.
+        # Only the times are measured, because the other columns are long runs of equal values. The span is found by
+        # trial, because the compression of times depends on the run.
         if sum(compressed_bytes(np.diff(table[name], prepend=0)) for name in ("sent", "took", "flags")) <= budget_bytes:
             break
     else:
@@ -102,7 +102,7 @@ def _within(packets: pd.DataFrame, begins: np.ndarray, ends: np.ndarray) -> tupl
     inside = (place >= 0) & (sent_ns < ends[np.maximum(place, 0)])
     kept, place = packets[inside], place[inside]
     delay_ns = floats(kept["received_ns"]) - kept["sent_ns"].to_numpy(dtype="float64")
-    # The largest delay over all windows: a window's own largest delay may belong to a packet sent before it.
+    # The largest delay is taken over all windows: a window's own largest delay may belong to a packet sent before it.
     longest_ns = float(np.nanmax(delay_ns)) if np.isfinite(delay_ns).any() else 0.0
     has = np.isin(np.arange(len(begins)), place)
     # Nothing was sent before the run began.
@@ -116,7 +116,8 @@ def _columns(source: Source, packets: pd.DataFrame) -> dict[str, np.ndarray]:
     sent_ns = packets["sent_ns"].to_numpy(dtype="int64")
     sent = source.ticks(sent_ns)
     received = floats(packets["received_ns"]) // source.tick_ns
-    # Difference of ticks instead of ticks of the difference, so that sent plus took is the tick of the arrival.
+    # The difference of ticks is stored instead of ticks of the difference, so that sent plus took is the tick of the
+    # arrival.
     took = np.where(np.isfinite(received), received - sent, MISSING)
     flags = (
         LATE * truths(packets["is_late"])

@@ -19,7 +19,7 @@ from leowarp.view.source import Names, Source
 STEP_NS = 50_000_000
 MOST_VALUES = 1_500_000
 """Maximum number of values over all rows of all flows; above it, the grid is coarser."""
-# More than the number of pixels of a screen.
+# The number of values exceeds the number of pixels of a screen.
 MOST_STEPS = 20_000
 MOST_QUEUE_ROWS = 400_000
 MOST_DROPS = 200_000
@@ -27,7 +27,7 @@ MOST_DROPS = 200_000
 
 def step_ns_of(source: Source) -> int:
     """Step of the grid: a multiple of 50 ms, the width of the trace's bins."""
-    # At most 8 rows per flow (`flow_rows`).
+    # A flow has at most 8 rows (`flow_rows`).
     steps = min(MOST_STEPS, MOST_VALUES // (8 * max(len(source.plan.flows), 1)))
     return STEP_NS * max(1, -(-source.end_ns // (STEP_NS * steps)))
 
@@ -63,7 +63,8 @@ def flow_rows(source: Source, number: int, step_ns: int, arrays: Arrays) -> dict
         bins = tables.of_flow("bins", number)
         bins = bins[bins["direction"].to_numpy() == DATA]
         place = bins["t_ns"].to_numpy(dtype="int64") // step_ns
-        # Counted at the sending time, like the trace's bins: a packet that arrives late was sent in this step.
+        # Packets are counted at the sending time, like the trace's bins: a packet that arrives late was sent in this
+        # step.
         for name, column in (("late_pkts", "late_pkts"), ("lost_pkts", "lost_pkts"), ("again_pkts", "retrans_pkts")):
             rows[name] = np.bincount(place, weights=floats(bins[column]), minlength=len(grid_ns))[: len(grid_ns)]
     return {name: arrays.integers(values) for name, values in rows.items()}
@@ -76,7 +77,7 @@ def probe_rows(source: Source, number: int, arrays: Arrays) -> dict[str, Any]:
         If there are very many, only each n-th is shown.
     """
     echoes = source.tables.of_flow("echoes", number).sort_values("sent_ns", kind="stable")
-    # Every n-th instead of a mean, which would hide the spikes that pings are meant to find.
+    # Every n-th probe is shown instead of a mean, which would hide the spikes that pings are meant to find.
     if len(echoes) > MOST_STEPS:
         echoes = echoes.iloc[:: -(-len(echoes) // MOST_STEPS)]
     sent_ns = echoes["sent_ns"].to_numpy(dtype="int64")
@@ -123,7 +124,7 @@ def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
     for direction, rows in links.groupby("direction", sort=True):
         frame = pd.DataFrame({"t": rows["t_ns"].to_numpy(dtype="int64"), "pkts": floats(rows["queue_pkts"])})
         if step_ns > 1:
-            # The maximum of a step: a queue that fills and drains within a step is what makes packets late.
+            # Each step keeps its maximum: a queue that fills and drains within a step is what makes packets late.
             frame = frame.groupby(frame["t"] // step_ns * step_ns)["pkts"].max().rename_axis("t").reset_index()
         directions.append(int(direction))
         counts.append(len(frame))
@@ -132,7 +133,7 @@ def queues_of(source: Source, arrays: Arrays) -> dict[str, Any]:
     return {
         "directions": arrays.integers(np.array(directions, dtype="int64")),
         "rows": arrays.integers(np.array(counts, dtype="int64")),
-        # restarting at 0 for each direction: differences of times
+        # times are differences, restarting at 0 for each direction
         "steps": arrays.integers(np.concatenate([np.zeros(0, dtype="int64"), *t_ns])),
         "pkts": arrays.integers(np.concatenate([np.zeros(0), *pkts])),
     }

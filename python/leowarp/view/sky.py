@@ -38,7 +38,7 @@ def sky_of(plan: Plan, end_ns: int, arrays: Arrays) -> dict[str, Any] | None:
     orbits = ephemeris_of(plan)
     if orbits is None or plan.constellation is None:
         return None
-    # Keyframes beyond both ends: the polynomials of the first and last interval need neighbours as well.
+    # Keyframes extend beyond both ends: the polynomials of the first and last interval need neighbours as well.
     count = -(-end_ns // (KEYFRAME_S * 1_000_000_000)) + BEFORE + AFTER
     t_ns = (np.arange(count + 1) - BEFORE) * (KEYFRAME_S * 1_000_000_000)
     positions_m = np.concatenate([orbits.positions_ecef_m(int(t))[None] for t in t_ns])
@@ -81,7 +81,7 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
     for update in range(len(updates_ns) + 1):
         if update < len(updates_ns):
             pairs = rule.pairs(EcefMetres(orbits.positions_ecef_m(int(updates_ns[update]))))
-            # A pair encoded as one number, so that sets of pairs are compared without a loop.
+            # A pair is encoded as one number, so that sets of pairs are compared without a loop.
             numbers = pairs[:, 0].astype("int64") * count + pairs[:, 1]
         else:
             # One update beyond the last, without links, ends all remaining links.
@@ -95,7 +95,7 @@ def _links(plan: Plan, orbits: Ephemeris, end_ns: int, arrays: Arrays) -> dict[s
         if sum(map(len, rows)) + len(begun) > MOST_LINK_ROWS:
             return None
     table = np.concatenate(rows)
-    # Sorted by begin: neighbouring rows are similar, and their differences compress well.
+    # Rows are sorted by begin: neighbouring rows are similar, and their differences compress well.
     table = table[np.lexsort((table[:, 0], table[:, 1]))]
     return {
         "interval_s": plan.routing.interval_ns / 1e9,

@@ -14,7 +14,7 @@ from leowarp.metrics import LinkValues, Tables, link_values
 from leowarp.results.run import Run
 from leowarp.scenario import Plan
 
-# Below 2^31, so that any time of a run fits into an int32.
+# The limit is below 2^31, so that any time of a run fits into an int32.
 MOST_TICKS = 2_000_000_000
 
 
@@ -58,7 +58,8 @@ class Source:
     def tick_ns(self) -> int:
         """Resolution of the page's times: 1 us, or as much more as 32 bits require for the run's length."""
         tick_ns = 1000
-        # Powers of ten, so that a tick is a round number of us: 1 us up to 2000 s, 10 us up to five and a half hours.
+        # The resolution is a power of ten, so that a tick is a round number of us: 1 us up to 2000 s, 10 us up to five
+        # and a half hours.
         while self.end_ns // tick_ns > MOST_TICKS:
             tick_ns *= 10
         return tick_ns

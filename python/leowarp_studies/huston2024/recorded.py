@@ -207,7 +207,7 @@ def frames(
     }
     if BBR3_SESSIONS in numbered:
         found["bbr3"] = sessions[sessions["variant"].isin([variant.name for variant in BBR3])]
-    # All or none: claims compare the three with each other.
+    # All three or none: claims compare the congestion controls with each other.
     if all(traces.get((variant.name, PEAK)) for variant in MAIN):
         found["traces"] = traces
     return {name: frame for name, frame in found.items() if len(frame)}, next(iter(views), None)

@@ -136,7 +136,7 @@ def _sessions(
     made["together"] = [in_step(variants)]
     if keep:
         made["keep"] = {"runs": "all"}
-    # Claims compare the study's own variants and its cures off-peak too; the others only have a cell in the table.
+    # Claims compare the study's own variants and its cures off-peak too; other variants only have a cell in the table.
     off_peak = QUICK_SEEDS if variants in (MAIN, CURES) else OFF_PEAK_QUICK_SEEDS
     few = {PEAK: QUICK_SEEDS, OFF_PEAK: off_peak}
     return Part(name, why, made, len(variants) * len(presets) * seeds,

@@ -57,8 +57,8 @@ CURES = (
 
 _DEFER = {"modules.bbr_handover.only_defer": "1"}
 _MARKS = {"modules.cubic_handover.marks_only": "1"}
-# Marking as proposed by DCTCP's authors: every packet above a short queue (RFC 8257, 3.1); the limit is a delay because
-# the rate varies.
+# Marking follows DCTCP's authors: every packet above a short queue (RFC 8257, 3.1); the limit is a delay because the
+# rate varies.
 _STEP = {"access.queue_parameters": {"ce_threshold": "5 ms"}}
 
 PROPOSALS = (
@@ -77,10 +77,11 @@ BBR3 = (
 """Variants on the kernel `BBR3_KERNEL`, in separate groups."""
 
 OTHERS = (
-    # Control for claim 3.14: a managed queue helps by itself, with or without ECN (fq_codel: RFC 8290).
+    # This is the control for claim 3.14: a managed queue helps by itself, with or without ECN (fq_codel: RFC 8290).
     Variant("cubic-fq_codel", "CUBIC, fq_codel", "cubic", _aqm("fq_codel", ecn=False), "what ECN adds to fq_codel"),
     Variant("cubic-ecn-cake", "CUBIC, ECN, cake", "cubic", _aqm("cake"), "another AQM"),
-    # PIE: RFC 8033; CoDel: RFC 8289. The AQM decides how early it marks, so the claim does not rest on a single AQM.
+    # PIE is defined in RFC 8033, CoDel in RFC 8289. The AQM decides how early it marks, so the claim does not rest on a
+    # single AQM.
     Variant("cubic-ecn-pie", "CUBIC, ECN, pie", "cubic", _aqm("pie"), "another AQM"),
     Variant("cubic-ecn-red", "CUBIC, ECN, red", "cubic", _aqm("red"), "another AQM"),
     Variant("cubic-ecn-codel", "CUBIC, ECN, codel", "cubic", _aqm("codel"), "another AQM"),

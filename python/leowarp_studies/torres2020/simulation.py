@@ -53,7 +53,7 @@ def deviations(distribution: str, count: int, rng: np.random.Generator) -> np.nd
     if distribution == "normal":
         return rng.standard_normal(count)
     assert distribution == "exponential", distribution
-    # Mean 1 and standard deviation 1; after subtracting the mean it begins at -1.
+    # The distribution has mean 1 and standard deviation 1; after subtracting the mean it begins at -1.
     return rng.standard_exponential(count) - 1.0
 
 
@@ -103,7 +103,8 @@ def stand_in_pkts(name: str, sigma_s: float, seed: int = 1) -> float:
     """
     rng = np.random.default_rng(seed)
     if name == "kept":
-        # Inverse of the distribution truncated at 4: the result is as if larger random numbers had been discarded.
+        # The inverse is that of the distribution truncated at 4: the result is as if larger random numbers had been
+        # discarded.
         draws = -np.log1p(rng.random(PROBE_PKTS) * np.expm1(-4.0))
     else:
         assert name == "pareto", name
@@ -198,7 +199,7 @@ def _stay_back(arrivals: list[int], threshold_pkts: int) -> list[int]:
             if displacement >= -threshold_pkts:
                 early.discard(index)
                 index += 1
-            # The index has passed these numbers, so they count as lost.
+            # The index has passed the numbers below it, so they count as lost.
             packet = next((packet for packet in coming if packet >= index), -1)
             if packet >= 0:
                 window.append(packet)

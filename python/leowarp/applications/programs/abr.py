@@ -85,7 +85,7 @@ class Bola:
             (self._v_s * (utility + self._g) - buffer_s) / bps
             for utility, bps in zip(self._utilities, self._ladder_bps, strict=True)
         ]
-        # If scores are equal, the higher bit rate.
+        # If scores are equal, the higher bit rate is chosen.
         return max(range(len(scores)), key=lambda place: (scores[place], place))
 
 

@@ -145,7 +145,7 @@ async def send(writer: asyncio.StreamWriter, answer: Answer) -> None:
     """Write an answer as fast as the socket accepts it."""
     reason = {200: "OK", 404: "Not Found"}[answer.status]
     head = f"HTTP/1.1 {answer.status} {reason}\r\nContent-Length: {answer.length}\r\n\r\n".encode()
-    # In a single write, as servers do: otherwise the head would be a separate packet.
+    # Head and body are sent in a single write, as servers do: otherwise the head would be a separate packet.
     writer.write(head + (ZEROS[: min(PIECE_BYTES, answer.length)] if answer.body is None else answer.body))
     await writer.drain()
     for place in range(PIECE_BYTES, answer.length if answer.body is None else 0, PIECE_BYTES):

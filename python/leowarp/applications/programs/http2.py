@@ -268,7 +268,8 @@ class _Server:
                 self.changed.clear()
                 await self.changed.wait()
                 continue
-            # In a single write: otherwise each frame would be a packet, and the initial window is ten packets.
+            # Frames are sent in a single write: otherwise each frame would be a packet, and the initial window is ten
+            # packets.
             self.writer.write(bytes(self.waiting))
             self.waiting.clear()
             await self.writer.drain()

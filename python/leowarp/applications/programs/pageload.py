@@ -48,8 +48,8 @@ class Pool:
             return self._free.popleft()
         if self._begun < self._most:
             self._begun += 1
-            # A browser sends the request on the first connection that is free; here it stays with the connection being
-            # opened.
+            # A browser sends the request on the first connection that is free; here the request stays with the
+            # connection being opened.
             connection = await Connection.open(self._host, self._port, self._begun - 1)
             self._all.append(connection)
             return connection

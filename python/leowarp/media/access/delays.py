@@ -41,8 +41,8 @@ def channel_rows(
     spike_t_ns, spike_ns = _spikes(access, slots, drawn)
     outages = (drawn.outage_begin_ns, drawn.outage_end_ns)
     residual = access.residual_loss_ratio if way == "down" else access.residual_loss_up_ratio
-    # The presets peak and off-peak set it when the plan is resolved (0.01 % and 0.001 %): this value decides CUBIC's
-    # goodput, so it must not be guessed (design/starlink-profile.md, "Isolated loss").
+    # The presets peak and off-peak set the loss when the plan is resolved (0.01 % and 0.001 %): this value decides
+    # CUBIC's goodput, so it must not be guessed (design/starlink-profile.md, "Isolated loss").
     if residual is None:
         raise ValueError("residual loss is not given: not a resolved plan")
     bursts = bursts_ns(access, way, residual, seed=seed, duration_ns=duration_ns)
@@ -84,20 +84,22 @@ def jitter_rows(access: Access, way: str, seed: int, duration_ns: int) -> tuple[
     # No step is shorter than a frame: the jitter represents grants per frame.
     frames_each = max(lasts_ns * access.frames_per_s / 1e9, 1.0)
     frames = duration_ns * access.frames_per_s // 1_000_000_000 + 1
-    # More steps than the run can need: five standard deviations of their sum (each at most its mean), and some more.
+    # The number of steps exceeds what the run can need: the mean plus five standard deviations of their sum (each at
+    # most its mean), and some more.
     count = int(frames / frames_each + 5.0 * math.sqrt(frames / frames_each)) + 16
     if way == "down":
-        # Smaller and steadier on the downlink than on the uplink, as in a public trace (design/starlink-profile.md).
+        # Jitter is smaller and steadier on the downlink than on the uplink, as in a public trace
+        # (design/starlink-profile.md).
         lasts = rng.geometric(1.0 / frames_each, count)
         values_ns = rng.gamma(_ERLANG_ORDER, mean_ns / _ERLANG_ORDER, count)
     else:
-        # Uniform from 0 to twice the mean, in steps of 6 ms on average. A flood ping then sees the published mean
-        # difference of 6.7 ms within 15 %, with probes every 10 ms or one per round trip (design/starlink-profile.md,
-        # "Steps of the jitter").
+        # Uplink jitter is uniform from 0 to twice the mean, in steps of 6 ms on average. A flood ping then sees the
+        # published mean difference of 6.7 ms within 15 %, with probes every 10 ms or one per round trip
+        # (design/starlink-profile.md, "Steps of the jitter").
         lasts = rng.integers(math.ceil(frames_each / 2.0), math.floor(1.5 * frames_each) + 1, count)
         values_ns = rng.uniform(0.0, 2.0 * mean_ns, count)
-    # Whole frames up to here, then conversion to ns by `frame_border_ns`: sums of rounded ns would drift away from the
-    # frames.
+    # Steps are whole frames up to here, then `frame_border_ns` converts them to ns: sums of rounded ns would drift away
+    # from the frames.
     begins = np.append(0, np.cumsum(lasts)[:-1]).astype(np.int64)
     return frame_border_ns(access, begins), np.rint(values_ns).astype(np.int64)
 
@@ -109,8 +111,8 @@ def _waiting(access: Access, duration_ns: int) -> tuple[NDArray[np.int64], NDArr
         packet.
     """
     steps = access.frame_steps
-    # The default: a sawtooth changes the mean difference of round trips by 0.4 %, and needs 15 to 118 times the rows
-    # (design/starlink-profile.md, "The model of a frame").
+    # By default there are no steps: a sawtooth changes the mean difference of round trips by 0.4 %, and needs 15 to 118
+    # times the rows (design/starlink-profile.md, "The model of a frame").
     if steps == 0:
         return np.zeros(1, dtype=np.int64), np.array([500_000_000 // access.frames_per_s], dtype=np.int64)
     frames = np.arange(duration_ns * access.frames_per_s // 1_000_000_000 + 1, dtype=np.int64)
@@ -130,7 +132,7 @@ def _spikes(access: Access, slots: Slots, drawn: Drawn) -> tuple[NDArray[np.int6
 
     Returns: int64 arrays. The first row, before all others, is 0, so that a lookup at any time finds a row.
     """
-    # A row of 0 before all others, so that the search for the current row always finds one.
+    # The list begins with a row of 0, so that the search for the current row always finds one.
     t_ns, values_ns = [np.array([min(int(slots.begin_ns[0]), 0) - 1])], [np.zeros(1, dtype=np.int64)]
     for begin_ns, lasts_ns, spike_ns in zip(
         slots.begin_ns.tolist(), drawn.handover_ns.tolist(), _spikes_of(drawn), strict=False

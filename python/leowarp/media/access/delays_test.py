@@ -48,7 +48,7 @@ def test_frames_can_be_a_sawtooth_of_the_same_mean():
 
 @pytest.mark.parametrize("way", ["up", "down"])
 def test_jitter_has_the_mean_and_the_steps_that_were_asked_for(way):
-    # Handovers, outages and slots would add rows.
+    # Handovers, outages and slots are switched off, because they would add rows.
     profile = profile_for(
         30, outage_share_ratio=0.0, base_step_min_ns=0, base_rtt_min_ns=20_000_000, base_rtt_max_ns=20_000_000
     )

@@ -42,7 +42,7 @@ def access_routes(plan: Plan, access: Access, ephemeris: Ephemeris | None) -> Ac
     # The slot in which the run begins started before the run.
     t_ns = np.maximum(slots.begin_ns, 0)
     delay_ns = slots.base_at_ns(t_ns).tolist()
-    # Delay that the previous path would have had at this instant, with its satellite's present position.
+    # One-way delay that the previous path would have had at this instant, with its satellite's present position.
     old_ns = slots.base_at_ns(slots.begin_ns[1:] - 1).tolist()
     values = [
         PathValues(

@@ -99,7 +99,8 @@ def first_reconfiguration_ns(access: Access) -> int:
         show.
     """
     clock = datetime.fromisoformat(access.clock)
-    # In seconds of the day: a period that divides neither minute nor hour also has its phase at midnight.
+    # The phase is counted in seconds of the day, so a period that divides neither minute nor hour also has its phase at
+    # midnight.
     of_day_s = 3600 * clock.hour + 60 * clock.minute + clock.second
     of_day_ns = 1_000_000_000 * of_day_s + 1000 * clock.microsecond
     return (access.phase_ns - of_day_ns) % access.period_ns
@@ -115,7 +116,8 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
     """
     low, high, step = access.base_rtt_min_ns, access.base_rtt_max_ns, access.base_step_min_ns
     draws = stream(seed, "access.base").random(slots)
-    # A separate stream: another share of kept paths does not change the random numbers of changed paths.
+    # Kept paths have their own random stream: another share of them does not change the random numbers of changed
+    # paths.
     kept = stream(seed, "access.base_kept").random(slots) < access.base_kept_ratio
     if access.base_rtts:
         quantiles_ns = base_rtt_quantiles_ns(access.base_rtts)
@@ -134,8 +136,8 @@ def _drawn_rtts_ns(access: Access, slots: int, seed: int) -> NDArray[np.int64]:
             continue
         before = int(base_ns[slot - 1])
         below, above = max(before - step - low, 0), max(high - before - step, 0)
-        # One random number per slot, mapped to the allowed range on both sides of the gap: there are no rejections, so
-        # later slots keep their numbers.
+        # One random number per slot is mapped to the allowed range on both sides of the gap: there are no rejections,
+        # so later slots keep their numbers.
         place = round(draw * (below + above))
         base_ns[slot] = low + place if place < below else before + step + place - below
     return base_ns
@@ -153,7 +155,7 @@ def _by_geometry(access: Access, ephemeris: Ephemeris, begin_ns: NDArray[np.int6
     fibre_s = float(stations.ground_distances_m(GATEWAY, pop_m)) * FIBRE_INDEX / SPEED_OF_LIGHT_M_PER_S
     fixed_ns = round(1e9 * fibre_s) + access.processing_delay_ns + access.server_delay_ns
     draws = stream(seed, "access.scheduler").random(len(begin_ns)).tolist()
-    # One satellite for the whole slot, so positions are needed only at few instants: 7 in a slot of 15 s, not 150.
+    # One satellite serves the whole slot, so positions are needed only at few instants: 7 in a slot of 15 s, not 150.
     samples = -(-access.period_ns // _SAMPLED_NS) + 1
     names, lengths_m, elevations_deg = [], [], []
     base_t_ns, base_ns = [], []
@@ -197,7 +199,7 @@ def scheduled(access: Access, visible: NDArray[np.intp], seen_deg: NDArray[np.fl
     """
     if access.scheduler == "highest":
         return int(visible[np.argmax(seen_deg)])
-    # 1e-9: a satellite exactly on the mask is visible
+    # The tolerance of 1e-9 makes a satellite exactly on the mask visible
     shares = np.cumsum(seen_deg - access.min_elevation_deg + 1e-9)
     return int(visible[np.searchsorted(shares, draw * shares[-1], side="right")])
 

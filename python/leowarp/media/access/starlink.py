@@ -39,7 +39,7 @@ def starlink_profile(access: Access, slots: Slots, *, seed: int, duration_ns: in
         held = merged(slots.begin_ns, slots.begin_ns + handover_ns)
     else:
         spike_ns = _uniform_ns(seed, "access.spike", access.spike_min_ns, access.spike_max_ns, count)
-    # One list for both directions: an outage is a loss of signal, which affects both.
+    # Both directions use one list of outages: an outage is a loss of signal, which affects both.
     outage_begin_ns, outage_end_ns = outages_ns(access, slots, seed=seed, duration_ns=duration_ns)
     # Each direction has its own random stream: changing a key of one direction does not affect the other.
     levels = {way: slot_levels_bps(access, way, count, seed) for way in ("up", "down")}

@@ -55,8 +55,8 @@ def access_timeline(plan: Plan, access: Access, routes: AccessRoutes) -> pa.Tabl
     _forward(events)
     for pair, ends in enumerate(((_DISH, _SERVER), (_SERVER, _DISH))):
         events.paths(routes, pair, *ends)
-    # Stored in the metadata: the tables alone do not distinguish a handover from jitter, and `leowarp timeline` shows
-    # the random values.
+    # Slots and outages are stored in the metadata: the tables alone do not distinguish a handover from jitter, and
+    # `leowarp timeline` shows the random values.
     drawn = {"slots": profile.slot_table().to_pylist(), "outages": profile.outage_table().to_pylist()}
     return events.table(TimelineMetadata(warnings=[], **drawn))
 
@@ -99,7 +99,7 @@ def _queues(events: Events, access: Access, terminal: int, gateway: int) -> None
     """Location of the queue: a plain downlink queue has the link's own limit and needs no event."""
     plain = access.queue_discipline == "fifo"
     limits = (
-        # Deep queues by default, as the study observes and LeoReplayer's authors recommend. On the downlink, 5000
+        # Queues are deep by default, as the study observes and LeoReplayer's authors recommend. On the downlink, 5000
         # packets are 0.24 s at 250 Mbit/s, more than twice the queue that a handover of 50 ms causes at the highest
         # rate. On the uplink, 500 packets are 0.4 s at 15 Mbit/s (docs/guides/access-links.md).
         (terminal, gateway, access.queue_up_pkts, None),

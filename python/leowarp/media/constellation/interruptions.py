@@ -125,7 +125,7 @@ def _gaps(plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) ->
         for a, b in links_of(routes.paths[k]).tolist():
             if b < satellites or b in dishes or (a, b) in before:
                 continue
-            # A stream per link and update, so that other changes do not affect the random number.
+            # Each link and update has its own random stream, so that other changes do not affect the random number.
             drawn_ns = stream(plan.run.seed, "ground.handover_gap", k, a, b).integers(-spread_ns, spread_ns + 1)
             found.append(Interruption(a, b, t_ns, t_ns + gap_ns + int(drawn_ns)))
     return [one for one in found if one.end_ns > one.begin_ns]

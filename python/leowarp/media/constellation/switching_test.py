@@ -80,7 +80,7 @@ def test_entries_come_one_by_one_and_in_the_end_lead_over_the_new_path():
     assert {t_ns // (30 * S) for t_ns in instants} == {1, 2}
     assert len({t_ns % (30 * S) for t_ns in instants}) > 5
     assert max(t_ns % (30 * S) for t_ns in instants) <= 1300 * MS
-    # Everything else is the same as if all nodes switched at once.
+    # All other events are the same as if all nodes switched at once.
     assert [row for row in staggered if row["event"] != "route"] == [row for row in atomic if row["event"] != "route"]
     state = Replay(by_path=False)
     for row in staggered:

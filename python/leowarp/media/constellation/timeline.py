@@ -116,7 +116,7 @@ class _Builder:
         for k, (t_ns, end_ns) in enumerate(zip(routes.t_ns.tolist(), until_ns.tolist(), strict=True)):
             before, needed = needed, self._needed(k)
             fresh, live = live, np.union1d(before, needed)
-            # Before links come up: a link whose 5 s have passed is a new link, even if it is needed again at this
+            # Removals precede new links: a link whose 5 s have passed is a new link, even if it is needed again at this
             # update.
             self._tear_down(t_ns, needed)
             for code in needed.tolist():
@@ -126,7 +126,7 @@ class _Builder:
             refreshed = live if t_ns % plan.routing.link_interval_ns == 0 else np.setdiff1d(live, fresh)
             self._set_delays(t_ns, refreshed)
             self._follow(k, t_ns, end_ns)
-            # After the routes: when a link goes down, no entry leads over it any more.
+            # Links go down after the routes have changed: no entry leads over such a link any more.
             self._abandon(t_ns, needed, before)
             self._between_updates(clock_ns[(clock_ns > t_ns) & (clock_ns < end_ns)], t_ns, end_ns, live)
         # A removal that is due before the end belongs to the run; a later one never happens.
@@ -208,12 +208,12 @@ class _Builder:
             kept = needed
         elif self._torn_down_later:
             for code in sorted(self._up.difference(needed.tolist())):
-                # Not overwritten: the 5 s start at the first update at which a link is unused, and later updates do not
-                # delay them.
+                # The time is not overwritten: the 5 s start at the first update at which a link is unused, and later
+                # updates do not delay them.
                 self._teardown_ns.setdefault(code, t_ns + TEARDOWN_AFTER_NS)
             return
         elif self._routes.isl is not None:
-            # One update longer than its rule includes it, for packets in flight.
+            # A link stays one update longer than its rule includes it, for packets in flight.
             kept = np.union1d(needed, before)
         else:
             return

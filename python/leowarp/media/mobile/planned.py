@@ -21,7 +21,7 @@ class PlannedMobile(PlannedMedium[Mobile]):
         path per direction."""
         if ephemeris is not None:
             return constellation_routes(self.plan, ephemeris, last_hop_of(self.section))
-        # Direction to the terminal: delay of a packet decoded after the first transmission.
+        # The direction to the terminal counts, with the delay of a packet decoded after the first transmission.
         last_hop, forward_ns = last_hop_of(self.section), self.section.forward_delay_ns
         delays_ns = forward_ns + last_hop.leaving_ns, forward_ns + last_hop.arriving_ns
         there = tuple(range(len(ROUTERS)))

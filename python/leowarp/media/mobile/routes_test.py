@@ -102,7 +102,7 @@ def test_the_shortest_route_is_no_longer_than_that_of_any_rule():
     for rule in ("kept", "highest"):
         assert all(
             free <= bound + 0.3 for free, bound in zip(lengths_m["shortest"], lengths_m[rule], strict=True)
-        )  # 0.3 m: the tie rule keeps a path within 1 ns
+        )  # 0.3 m of range correspond to 1 ns: the tie rule keeps a path within 1 ns
 
 
 def test_links_by_range_find_the_route_to_another_last_satellite():

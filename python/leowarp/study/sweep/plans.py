@@ -80,7 +80,7 @@ def identified(run: PlannedRun | StudyRun, origin: Origin) -> StudyRun:
     # The plan alone is not enough: another kernel, agent or version may give another result, so it is another run
     # (docs/changes/0.2.0.md, "Results change").
     run_id = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-    # Run from an earlier start: with a newer kernel, agent or version it is another run.
+    # The run comes from an earlier start: with a newer kernel, agent or version it is another run.
     if isinstance(run, StudyRun):
         return replace(run, run_id=run_id, origin=origin)
     return StudyRun(
@@ -127,7 +127,7 @@ def write_plans(folder: Path, facts: StudyFacts, runs: Sequence[StudyRun]) -> in
         known = set(table["run_id"].to_pylist())
         # Plans of runs that left the study are kept, because their rows are kept: `run-again` works for every row.
         kept = old.filter(pa.array([run_id not in known for run_id in old["run_id"].to_pylist()], pa.bool_()))
-        # Drop columns that older versions wrote.
+        # Columns that older versions wrote are dropped.
         kept, gone = kept.select(table.column_names), len(kept)
         false = pa.array([False] * gone, pa.bool_())
         # A run that returns with a later study file has the same id, so it is already in `known`.
@@ -261,7 +261,7 @@ def _table(runs: Sequence[StudyRun], facts: StudyFacts) -> pa.Table:
         "seed": [run.seed for run in runs],
         "kernel": [run.kernel for run in runs],
         "inputs": [list(run.inputs) for run in runs],
-        # As JSON text: keys differ between studies, and values have any TOML type.
+        # Values are stored as JSON text: keys differ between studies, and values have any TOML type.
         "values": [json.dumps(run.values, default=str) for run in runs],
         "columns": [json.dumps(run.columns) for run in runs],
         "origin": [json.dumps(vars(run.origin)) for run in runs],

@@ -131,7 +131,7 @@ def test_a_torn_line_of_the_journal_is_a_run_that_was_not_made(quick, study_file
     first = quick(file).table()
     out = tmp_path / "out"
     row = first.to_pylist()[0]
-    # As after a power cut between the journal's write and its fsync
+    # This is the state after a power cut between the journal's write and its fsync
     for path in (out / "results").rglob("*.parquet"):
         path.unlink()
     whole = json.dumps(row | {"number": 0})
