@@ -37,7 +37,7 @@ impl Ends {
         if way == next {
             self.ways.extend([OneWay::default(); 2]);
             let reversed = key.reversed();
-            // If both ends are the same, both directions are one.
+            // If both ends are equal, both directions are one.
             self.keys.entry(reversed).or_insert(next + 1);
         }
         way

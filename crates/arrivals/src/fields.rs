@@ -181,7 +181,7 @@ fn ports(bytes: &[u8]) -> Option<(u16, u16)> {
 /// Captured payload of a UDP datagram, and its full length.
 fn udp_payload<'a>(datagram: &Datagram<'a>) -> Result<(&'a [u8], u32), Without> {
     let said = u32::from(half(datagram.payload, 4).ok_or(Without::Cut)?);
-    // 0: longer than the field can express (RFC 2675), or left to the network card.
+    // A length of 0 means longer than the field can express (RFC 2675), or left to the network card.
     let said = if said == 0 { datagram.payload_bytes } else { said.min(datagram.payload_bytes) };
     let payload = datagram.payload.get(8..).ok_or(Without::Cut)?;
     let len_bytes = said.saturating_sub(8);
@@ -221,7 +221,7 @@ fn rtp(datagram: &Datagram) -> Result<Numbered, Without> {
     else {
         return Err(Without::Cut);
     };
-    // Version 2; 192 to 223 are RTCP's packet types (RFC 5761, 4).
+    // RTP has version 2; payload types 192 to 223 are RTCP's packet types (RFC 5761, 4).
     if first >> 6 != 2 || (192..=223).contains(&second) {
         return Err(Without::Field);
     }

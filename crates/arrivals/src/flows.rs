@@ -171,7 +171,7 @@ impl Flows {
                 self.ends.way_mut(reverse(way)).acknowledged = None;
             }
         } else if begin.len_bytes > 0 {
-            // A retransmitted SYN, perhaps with data as the first time.
+            // The SYN was retransmitted, perhaps with data as the first time.
             self.entries[entry].begin = Some(begin);
         }
         let one = self.ends.way_mut(way);

@@ -274,7 +274,7 @@ fn described(kind: u32, body: &Reader, interfaces: &[Option<Interface>]) -> Opti
     if kind == SIMPLE {
         let (interface, original_bytes) = (of(0)?, body.word(0)?);
         let limit = if interface.snap_bytes == 0 { u32::MAX } else { interface.snap_bytes };
-        // Padded to 4 bytes; the length follows only from the two limits.
+        // The frame is padded to 4 bytes; its length follows only from the two limits.
         let captured = original_bytes.min(limit);
         return Some(Described { interface, ticks: None, captured, original_bytes, from: 4 });
     }

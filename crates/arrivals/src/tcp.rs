@@ -159,7 +159,7 @@ impl Numbering {
             self.identifications.new_data(segment.ip_id);
         }
         if begin == self.resolved && self.above.is_empty() && self.waiting.is_empty() && end > begin {
-            // In order and without holes, like nearly every segment of a bulk transfer.
+            // The segment is in order and without holes, like nearly every segment of a bulk transfer.
             self.resolved = end;
             self.highest = end;
             self.next_number += 1;
@@ -387,7 +387,7 @@ mod tests {
                 let k = k as u32;
                 match delay {
                     Some(delay) => arrivals.push((k + delay, k, k, true)),
-                    // Retransmitted 100 later, and never overtaken by earlier packets.
+                    // Lost packets are retransmitted 100 later, and never overtaken by earlier packets.
                     None => arrivals.push((k + 100, k, k + 100, false)),
                 }
             }

@@ -153,7 +153,7 @@ impl DensityMeter {
         let (Some(seq), Some(index)) = (self.window.pop_front(), self.indices.first()) else { return };
         let displacement = index.abs_diff(seq);
         if seq > index && displacement > u64::from(self.threshold_pkts) {
-            // lost: its number is not among the future receive indices
+            // a packet is lost if its number is not among the future receive indices
             self.indices.remove(seq);
             self.indices.advance(index);
             self.early_beyond_pkts += 1;

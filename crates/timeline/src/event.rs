@@ -194,7 +194,7 @@ fn read_one(record: &[u8], setup: &Setup) -> Result<Event, Complaint> {
             if setup.links[direction / 2].discipline != Some(Discipline::Jitter) {
                 return Err(("a", i64::from(a), "the discipline of its link must be jitter"));
             }
-            // netem silently caps its jitter at this value (netem_change)
+            // netem silently caps its jitter at i32::MAX (netem_change)
             if amount()? as f64 * setup.jitter_tables[table].multiplier > f64::from(i32::MAX) {
                 return Err(("value", value, "times the table's multiplier it must be below 2^31 ns"));
             }

@@ -25,7 +25,7 @@ impl Clock {
         let before = read(libc::CLOCK_MONOTONIC);
         let real = read(libc::CLOCK_REALTIME);
         let after = read(libc::CLOCK_MONOTONIC);
-        // each reading takes 256 ns, so the true value is in the middle
+        // each reading of the clock takes 256 ns, so the true value is in the middle
         let start_ns = FIRST_NS.max(((after + LEAD_NS) / STEP_NS + 1) * STEP_NS);
         Self { start_ns, real_less_monotonic_ns: real - (before + after) / 2 }
     }

@@ -257,8 +257,8 @@ fn read(shared: &Shared, clock: Clock, ending: &Ending) {
         if fd < 0 {
             return;
         }
-        // Computing takes no virtual time: unless data arrived at the very instant of the handshake's end, there is
-        // none yet.
+        // Computing takes no virtual time: unless data arrived at the very instant of the handshake's end, there are no
+        // data yet.
         if shared.delays_acks && !socket::delay_acks(fd) {
             shared.error.store(socket::errno(), SeqCst);
         }
@@ -325,7 +325,7 @@ fn transfer(
     shared.connect_ns.store(clock.now_ns(), SeqCst);
     let mut left = spec.size_bytes.unwrap_or(u64::MAX);
     if let Some(rate_bps) = spec.rate_bps {
-        // bits per second over bits per segment
+        // rate in bits per second divided by the bits of a segment
         let segment_ns = (shared.segment_bytes * 8 * 1_000_000_000).div_ceil(rate_bps) as i64;
         let interval_ns = segment_ns.max(RATE_INTERVAL_NS);
         let at = |k: i64| (i128::from(rate_bps) * i128::from(interval_ns) * i128::from(k) / 8_000_000_000) as u64;

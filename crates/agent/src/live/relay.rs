@@ -208,8 +208,8 @@ impl Relay {
             Told::Reset { stream } => {
                 // Aborts a connection whose handshake is not complete.
                 if let (0, Some(opening)) = (stream % 2, self.openings.remove(&(stream / 2))) {
-                    // Otherwise the next user of this port at the host would be confused with this connection at the
-                    // far end.
+                    // Without the reset, the next user of this port at the host would be confused with this connection
+                    // at the far end.
                     self.by_port.remove(&port_of(&opening.fd)?);
                 }
                 self.streams.remove(&stream).map_or(Ok(()), Stream::cut)
@@ -289,7 +289,7 @@ impl Relay {
                 self.begin(2 * connection + 1, fd);
                 self.tell(Tell::Accepted { connection }, &[])
             }
-            // A connection from another program in the guest.
+            // The connection comes from another program in the guest.
             None => Stream::new(fd, self.spec.window_bytes).cut(),
         }
     }
@@ -310,7 +310,7 @@ impl Relay {
             Outcome::Failed(errno) => return self.cut_off(number, errno),
             Outcome::Waits | Outcome::Ended => {}
         }
-        // Reads to the end, so that an answer is passed on together with the close that follows it.
+        // The loop reads to the end, so that an answer is passed on together with the close that follows it.
         while let Some(stream) = self.streams.get_mut(&number) {
             match stream.read(buffer) {
                 Outcome::Moved(bytes) => self.tell(Tell::Data { stream: number, bytes }, &buffer[..bytes])?,

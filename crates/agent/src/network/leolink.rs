@@ -55,7 +55,7 @@ pub fn set_forwarding(forwarding: Forwarding) -> error::Result<()> {
         Forwarding::Direct => "direct",
         Forwarding::Kernel => "kernel",
     };
-    // false: a custom kernel without leolink, on which all packets go through the IP stack
+    // false means a custom kernel without leolink, on which all packets go through the IP stack
     tell(FORWARDING, word).map(|_| ())
 }
 
@@ -75,7 +75,7 @@ pub fn set_namespaces(of_routers: bool) -> error::Result<bool> {
 /// (guest/tcp/payload.c); None: all are copied.
 pub fn set_payload(nobody_looks_at: &'static [u8]) -> error::Result<()> {
     let range = [nobody_looks_at.as_ptr() as u64, nobody_looks_at.len() as u64];
-    // false: a custom kernel, which copies everything
+    // false means a custom kernel, which copies everything
     tell(PAYLOAD, range.map(u64::to_ne_bytes).concat()).map(|_| ())
 }
 

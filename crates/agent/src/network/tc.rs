@@ -186,7 +186,7 @@ pub fn jitter(batch: &mut Batch, ifindex: u32, d: &Direction, before: Option<&Di
         let mut parms = [0u8; 36];
         parms[1] = TC_LINKLAYER_ETHERNET;
         batch.attribute(TCA_TBF_PARMS, &parms).u64(TCA_TBF_RATE64, (d.rate_bps / 8).max(1));
-        // Largest bucket that does not send two full frames at once, and smallest bucket that accepts one.
+        // The bucket is the largest that does not send two full frames at once, or the smallest that accepts one.
         batch.u32(TCA_TBF_BURST, d.full_bytes() as u32);
         batch.end(&options);
     }
@@ -355,7 +355,7 @@ pub mod tests {
         assert_eq!((netem.2, netem.3), (0x1_0000, u32::MAX));
         assert_eq!(netem.4[12..24], [32, 0, 8, 128, 28, 0, 1, 0, 0, 0, 0, 0]);
         assert_eq!(netem.4[24..28], (-14i32).to_ne_bytes());
-        // limit, and loss of all packets
+        // the limit, and a loss of all packets
         assert_eq!(netem.4[52..60], [0, 0, 0, 64, 255, 255, 255, 255]);
         assert_eq!(netem.4.len(), 12 + 32 + 4 + 24 + 12 + 12 + 12);
     }

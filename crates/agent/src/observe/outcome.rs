@@ -224,7 +224,7 @@ mod tests {
             (outcome.warnings.len(), outcome.failures.len())
         };
         assert_eq!(vanished(3, 3), (1, 0));
-        // Answers of routers loop, too.
+        // Answers of routers are caught in the routing loop, too.
         assert_eq!(vanished(3, 5), (1, 0));
         assert_eq!(vanished(3, 2), (1, 1));
         assert_eq!(vanished(3, 0), (0, 1));

@@ -195,12 +195,12 @@ impl Counters {
             while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
                 let mut names = names.split_ascii_whitespace();
                 let group = names.next().unwrap_or_default().trim_end_matches(':');
-                // its columns appear only after such a message; `Icmp` has the sums
+                // the columns of `IcmpMsg` appear only after such a message; `Icmp` has the sums
                 if group == "IcmpMsg" {
                     continue;
                 }
                 for (name, value) in names.zip(values.split_ascii_whitespace().skip(1)) {
-                    // MaxConn is -1: not a counter
+                    // MaxConn is -1, because it is not a counter
                     if let Ok(value) = value.parse() {
                         each(&format!("{group}.{name}"), value);
                     }

@@ -141,7 +141,7 @@ pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
 
 /// Whether a packet is a kernel's answer to an undeliverable packet, such as a datagram to a program that has ended.
 pub fn is_icmp_error(ip: &[u8]) -> bool {
-    // Unreachable, quench, redirect, time exceeded, parameter problem (RFC 792).
+    // ICMP types: unreachable, quench, redirect, time exceeded, parameter problem (RFC 792).
     const ERRORS: [u8; 5] = [3, 4, 5, 11, 12];
     ip.get(9) == Some(&IPPROTO_ICMP) && ip.get(usize::from(ip[0] & 15) * 4).is_some_and(|kind| ERRORS.contains(kind))
 }
@@ -170,7 +170,7 @@ pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
         }
         IPPROTO_UDP => {
             seen.len_bytes = fields.payload_bytes(head, 8)?;
-            // number of the datagram, big endian, in the first 8 bytes of the payload
+            // a datagram's number is in the first 8 bytes of the payload, big endian
             seen.seq = fields.word(head + 12)?;
             (FlowKind::Udp, between_ports()?)
         }

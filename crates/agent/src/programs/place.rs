@@ -41,7 +41,7 @@ impl Place {
     /// Prepares the environment at a node that is a host.
     pub fn open(network: &Network, setup: &Setup, node: usize, wanted: &Wanted) -> Result<Self> {
         let namespace = network.inside(node, || {
-            // As on a host whose programs run as root: ports below 1024, and ping without CAP_NET_RAW.
+            // Programs have the rights of root on an ordinary host: ports below 1024, and ping without CAP_NET_RAW.
             netns::set_sysctl("net.ipv4.ip_unprivileged_port_start", "0")?;
             netns::set_sysctl("net.ipv4.ping_group_range", "0 2147483647")?;
             let opened = File::open("/proc/thread-self/ns/net").map(OwnedFd::from);

@@ -88,7 +88,7 @@ fn run(clock: Clock, spec: &setup::Shell, place: &Place, input: Option<&Path>, s
     environment.insert("LEOWARP_START_US".into(), (clock.real_ns(0) / 1000).to_string());
     let mut command = place.command(&spec.command, &environment)?;
     let (status, outputs) = if let Some(size) = spec.terminal {
-        // The terminal's name in the program's root, where the program can find it (ttyname(3)).
+        // The path is the terminal's name in the program's root, where the program can find it (ttyname(3)).
         let terminal = opened(&place.root.path.join(format!("dev/tty{CONSOLE}")))?;
         set_size(terminal.as_raw_fd(), size)?;
         let end = || terminal.try_clone().map(Stdio::from).map_err(|e| kernel("open the terminal once more", e));
