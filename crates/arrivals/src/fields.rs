@@ -26,7 +26,7 @@ pub enum Protocol {
 pub struct Field {
     /// Bytes before it.
     pub offset: usize,
-    /// 2, 4 or 8 bytes.
+    /// Length of the number: 2, 4 or 8 bytes.
     pub size: usize,
     /// Byte order of the number.
     pub order: Order,

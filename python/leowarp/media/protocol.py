@@ -18,7 +18,7 @@ class SteadyLinks(Protocol):
     """Link section with a single rate, equal in both directions and constant.
 
     The sections `[isl]`, `[ground]`, `[chain]` and `[jittered]` have these attributes. Measured, access and mobile
-    links do not: their rate comes from a table or differs by direction.
+    links do not have them: their rate comes from a table or differs by direction.
     """
 
     @property

@@ -126,7 +126,7 @@ class Flow:
     first_ns, last_ns : int or None
         Times of its first and last packet, ns since 1970.
     inside : str or None
-        Encapsulations around its packets: "PPPoE", "GRE, IP in IP"; None: none, or only VLAN tags.
+        Encapsulations around the flow's packets: "PPPoE", "GRE, IP in IP"; None: none, or only VLAN tags.
     """
 
     flow: int

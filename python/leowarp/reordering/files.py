@@ -83,7 +83,7 @@ class Survey:
     counts : dict of str to int
         Other contents.
     skipped : list of Skipped
-        Packets that were not read, with reasons.
+        Packets of the capture that were not read, with reasons.
     """
 
     flows: list[Flow]

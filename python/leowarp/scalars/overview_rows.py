@@ -22,7 +22,7 @@ class Shown(Enum):
 
 @dataclass(frozen=True)
 class Row:
-    """A quantity, and the condition for its row.
+    """A quantity, and the condition for showing it as a row.
 
     name: A declared scalar, which defines label and unit of the row.
     also: Further scalars that the text includes.

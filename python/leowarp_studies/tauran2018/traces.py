@@ -99,7 +99,7 @@ class Trace:
         return float(count[long & near].sum() / count[long].sum()) if count[long].sum() else float("nan")
 
     def reaches_s(self, cwnd_pkts: float) -> float:
-        """Time at which the window first reached this size; infinite if never."""
+        """Time at which the window first reached a size; infinite if never."""
         there = np.flatnonzero(self.cwnd_pkts >= cwnd_pkts)
         return float(self.t_s[there[0]]) if len(there) else float("inf")
 

@@ -78,7 +78,7 @@ def as_measured(frames: Frames, test: Test, distributions: Sequence[str], algori
 
 
 def _verdict(parts: Mapping[str, bool]) -> Verdict:
-    """Like `holds_if`, but without any part the test had no data."""
+    """Verdict as in `holds_if`; without any part, the test had no data."""
     return holds_if(parts) if parts else "cannot be told"
 
 

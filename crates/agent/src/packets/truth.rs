@@ -59,7 +59,7 @@ pub struct Packet {
     /// Number among the first transmissions, from 0; None = a retransmission, or a segment without payload.
     pub place: Option<u32>,
     pub is_retransmission: bool,
-    /// For retransmissions: all of its bytes also arrived in packets sent earlier.
+    /// For retransmissions: all bytes of the packet also arrived in packets sent earlier.
     pub is_spurious: Option<bool>,
     /// Reordering extent in the sequence of all packets of this direction, including retransmissions and segments
     /// without payload, any of which may overtake it. None = not late.
@@ -74,7 +74,7 @@ pub struct Entry {
     sent_ns: i64,
     /// [`i64::MIN`] = not arrived.
     received_ns: i64,
-    /// As in [`Packet`]; `ack` is valid only for packets with [`FLAG_ACK`].
+    /// Numbers as in [`Packet`]; `ack` is valid only for packets with [`FLAG_ACK`].
     seq: i64,
     ack: i64,
     /// Observed fields; lengths are those of IPv4 packets.

@@ -189,7 +189,7 @@ def run_plans(name: str, label: str, plans: Mapping[str, Plan], out: Path, optio
     plans : mapping of str to Plan
         Plans by name; no two may be equal.
     out : path
-        Directory of the study. Whole run directories stay in it.
+        Directory of the study. Whole run directories stay in the study's directory.
     options : Options
     """
     planned = [

@@ -2,8 +2,8 @@
 """Forecast of a study: number of runs and their likely cost.
 
 Every combination is loaded and checked as for a real start, so a dry run finds the same mistakes. Parameters of modules
-are the exception: a dry run compiles nothing. The cost is the mean of the study's existing runs. Without any, it is
-guessed from packets and hops, to distinguish minutes from days.
+are the exception: a dry run compiles nothing. The cost is the mean of the study's existing runs. Without existing runs,
+the cost is guessed from packets and hops, to distinguish minutes from days.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def write_page(folder: Path, name: str, runs: Sequence[StudyRun], table: pa.Tabl
     runs: All runs of the study.
     table: Rows of the runs that have a result.
     removed: Number of runs in the results that are no longer in the study.
-    Raises OSError if it cannot be written; an older page stays.
+    Raises OSError if the page cannot be written; an older page stays.
     """
     from leowarp.report import html
 
