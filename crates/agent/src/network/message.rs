@@ -134,7 +134,7 @@ fn quickack(batch: &mut Batch, wanted: bool) {
 
 /// Removes the route to a host.
 pub fn no_route(batch: &mut Batch, destination: Ipv4Addr, tos: u8) {
-    // scope nowhere matches any route
+    // the scope "nowhere" matches any route
     batch.message(RTM_DELROUTE, 0, &rtmsg(32, tos, 255, RTN_UNICAST)).attribute(RTA_DST, &destination.octets());
 }
 
