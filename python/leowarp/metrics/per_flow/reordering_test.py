@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reordering of the synthetic run, whose arithmetic is known, and of the worked examples of the RFCs."""
+"""Reordering of the synthetic run, with known arithmetic, and of the worked examples of the RFCs."""
 
 import dataclasses
 import math
@@ -21,7 +21,7 @@ S = syn.S
 
 
 def example(*arrivals):
-    """The obvious implementation on arrivals of packets numbered from 1; the n-th arrives at n ns."""
+    """The reference implementation on arrivals of packets numbered from 1; the n-th arrives at n ns."""
     received = np.full(max(arrivals), np.nan)
     for when, number in enumerate(arrivals):
         received[number - 1] = when
