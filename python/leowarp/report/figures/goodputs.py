@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Goodput over time, a panel a run (fig. 6 of Frederiksen et al., 2024)."""
+"""Goodput over time, one panel per run (fig. 6 of Frederiksen et al., 2024)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ def goodput_over_time(
     runs: Sequence[RunView], *, series: str = "in_order", bin_ns: int = 50_000_000, start_s: float = 0.0,
     end_s: float | None = None,
 ) -> Figure:  # fmt: skip
-    """Goodput over time, a panel a run, route changes marked (fig. 6); flows of a run share its panel.
+    """Goodput over time, one panel per run, with route changes marked (fig. 6); flows of a run share its panel.
 
-    series: {"in_order", "acked", "sacked"}. At the receiver, or as the sender learns it.
-    bin_ns: Length of a bin. Above `MOST_BINS` the line is means of several, with their range behind it.
+    series: {"in_order", "acked", "sacked"}. At the receiver, or as known to the sender.
+    bin_ns: Length of a bin. With more than `MOST_BINS` bins the line shows means of several bins, with their range
+        behind it.
     start_s, end_s: The part of the run that is shown, s; by default all of it.
     Raises TraceError if a run has no TCP flow.
     """
@@ -46,7 +47,7 @@ def goodput_over_time(
             draw_bands(axes, [_means(*rate, joined) for rate in rates])
         for run, rate in zip(group, rates, strict=True) if shown_apart(group) else ():
             name, style = looks[id(run)]
-            # Dashes tell lines apart; in a line by itself they would hide dips that are shorter than a dash.
+            # Dashes tell lines apart; for a single line they would hide dips that are shorter than a dash.
             look = style if len(group) > 1 else {"color": style["color"]}
             _draw(axes, *rate, joined, name, look, alone=len(group) == 1)
         label = looks[id(group[0])][0] if len(group) == 1 else f"{of_runs[id(group[0].run)]}: {len(group)} flows"
