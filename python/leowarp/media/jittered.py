@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A jittered path: host A, router s1, host B, and a delay that each packet to B draws for itself.
+"""A jittered path: host A, router s1, host B, and a delay that each packet to B draws individually.
 
-The kernel's netem draws it in the guest, below a token bucket filter, as emulation studies do it
-(docs/concepts/links.md, "Jittered links"); here only its parameters and its table are made.
+The kernel's netem draws it in the guest, below a token bucket filter, as in emulation studies (docs/concepts/links.md,
+"Jittered links"); this module makes only its parameters and its table.
 """
 
 from __future__ import annotations
@@ -43,19 +43,20 @@ ROUTER, A, B = range(3)
 def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
     """The timeline of a plan's ``[jittered]``; columns as in `timeline.schema`.
 
-    Metadata `jitter_table`, of the distribution ``table`` only: its values, ascending, mean 0, standard deviation 1.
+    The metadata `jitter_table` exists only for the distribution ``table``: its values, ascending, mean 0, standard
+    deviation 1.
 
-    Raises ScenarioError if the table cannot be read, the jitter is more than netem can draw, or a draw could be below
+    Raises ScenarioError if the table cannot be read, the jitter exceeds netem's range, or a draw could be below
         0.
-    routes: Of the same plan.
+    routes: Routes of the same plan.
     Returns: All events are at 0.
     """
     events = Events(NODES)
     events.node(ROUTER, "router")
     for host in (A, B):
         events.node(host, "host")
-    # Towards A nothing is jittered, but s1 and not host B holds the packets. A packet that a host itself sends late is
-    # taken by its capture for sent late, and by TCP's small queues for its own backlog.
+    # Towards A there is no jitter, but s1 and not host B delays the packets. If a host itself sent a packet late, its
+    # capture would record a late sending time, and TCP's small queues would count it as their own backlog.
     modelled_up = path.delay_up_ns > 0 or path.rate_up_bps is not None
     events.link_up(0, A, ROUTER, _link(path) if modelled_up else LinkKind.ideal(plan, "wire"))
     events.link_up(0, ROUTER, B, _link(path))
@@ -70,7 +71,7 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
     if modelled_up:
         _shape(events, A, path.delay_up_ns, path.rate_up_bps, 0.0)
     for pair, (source, destination) in enumerate(((A, B), (B, A))):
-        # One router and two hosts, so that two entries a direction are the whole of routing; no path ever changes.
+        # One router and two hosts, so two entries per direction are the whole routing; no path ever changes.
         events.route(0, source, destination, ROUTER, None)
         events.route(0, ROUTER, destination, destination, None)
         events.paths(routes, pair, source, destination)
@@ -85,7 +86,7 @@ def _link(path: Jittered) -> LinkKind:
         on_down="drain",
         overhead_bytes=path.overhead_bytes,
         limit_pkts=path.queue_pkts,
-        # Rate and loss are of one direction; the host's own direction has none.
+        # Rate and loss belong to one direction; the host's own direction has neither.
         has_own_rate=False,
     )
 
@@ -100,9 +101,9 @@ def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ra
 
 def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | None]:
     """The table of the plan's distribution. For a user's samples also its values (float64, ascending, mean 0, standard
-    deviation 1), which go into the timeline's metadata because the guest has no other way to them.
+    deviation 1), which go into the timeline's metadata, since the guest has no other access to them.
 
-    Raises ScenarioError if there are fewer than two samples, or all quantiles are one number.
+    Raises ScenarioError if there are fewer than two samples, or all quantiles are equal.
     """
     if path.distribution != "table":
         return named_table(path.distribution), None
@@ -110,7 +111,7 @@ def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | No
         raise ValueError("a table's distribution without a table: not a resolved plan")
     given = samples(path.table.path)
     quantiles = quantiles_of(given) if len(given) else given
-    # Samples that are all alike have no deviation to be brought to 1.
+    # Equal samples have no deviation that could be scaled to 1.
     if len(given) < 2 or quantiles[0] == quantiles[-1]:
         raise ScenarioError(
             f"{path.table.path}: {len(given)} samples, and their {ENTRIES} quantiles are all the same: that is no "
@@ -122,10 +123,10 @@ def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | No
 
 
 def _check_draws(path: Jittered, table: JitterTable) -> None:
-    """Nothing is clamped: netem would cap its jitter in silence, and send at once what draws a delay below 0.
+    """Nothing is clamped: netem would silently cap its jitter, and send packets with a delay below 0 at once.
 
-    `least` of the table is its least value in standard deviations, so that the check is of what netem will draw, not of
-    the distribution that it stands for.
+    `least` of the table is its smallest value in standard deviations, so the check covers netem's actual draws and not
+    the ideal distribution.
     """
     if path.jitter_ns * table.multiplier > JITTER_MAX_NS:
         most_ns = int(JITTER_MAX_NS / table.multiplier)
@@ -134,7 +135,7 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
             f"standard deviation of the distribution {path.distribution}, ends at 2^31 ns",
             f"at most {most_ns / 1e6:.0f} ms of {path.distribution}",
         )
-    # Packets that netem sends at once would take the mean of the delays away from `delay`.
+    # Packets that netem sends at once would shift the mean of the delays away from `delay`.
     least_ns = path.delay_ns + table.least * path.jitter_ns
     if least_ns < 0:
         enough_ms = math.ceil(-table.least * path.jitter_ns / 1e6)
@@ -147,10 +148,10 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
 
 
 def samples(path: Path) -> NDArray[np.float64]:
-    """The samples in a file: one number a line; empty lines and those that begin with # are left out.
+    """The samples in a file: one number per line; empty lines and lines that begin with # are ignored.
 
-    Raises ScenarioError: With file and line.
-    Returns: float64 array of shape (n,). In the file's order, in its own unit: only their shape is used
+    Raises ScenarioError: With file and line of the fault.
+    Returns: float64 array of shape (n,). They are in the file's order and unit: only their shape is used
         (`jitter_tables.standardised`).
     """
     try:
@@ -168,7 +169,7 @@ def samples(path: Path) -> NDArray[np.float64]:
             value = float(cell)
         except ValueError:
             value = math.nan
-        # float() takes "nan" and "inf", which no delay is: they go the way of what is no number.
+        # float() accepts "nan" and "inf", which are no delays: they are treated like texts that are no number.
         if not math.isfinite(value):
             raise ScenarioError(f"{path}:{number}: {cell[:60]!r} is not a number", _HINT)
         values.append(value)
@@ -179,17 +180,17 @@ _HINT = "jittered.table: one number a line, samples of the delay in any unit"
 
 
 class PlannedJittered(PlannedMedium[Jittered]):
-    """Hosts A and B at one router."""
+    """The hosts A and B at one router."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """One path each way, router to host: its delay is the mean of what packets draw."""
-        # The links that have values are those from the router to each host.
+        """One path per direction, router to host: its delay is the mean of the draws."""
+        # The links with values are those from the router to each host.
         return fixed_routes(NODES, ENDS, ((ROUTER, B), (ROUTER, A)), (self.section.delay_ns, self.section.delay_up_ns))
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """Everything at 0, with the distribution's table; see `jittered_timeline`."""
+        """All events at 0, with the distribution's table; see `jittered_timeline`."""
         return jittered_timeline(self.plan, self.section, routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """The one section; its rate is that towards B."""
+        """One section; its rate is that towards B."""
         return (self.section,)

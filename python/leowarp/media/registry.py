@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the type of `plan.medium` to the class that plans it: the one list of media outside the scenario."""
+"""The class that plans each type of `plan.medium`: the only list of media outside the scenario."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _PLANNED: Mapping[type, tuple[str, str]] = {
     Access: ("leowarp.media.access", "PlannedAccess"),
     Mobile: ("leowarp.media.mobile", "PlannedMobile"),
 }
-"""Module and class by the section's type. A module is imported when a plan has its medium: all six take 0.2 s."""
+"""Module and class by the section's type. A module is imported only when a plan has its medium: all six take 0.2 s."""
 
 
 def planned(plan: Plan) -> PlannedMedium[Any]:
     """The medium of a plan.
 
-    The section's own type is the key, so that a medium that is added to the union of `scenario.medium` and not here
-    fails with a KeyError at its first plan.
+    The section's own type is the key, so a medium that is added to the union of `scenario.medium` and not here fails
+    with a KeyError at its first plan.
     """
     package, name = _PLANNED[type(plan.medium)]
     medium: type[PlannedMedium[Any]] = getattr(import_module(package), name)
@@ -40,9 +40,9 @@ def planned(plan: Plan) -> PlannedMedium[Any]:
 def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
     """Routes of a plan's packets; see `PlannedMedium.routes`.
 
-    ephemeris: Of the same plan; None for a plan without a constellation.
+    ephemeris: Ephemeris of the same plan; None for a plan without a constellation.
     Raises ValueError if the plan has a constellation and no ephemeris is given.
-    Raises ScenarioError if two stations that talk never have a path.
+    Raises ScenarioError if two stations that communicate never have a path.
     """
     if ephemeris is None and plan.constellation is not None:
         raise ValueError("a plan with a constellation needs its ephemeris")
@@ -50,11 +50,11 @@ def routes_of(plan: Plan, ephemeris: Ephemeris | None = None) -> Routes:
 
 
 def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes | None = None) -> pa.Table:
-    """Everything that happens to a plan's network, as events; see `PlannedMedium.timeline`.
+    """All events of a plan's network; see `PlannedMedium.timeline`.
 
-    ephemeris, routes: Of the same plan, if there are already; computed otherwise.
+    ephemeris, routes: Those of the same plan, if they exist already; computed otherwise.
     Returns: Columns as in `timeline.schema`, sorted by time and by rank within an instant.
-    Raises ScenarioError if a file that the plan names cannot be read or does not fit the run, or two that talk never
+    Raises ScenarioError if a file that the plan names cannot be read or does not fit the run, or two stations never
         have a path.
     """
     medium = planned(plan)
@@ -68,7 +68,7 @@ def timeline_of(plan: Plan, ephemeris: Ephemeris | None = None, routes: Routes |
 def check(plan: Plan) -> None:
     """Refuse a plan that is too large, or whose timeline would be refused; see `check_extent`, `PlannedMedium.check`.
 
-    Raises ScenarioError: As these and `timeline_of`.
+    Raises ScenarioError: As in these and `timeline_of`.
     """
     check_extent(plan)
     planned(plan).check()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every medium keeps the protocol, and what it says of its stations, routes and timeline fits together."""
+"""Tests that every medium implements the protocol, and that its stations, routes and timeline are consistent."""
 
 import dataclasses
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bases drawn from quantiles, and bases that are kept."""
+"""Tests of base delays drawn from quantiles, and of base delays that are kept."""
 
 import numpy as np
 

@@ -50,7 +50,7 @@ def test_its_modulation_steps():
 
 
 def without_handovers(minutes, **keys):
-    """Levels of the slots and the rows of the way down."""
+    """Levels of the slots, and the rows of the direction down."""
     plan = plan_of(minutes, **keys)
     begin_ns, duration_ns = slots_of(plan, plan.medium).begin_ns, plan.run.duration_ns
     levels_bps = slot_levels_bps(plan.medium, "down", len(begin_ns), 1)

@@ -31,7 +31,7 @@ def test_a_handover_can_be_a_spike_and_hold_nothing():
     assert 30_000_000 <= spike_ns <= 50_000_000
     base_ns = 2 * (profile.slots.base_ns[1] + 666_666)
     top_ns = pings(profile, np.array([begin_ns]))[0]
-    # On the way back the spike has fallen already.
+    # By the time of the way back, the spike has already fallen.
     assert base_ns + spike_ns <= top_ns < base_ns + 1.7 * spike_ns
     assert pings(profile, np.array([begin_ns + profile.drawn.handover_ns[1]]))[0] == base_ns
 
@@ -40,7 +40,8 @@ def test_frames_can_be_a_sawtooth_of_the_same_mean():
     steps = profile_for(0.5, frame_steps=8, **QUIET)
     t_ns = np.arange(SECOND_NS, 2 * SECOND_NS, 7_919, dtype=np.int64)
     waiting_ns = passed(steps.up, t_ns, np.random.default_rng(1))[0] - t_ns - steps.slots.base_at_ns(t_ns)
-    # Probes in a row all arrive with the last of their frame: half a step more than a probe alone would wait.
+    # Probes in a row all arrive with the last one of their frame: the mean wait is half a step longer than for a single
+    # probe.
     assert waiting_ns.mean() == pytest.approx(1e9 / 750 * (1 / 2 + 1 / 16), rel=0.05)
     assert waiting_ns.min() < 1e9 / 750 / 8
     assert waiting_ns.max() > 1e9 / 750 * 7 / 8

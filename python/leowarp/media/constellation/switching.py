@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When the nodes of a new path have their entries, if they switch one by one (``routing.update = "staggered"``).
+"""Instants at which nodes of a new path have their entries if they switch one by one (``routing.update =
+"staggered"``).
 
-The nodes of the way there come first, each after the one before it is done, then those of the way back. A node whose
-entry stays the same takes its time as well, as whoever installs routes does not know that. So the study's emulator does
-it: one ``podman exec ... ip route replace`` after the other, forward entries first (main.go at 34e333e).
+The nodes of the forward path come first, each after the previous one is done, then those of the return path. A node
+whose entry stays the same also takes its time, since the program that installs routes does not know that. The study's
+emulator works like this: one ``podman exec ... ip route replace`` after the other, forward entries first (main.go at
+34e333e).
 """
 
 from __future__ import annotations
@@ -30,10 +32,10 @@ class Switching:
     def after_ns(self, update: int, pair: int, path: Path, *, is_way_back: bool) -> Sequence[int]:
         """Delay after the update at which each node of a path has its entry, ns; one for each node but the last.
 
-        update, pair: Their places. A way back is asked for after its way there, and begins when that is done.
+        update, pair: Their indexes. A return path is requested after its forward path, and begins when that is done.
         """
         nodes = len(path) - 1
-        # Routes that a run begins with are there, whatever happened before it.
+        # The initial routes of a run exist from its beginning, regardless of earlier events.
         if update == 0 or self._routing.update == "atomic":
             return [0] * nodes
         draw = stream(self._seed, "routing.update", update, pair)
@@ -49,11 +51,11 @@ class Switching:
         return [int(value) for value in after_ns]
 
     def check(self, at_ns: int, after_ns: Sequence[int], until_ns: int) -> None:
-        """Refuse entries that would come after what follows the update.
+        """Refuse entries that would come after the event that follows the update.
 
-        at_ns: Of the update.
-        after_ns: As `after_ns` gives them.
-        until_ns: The next update, or the instant at which links that this one abandons go down.
+        at_ns: Instant of the update.
+        after_ns: Delays as returned by `after_ns`.
+        until_ns: The next update, or the instant at which links abandoned by this update go down.
         Raises ScenarioError.
         """
         last_ns = max(after_ns, default=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan's mobile channel in the terms of the channel model: its parameters, what they come to, what to know before."""
+"""A plan's mobile channel in terms of the channel model: parameters, derived values, and warnings."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from leowarp.timeline.metadata import CodewordSummary
 
 
 def fading_of(mobile: Mobile) -> LandMobile | None:
-    """The channel's parameters; None: nothing fades.
+    """The channel's parameters; None if nothing fades.
 
-    Lengths that the plan leaves out are None here, too, and come from the environment's table (`LandMobile.model`).
+    Lengths that the plan leaves out are None here too, and come from the environment's table (`LandMobile.model`).
     """
     if not mobile.fading:
         return None
@@ -34,7 +34,7 @@ def fading_of(mobile: Mobile) -> LandMobile | None:
 def harq_of(mobile: Mobile) -> Harq:
     """The link layer's parameters.
 
-    The reason of each default, and what depends on it: design/lms-harq.md.
+    For the reason of each default and its effects see design/lms-harq.md.
     """
     return Harq(
         kind=mobile.harq,
@@ -56,9 +56,9 @@ def harq_of(mobile: Mobile) -> Harq:
 
 
 def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
-    """Power, codewords and what became of them on the last hop, over the whole run: equal plans have equal ones.
+    """Power, codewords and their outcomes on the last hop, over the whole run; equal plans give equal results.
 
-    A run directory does not hold the series: whoever shows the channel of a run makes it again from the plan
+    A run directory does not contain the series: code that shows the channel of a run makes it again from the plan
     (`view.series.fading_of_run`).
     """
     return realisation(fading_of(mobile), harq_of(mobile), mobile.snr_db, plan.run.duration_ns, plan.run.seed)
@@ -67,15 +67,15 @@ def realisation_of(plan: Plan, mobile: Mobile) -> Realisation:
 def rows_of(plan: Plan, mobile: Mobile) -> tuple[ChannelRows, Outcomes]:
     """The last hop's effect on packets, over the whole run.
 
-    Returns rows: Delay and loss (0 or 1) of the way from satellite to terminal.
-    Returns outcomes: Of all codewords of the run, whether they carry a packet or not.
+    Returns rows: Delay and loss (0 or 1) in the direction from satellite to terminal.
+    Returns outcomes: Outcomes of all codewords of the run, whether they carry a packet or not.
     """
     realised = realisation_of(plan, mobile)
     return realised.rows(), realised.outcomes
 
 
 def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
-    """Fate of the codewords, in a few numbers.
+    """Outcomes of the codewords, in a few numbers.
 
     It goes into the timeline's metadata (`harq`), and from there into the report.
     """
@@ -89,7 +89,7 @@ def described(mobile: Mobile, outcomes: Outcomes) -> CodewordSummary:
 
 
 def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
-    """Points to know before trusting a run over the channel."""
+    """Points to check before the results of a run over the channel are trusted."""
     warnings = []
     packet_bytes = mobile.data_bits // 8
     if plan.network.mtu_bytes > packet_bytes:
@@ -105,9 +105,9 @@ def warnings_about(plan: Plan, mobile: Mobile) -> list[str]:
 
 
 def last_hop_of(mobile: Mobile) -> LastHop:
-    """The fading link, in place of a ground link: by delay the way of a packet that is decoded at once.
+    """The fading link that replaces a ground link: its delay is that of a packet that is decoded at once.
 
-    From the terminal the link takes `return_delay_ns`; to it at least `first_delay_ns`, with more for each
-    retransmission.
+    From the terminal the link takes `return_delay_ns`; to the terminal it takes at least `first_delay_ns`, and more
+    with each retransmission.
     """
     return LastHop(rule=mobile.last_satellite, leaving_ns=mobile.return_delay_ns, arriving_ns=mobile.first_delay_ns)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of a mobile channel: where its rows and delays lie, and that its keys reach the model."""
+"""Tests of the timeline of a mobile channel: the place of its rows and delays, and the effect of its keys on the
+model."""
 
 import itertools
 import json
@@ -96,7 +97,7 @@ def test_retransmissions_take_capacity_in_steps_where_they_are_asked_to(tmp_path
     assert {(row["a"], row["b"]) for row in capacity} == {("satellite", "terminal")}
     assert ("satellite", "terminal") not in {(row["a"], row["b"]) for row in of_kind(shared, "rate")}
     assert not of_kind(free, "capacity")
-    # The fate of packets is the same.
+    # The outcomes of packets are the same.
     assert of_kind(free, "channel") == of_kind(shared, "channel")
     unfaded = timeline_of(plan_of(tmp_path, "fading = false\nretransmissions_take_capacity = true"))
     assert {row["rate_bps"] for row in of_kind(unfaded, "capacity")} == {40_000_000}
@@ -175,7 +176,8 @@ def test_a_table_of_the_users_reaches_the_model(tmp_path):
     plan = plan_of(tmp_path, 'environments = "mine.toml"\nenvironment = "mine"\nelevation = "10 deg"')
     assert [entry.name for entry in plan.inputs()] == ["mine.toml"]
     delays = np.array([row["delay_ns"] for row in of_kind(timeline_of(plan), "channel")])
-    # One steady state, a diffuse part of a millionth: sized for the median, which half of the codewords miss by a hair.
+    # One constant state with a diffuse part of a millionth: codewords are sized for the median, which half of them just
+    # miss.
     assert set(delays.tolist()) <= {10_000_000, 30_000_000}
 
 
@@ -209,7 +211,7 @@ def test_over_a_constellation_the_delay_to_the_satellite_is_that_of_the_path_in_
         nodes_m = node_positions_m(sky, t_ns)[list(path)]
         before_last_m = [np.linalg.norm(b - a) for a, b in itertools.pairwise(nodes_m)][:-1]
         assert delay_ns == pytest.approx(sum(before_last_m) / 299_792_458 * 1e9, abs=len(path))
-    # Satellites move all the time: one event a second.
+    # Satellites move all the time: one event per second.
     assert list(forward["gateway", "satellite"]) == [t * SECOND for t in range(300)]
     assert min(forward["gateway", "satellite"].values()) == ways.summary["forward_delay_min_ns"]
     assert max(forward["gateway", "satellite"].values()) == ways.summary["forward_delay_max_ns"]
