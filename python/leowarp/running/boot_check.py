@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check that nothing else replaces: the real kernel and agent, booted on this machine, carry packets."""
+"""A check that nothing else replaces: the real kernel and agent boot on this machine and carry packets."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from leowarp.running.one import run
 
 NAME = "guest"
 NEEDED = "the guest boots, and each probe over its chain is answered"
-# At 200 ms apart all of them are sent, and answered, within the second that the run lasts.
+# With 200 ms between them, all are sent and answered within the run's one second.
 PROBES = 4
-# A round trip of 4 x 10 ms and of two transmissions of 98 bytes at 10 Mbit/s on each of two links
+# The round trip is 4 x 10 ms plus two transmissions of 98 bytes at 10 Mbit/s on each of two links
 SCENARIO = f"""
 name = "boot-check"
 [run]
@@ -39,9 +39,9 @@ def boot_check(kernel: Path | str | None = None) -> Check:
     """Whether the guest boots here and answers: one virtual second over two links, which takes a second or two.
 
     kernel: A kernel tree or binary in place of the default one. Missing parts are built first.
-    Returns: `found` says what came out, or why the guest did not come up with the last lines of its console.
+    Returns: `found` has the result, or the reason why the guest did not boot with the last lines of its console.
     """
-    # It stays if the guest fails: the console is what a report of the fault needs.
+    # The directory stays if the guest fails: a report of the fault needs the console.
     scratch = Path(tempfile.mkdtemp(prefix="leowarp-doctor-"))
     scenario = scratch / "boot-check.toml"
     scenario.write_text(SCENARIO, encoding="utf-8")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The collector's threshold within a run and after it."""
+"""Tests of the collector's threshold during a run and after it."""
 
 import gc
 

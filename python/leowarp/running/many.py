@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several runs at once, in as many processes as there are cores (`workers`).
 
-A run that fails or is killed touches no other, their CPU seconds stay apart, and no guard around the caller's main
-module is needed.
+With processes, a run that fails or is killed does not affect the others, CPU seconds are separate, and the caller's
+main module needs no guard.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from leowarp.running.whole_run import WholeRun
 from leowarp.running.workers import BatchEnded, LocalWorkers, RunMade
 
 WAIT_S = 1.0
-"""Between two looks at the workers; what they say ends the wait at once."""
+"""Longest wait between two checks of the workers; a message from one ends the wait at once."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run to be made: as the arguments of `leowarp.run`.
+    """A run to be made, with the arguments of `leowarp.run`.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Job:
     set : mapping or sequence of str
         Dotted keys of the scenario and the values that replace theirs; or a sequence of "KEY=VALUE".
     label : str, optional
-        Its name on the progress display; the directory's name if not given.
+        Its name on the progress display; by default the directory's name.
     """
 
     scenario: Path | str
@@ -59,35 +59,36 @@ def run_many(
     failures: Literal["raise", "return"] = "raise",
     trust: bool = False,
 ) -> list[Run | LeowarpError]:
-    """The runs of `jobs`, in their order.
+    """Make the runs of `jobs`, and return them in their order.
 
     Parameters
     ----------
     jobs : sequence of Job
     at_once : int, optional
-        How many at a time; as many as there are usable cores if not given.
+        Largest number of simultaneous runs; by default the number of usable cores.
     kernel, force, trust
-        As for `leowarp.run`.
+        As in `leowarp.run`.
     report : bool
-        Whether to make figures and page of each run; `leowarp report RUN` makes them later, too.
+        Whether to make figures and page of each run; `leowarp report RUN` can make them later.
     progress : bool or callable
-        True: one display for all on stderr. A callable gets each `Progress`.
+        True: one display for all on stderr. A callable is called with each `Progress`.
     failures : {"raise", "return"}
-        Whether the first failure is raised once all have ended, or each stands in the list in place of its run.
+        Whether the first failure is raised once all runs have ended, or each failure takes the place of its run in the
+        list.
 
     Raises
     ------
     ScenarioError
         If two jobs name one directory.
     LeowarpError
-        With ``failures = "raise"``, what ended a run, with its label; and whatever the build of the guest says.
+        With ``failures = "raise"``, the error that ended a run, with its label; also any error of the guest's build.
     """
     outs = [str(Path(job.out).resolve()) for job in jobs]
-    # Before any is begun: the second would find the first one's lock hours later.
+    # This is checked before the first run: otherwise the second would find the first one's lock hours later.
     twice = next((out for out in outs if outs.count(out) > 1), None)
     if twice is not None:
         raise ScenarioError(f"cannot make two runs in {twice}", hint="give each job a directory of its own")
-    # Once and visibly, before processes that would all wait for it in silence.
+    # The build happens once and visibly, before processes that would all wait for it silently.
     with building(progress) as built:
         guest_image(kernel or "default", on_message=built.message, on_progress=built.steps)
     options = {"kernel": kernel, "force": force, "report": report, "trust": trust}
@@ -95,7 +96,7 @@ def run_many(
     results = _made(tasks, [job.label or Path(job.out).name for job in jobs], at_once, progress)
     if failures == "raise":
         for result in results:
-            # The first by its place, not by time: the run that ended first depends on the machine.
+            # The first by position, not by time: the run that ends first depends on the machine.
             if isinstance(result, LeowarpError):
                 raise result
     return results
@@ -113,14 +114,14 @@ def _made(
         return []
     made: set[int] = set()
     results: dict[int, Run | LeowarpError] = {}
-    # In order, so that with equal runs results appear from the first on.
+    # Tasks start in order, so that with equal runs the results appear in order.
     waiting = deque(tasks)
-    # By affinity, not `os.cpu_count()`: a container or a batch system may allow fewer.
+    # The number follows CPU affinity, not `os.cpu_count()`: a container or a batch system may allow fewer.
     count = max(1, min(at_once or usable_cores(), len(tasks)))
     with tempfile.TemporaryDirectory(prefix="leowarp-") as scratch, shown(progress) as show:
 
         def on_progress(number: int, told: Mapping[str, Any]) -> None:
-            # A run is done once its worker has let go of it.
+            # A run is done only when its worker has finished with it.
             if told["stage"] != "done":
                 show(Progress(**{**told, "run": labels[number]}))
 
@@ -135,18 +136,18 @@ def _made(
                         made.add(number)
                         continue
                     show(Progress(labels[number], "done" if number in made else "failed"))
-                    # A reported run counts, whatever its worker died of afterwards.
+                    # A reported run counts, even if its worker died afterwards.
                     results[number] = Run(tasks[number].out) if number in made else _failure(labels[number], event)
         finally:
-            # Also after Ctrl-C: each is interrupted once, marks its run directory, and ends its guest.
+            # Also after Ctrl-C: each worker is interrupted once, marks its run directory, and ends its guest.
             workers.end()
     return [results[number] for number in range(len(tasks))]
 
 
 def _failure(label: str, ended: BatchEnded) -> LeowarpError:
-    """End of a run, with its label: the error that it reported, or how its worker died. It is not repeated."""
+    """Failure of a run, with its label: the error that it reported, or how its worker died. The run is not repeated."""
     if ended.fault is None:
         return GuestError(f"the run {label} {ended.death}")
     error = decode_error(ended.fault)
-    # The same kind, so that the exit status of many is that of the one that failed.
+    # The kind stays the same, so that the exit status is that of the failed run.
     return type(error)(f"the run {label} failed: {error.message}", hint=error.hint)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a run that is asked for has been made already."""
+"""Check whether a requested run exists already."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from leowarp.version import VERSION
 
 
 def stands(job: Job, kernel: Path | str | None, image: GuestImage) -> bool:
-    """Whether the job's directory holds a complete run of the very plan, kernel and agent that it asks for.
+    """Whether the job's directory holds a complete run with exactly the requested plan, kernel and agent.
 
-    Plans are compared as text: a plan has every default written out, so that equal texts are equal runs, and a default
-    that a newer version added makes another text.
+    Plans are compared as text: a plan lists every default, so equal texts mean equal runs, and a new default of a newer
+    version changes the text.
     """
     if why_incomplete(Path(job.out)) is not None:
         return False
     manifest = read_manifest(Path(job.out))
     return (
         (Path(job.out) / PLAN).read_text(encoding="utf-8") == plan_of(job.scenario, job.set, kernel).to_toml()
-        # Another version or kernel may give other numbers for the same plan; a comparison wants all runs by one.
+        # Another version or kernel may give other numbers for the same plan; a comparison needs all runs from one.
         and manifest.get("leowarp_version") == VERSION
         and manifest.get("kernel") == image.kernel_facts
         and manifest.get("agent") == image.agent_facts

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The street in two halves, on either side of the guest: a plan implies an ephemeris, that implies routes, those imply
-a timeline; and what the guest made of it, a trace, has metrics. Every run comes this way, alone or with others."""
+"""The stages of a run before and after the guest: from a plan to its ephemeris, routes and timeline, and from the
+guest's trace to metrics. Every run passes through this module, alone or with others."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Files to boot a guest on, and points to check before its results are trusted.
+    """Tables from which a guest is booted, and points to check before its results are trusted.
 
     routes, timeline: As in `10-routes.parquet` and `20-timeline.parquet`.
-    warnings: Of both: what to know before trusting a run of them.
+    warnings: Warnings of both, for readers of the results.
     """
 
     routes: pa.Table
@@ -34,10 +34,9 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Judged:
-    """Facts of a run's trace.
+    """Results from a run's trace.
 
-    warnings: Every one, of the kernel's build, routes, timeline, the kernel as it ran, agent and metrics, in this
-        order.
+    warnings: All warnings, in this order: kernel build, routes, timeline, the running kernel, agent, metrics.
     """
 
     metrics: Metrics
@@ -47,21 +46,21 @@ class Judged:
 def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
     """Routes and timeline of a plan.
 
-    plan: Checked already (`media.check`).
-    directory: A run directory that is being written. Each table is written there as soon as it is made, so that the
-        routes of a timeline that cannot be made are there to be looked at.
-    Returns: The same for the same plan, in memory and on disk: nothing here draws but by the plan's seed.
-    Raises LeowarpError: Whatever the rooms say.
+    plan: A plan that `media.check` has checked.
+    directory: A run directory that is being written. Each table is written there as soon as it is made, so that routes
+        can be inspected even if the timeline fails.
+    Returns: The same for the same plan, in memory and on disk: all draws here use the plan's seed.
+    Raises LeowarpError: Any error of the stages.
     """
-    # Here and not above: whoever only looks at a plan must not wait for the rooms behind it.
+    # The import is not at the top: code that only shows a plan must not wait for these packages.
     from leowarp import ephemeris, media, timeline
     from leowarp.running import netem_limit
 
-    # Once for both: routes and timeline have to see the same sky.
+    # The ephemeris is computed once: routes and timeline must use the same positions.
     sky = ephemeris.ephemeris_of(plan)
     ways = media.routes_of(plan, sky)
     if directory is not None:
-        # Written at once: if the next stage fails, what led to it can be looked at.
+        # The table is written at once: if the next stage fails, its input can be inspected.
         timeline.write_table(ways.table, directory / ROUTES)
     events = media.timeline_of(plan, sky, ways)
     if directory is not None:
@@ -73,14 +72,14 @@ def prepared(plan: Plan, directory: Path | None = None) -> Prepared:
 def judged(plan: Plan, tables: Tables, given: Prepared, made: GuestResult, kernel_facts: Mapping[str, Any]) -> Judged:
     """Metrics and warnings of a run that the guest has made.
 
-    tables: Its trace with its routes and its timeline, read from a run directory or held in memory.
-    kernel_facts: `GuestImage.kernel_facts` of the kernel that made it.
+    tables: The trace with its routes and its timeline, read from a run directory or held in memory.
+    kernel_facts: `GuestImage.kernel_facts` of the run's kernel.
     Raises TraceError if packets or bytes do not add up.
     """
     from leowarp import metrics
 
     numbers = metrics.metrics(tables, plan)
-    # In the order in which they came to be known, so that the first is that of the first cause.
+    # The order is that of the stages, so that the first warning is that of the first cause.
     warnings = [
         *kernel_facts["warnings"], *given.warnings, *made.kernel_warnings, *made.end["warnings"], *numbers.warnings
     ]  # fmt: skip

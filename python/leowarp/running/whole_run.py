@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run into a directory of its own as a task for a worker; it imports no more than the worker needs to begin."""
+"""A run into a directory of its own as a task for a worker; this module imports no more than the worker needs at its
+start."""
 
 from __future__ import annotations
 
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 class WholeRun:
     """A task (`leowarp.running.workers.Task`) of one run.
 
-    number: What its events are known by.
-    set: mapping or sequence of "KEY=VALUE". Dotted keys and what replaces them.
-    options: `kernel`, `force`, `report`, `trust`: all as the arguments of `leowarp.run`.
+    number: Number that identifies its events.
+    set: mapping or sequence of "KEY=VALUE". Dotted keys and their new values.
+    options: `kernel`, `force`, `report`, `trust`: all as in the arguments of `leowarp.run`.
     """
 
     number: int
@@ -31,13 +32,13 @@ class WholeRun:
     options: Mapping[str, Any]
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Makes the run and tells its progress; the directory is all of its result. Raises a `LeowarpError`."""
+        """Make the run and report its progress; the directory is its entire result. Raises a `LeowarpError`."""
         try:
             one.run(self.scenario, self.set, self.out, progress=lambda at: tell(progress=asdict(at)), **self.options)
         except LeowarpError:
             raise
         except Exception as error:
-            # As the command line says it
+            # The same as on the command line
             raise unexpected(error) from error
-        # The result lies in the directory; the parent needs to know no more than that it is there.
+        # The result is in the directory; the parent needs to know only that it exists.
         tell(place=0, result={})

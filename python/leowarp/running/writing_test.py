@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run directory is complete or says why not, and nothing of anybody else is ever removed."""
+"""Tests that a run directory is complete or says why not, and that files of others are never removed."""
 
 import errno
 import os
