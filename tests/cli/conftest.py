@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command line to type on, and a run directory that no guest was needed for."""
+"""Fixtures that run commands, and a run directory that was made without a guest."""
 
 import io
 import json
@@ -23,7 +23,7 @@ EXAMPLES = ROOT / "examples"
 
 @dataclass(frozen=True)
 class Typed:
-    """What a command answered."""
+    """Exit status and output of a command."""
 
     status: int
     out: str
@@ -35,9 +35,9 @@ class Typed:
 
 @pytest.fixture
 def leowarp(monkeypatch, capsys, tmp_path):
-    """Types `leowarp ...` within this process, in an empty directory and without a terminal.
+    """Runs `leowarp ...` within this process, in an empty directory and without a terminal.
 
-    A process of its own takes half a second or more until its libraries are there.
+    A new process needs half a second or more to load its libraries.
     """
 
     def run(*words, given=b"", env=None, cwd=tmp_path):
@@ -57,7 +57,7 @@ def leowarp(monkeypatch, capsys, tmp_path):
 
 @pytest.fixture
 def leowarp_process(tmp_path):
-    """Types `leowarp ...` in a process of its own."""
+    """Runs `leowarp ...` in a process of its own."""
 
     def run(*words, env=None):
         done = subprocess.run(
@@ -75,7 +75,7 @@ def leowarp_process(tmp_path):
 
 @pytest.fixture
 def write_run(tmp_path):
-    """Writes a complete run of `examples/chain.toml` whose trace is made up, and gives its directory."""
+    """Writes a complete run of `examples/chain.toml` with an invented trace, and returns its directory."""
 
     def write(name="run", *, captures=(), **settings):
         plan = scenario.plan_of(EXAMPLES / "chain.toml", {"run.duration": "1 s", **settings})
