@@ -78,6 +78,12 @@ def _captured_at(capture: Any) -> CapturedAt | None:
 def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None) -> list[str]:
     """Warnings about the result."""
     counts, notes = this.counts, []
+    # By the words of the crate.
+    if any(" cut off by the end" in skip.why for skip in this.skipped):
+        notes.append(
+            "the file ends inside a packet, and what was captured after it is missing: it was copied while it was "
+            "written, or a length in it is damaged"
+        )
     if counts["undecided_pkts"]:
         notes.append(
             f"{counts['undecided_pkts']} segments filled a hole, and neither timestamps nor IP identifications "
