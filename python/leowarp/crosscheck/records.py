@@ -229,7 +229,7 @@ class Judge:
         self, rows: Sequence[Any], keys: Sequence[Any], expected: Sequence[T], wanted: Sequence[Any],
         found: Findings, table: str, *, all_wanted: bool = True,
     ) -> Iterator[tuple[Any, T]]:  # fmt: skip
-        """Match rows with the required actions; those present on one side only are recorded."""
+        """Match rows with the required actions, and record entries that are present on one side only."""
         left = list(zip(wanted, expected, strict=True))
         for row, key in zip(rows, keys, strict=True):
             found.checked += 1

@@ -43,7 +43,7 @@ def run(
     Raises any `LeowarpError`; the directory is then marked incomplete, with the reason in its file `INCOMPLETE`. If
     only the report fails, the run stays complete: `leowarp report` makes figures and page later.
     """
-    # Imported here: commands that only read a plan should not import these packages.
+    # Imports are here, so that commands that only read a plan do not import the guest's packages.
     from leowarp import guest, media, metrics, trace
     from leowarp.results.known import known
     from leowarp.results.run import Run

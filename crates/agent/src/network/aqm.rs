@@ -111,7 +111,7 @@ const CAKE_DIFFSERV_MODE: u16 = 3;
 const CAKE_BESTEFFORT: u32 = 3;
 const CAKE_TARGET_US: u16 = 8;
 
-/// Puts the given parameters into the attributes with these numbers. All disciplines count time in us.
+/// Puts the given parameters into netlink attributes with the given numbers. All disciplines count time in us.
 fn given(batch: &mut Batch, queue: &Queue, attributes: &[(&str, u16)]) {
     for &(name, number) in attributes {
         if let Some(value) = parameter(queue, name) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outages around reconfigurations: all packets whose transmission begins in one are lost, in both directions.
+"""Outages around reconfigurations: a packet whose transmission begins in an outage is lost, in both directions.
 
 A probe per second always samples the same phase of the second. If outages began exactly at the reconfiguration, pings
 on the whole second would hit all of them or none. The middles of outages are therefore spread over +-`outage_reach` by
