@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rests:
-    """Time of packets from the other end of a node's old link, and of its new one, to the station of the host.
+    """Time that packets take from the other end of a node's old link, and of its new one, to the host's station.
 
-    old_ns, new_ns: The longest by the old way, with a full packet on each link and the larger of two delays where one
-        changes at this instant; the shortest by the new one.
+    old_ns, new_ns: The longest time on the old path, with a full packet on each link and the larger of two delays where
+        one changes at this instant; the shortest time on the new path.
     old, new: tuple of (node, node). The links.
     """
 
@@ -35,14 +35,15 @@ class Rests:
 
 @dataclass(frozen=True)
 class Switch:
-    """A node's entry that goes over to another link.
+    """A node's entry that moves to another link.
 
-    old, new: (node, node). The links, from the node on.
-    rests: None: what left over the old link does not arrive.
-    copies_refused, marker_refused: Why there are no copies and no marker, as in the column `refused`; None: there are.
-    met: ((node, node), (node, node)) or None. The links by which the old and the new way enter the node where they
-        meet; None: there is no marker.
-    old_delay_ns, new_delay_ns: Of the node's two links, from this instant on.
+    old, new: (node, node). The links, starting at the node.
+    rests: None if packets that left over the old link do not arrive.
+    copies_refused, marker_refused: Reason for the absence of copies and marker, as in the column `refused`; None if
+        they exist.
+    met: ((node, node), (node, node)) or None. The links by which the old and the new path enter the node where they
+        meet; None if there is no marker.
+    old_delay_ns, new_delay_ns: Delays of the node's two links, from this instant on.
     """
 
     t_ns: int
@@ -62,10 +63,10 @@ class Notice:
     """A notice that a host must get.
 
     told, destination: Nodes of hosts.
-    link: (node, node). The new link of the node that tells; the old one if it tells before the change.
-    wait_ns: Of a false one; None: `switch` and `answer_ns` give it.
-    switch: Of a true one.
-    answer_ns: From the destination back to the host, less what the notice takes there; None: there is no way.
+    link: (node, node). The new link of the notifying node; the old one if the notice precedes the change.
+    wait_ns: Wait of a false notice; None: it follows from `switch` and `answer_ns`.
+    switch: Switch of a true notice.
+    answer_ns: Time from the destination back to the host, minus the time of the notice; None if there is no path.
     """
 
     t_ns: int
@@ -82,7 +83,7 @@ class Notice:
 
 @dataclass(frozen=True)
 class Changes:
-    """All of a run, in order of time."""
+    """All changes of a run, in order of time."""
 
     switches: tuple[Switch, ...]
     notices: tuple[Notice, ...]
@@ -102,7 +103,7 @@ def changes(run: Run) -> Changes:
     full_bytes = {link: plan.network.mtu_bytes + bytes_ for link, bytes_ in overhead_bytes.items()}
     former: State | None = None
     for instant in instants(run.timeline()):
-        # the state is changed in place: what was before this instant has to be said before it is looked at
+        # the state is changed in place: what precedes this instant must be reported before the state is read
         while former is not None and untrue and untrue[0][0] < instant.t_ns:
             notices += _false_notice(former, *untrue.pop(0))
         if untrue:
@@ -198,7 +199,7 @@ def _false_notice(state: State, t_ns: int, told: str, destination: str) -> Itera
 
 
 def _false_instants(plan: Plan, hosts: tuple[str, ...], pairs: list[tuple[str, str]]) -> list[tuple[int, str, str]]:
-    """When false notices are due: of each pair a Poisson process of its own stream."""
+    """Instants of false notices: for each pair a Poisson process with its own stream."""
     mean_ns = plan.cures.notify_false_interval_ns if plan.cures.notify else None
     out: list[tuple[int, str, str]] = []
     if mean_ns is None:
@@ -212,6 +213,6 @@ def _false_instants(plan: Plan, hosts: tuple[str, ...], pairs: list[tuple[str, s
 
 
 def hosts_of_flow(plan: Plan, flow: int, direction: int) -> tuple[str, str]:
-    """Nodes of the host that sends in a direction of a flow (0 data, 1 back), and of the one that packets are for."""
+    """Nodes of the sending host in a direction of a flow (0 data, 1 back), and of the receiving host."""
     ends = host_node(plan.flows[flow].source), host_node(plan.flows[flow].destination)
     return ends if direction == 0 else ends[::-1]

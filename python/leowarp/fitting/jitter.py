@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jitter of the profile by simulated moments: the values with which it gives probes the recording's statistics.
+"""Jitter of the profile by simulated moments: the parameters with which its probes have the recording's statistics.
 
-The statistics are trimmed means over slots: how wide delays are within a slot, and how much successive ones differ. The
-profile's own jitter is sampled at the instants of the recording, so that what sampling does to a statistic it does to
-both. Intervals: McFadden (1989), simulated moments; the covariance of the statistics is that over slots, and the
-simulation's own is added.
+The statistics are trimmed means over slots: the width of delays within a slot, and the differences between successive
+ones. The profile's own jitter is sampled at the instants of the recording, so sampling affects both alike. Intervals
+follow McFadden (1989), simulated moments; the covariance of the statistics is that over slots plus that of the
+simulation.
 """
 
 from __future__ import annotations
@@ -22,23 +22,24 @@ from leowarp.media.access.delays import jitter_rows
 from leowarp.scenario.schema import Access
 
 _DENSE_NS = 30_000_000
-"""Probes further apart than this say nothing of steps of 6 and 28 ms."""
+"""Probes further apart than this contain no information about steps of 6 and 28 ms."""
 
 _MOST_PROBES = 60_000
 _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS = 8, 3
 _DAMPING = 0.02
 _TRIMMED = 0.2
-"""At either end, of sparse probes: a few slots of bad sky are not the jitter's. With dense probes steps are fitted too,
-and these drift where slots are left out (seed 1 of design/fit-coverage.py: 12 ms where 28 is true)."""
+"""Share trimmed at either end for sparse probes: a few slots with a bad sky are not due to jitter. With dense probes,
+steps are fitted too, and these drift if slots are left out (seed 1 of design/fit-coverage.py: 12 ms instead of the true
+28)."""
 _STEP = 0.15
-"""Of the logarithm of a parameter, for slopes: smaller ones drown in the simulation's noise."""
+"""Step of a parameter's logarithm for slopes: smaller ones are hidden by the simulation's noise."""
 
 _NO_FINER_NS = 50_000.0
 """ping prints tenths of a millisecond."""
 
 _WIDEST = 0.7
-"""A standard error of a logarithm above this is an interval of a factor of 4 either way."""
+"""A larger standard error of a logarithm means an interval of a factor of 4 in either direction."""
 
 _MEANS_NS = (50_000.0, 200_000_000.0)
 _STEPS_NS = (1_400_000.0, 200_000_000.0)
@@ -47,7 +48,7 @@ _STEPS_NS = (1_400_000.0, 200_000_000.0)
 
 @dataclass(frozen=True)
 class Jitter:
-    """What a recording tells of the jitter."""
+    """Estimates of the jitter from a recording."""
 
     estimates: tuple[Estimate, ...]
     untold: tuple[Untold, ...]
@@ -56,7 +57,7 @@ class Jitter:
 def simulated_ns(
     access: Access, t_ns: NDArray[np.int64], ways: tuple[str, ...], seed: int, until_ns: int
 ) -> NDArray[np.float64]:
-    """Delays of probes over the profile's jitter and frames alone: no base, no handovers, nothing lost.
+    """Delays of probes with only the profile's jitter and frames: no base, no handovers, no losses.
 
     Parameters
     ----------
@@ -74,15 +75,15 @@ def simulated_ns(
 
 
 def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter:
-    """Means, and with dense probes steps, of the jitter on the ways that the series is of.
+    """Mean values, and with dense probes steps, of the jitter in the directions of the series.
 
     Parameters
     ----------
     probes : Slotted
     access : Access
-        Where the search begins.
+        Starting values of the search.
     ways : tuple of str
-        As of `simulated_ns`: both of round trips.
+        As in `simulated_ns`: both for round trips.
     """
     dense = probes.interval_ns <= _DENSE_NS
     names = [f"jitter_{way}_ns" if way == "up" else "jitter_ns" for way in ways]
@@ -97,7 +98,7 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
     measured = _by_slot(taken, taken.series.delay_ns, lags)
     slots = len(measured)
     target = _middle(measured, trimmed)
-    # Of the recording, and of the mean of simulations as long: both vary.
+    # Covariance of the recording, and of the mean of simulations of equal length: both vary.
     covariance = (1.0 + 1.0 / (_ROUNDS - _FAR_ROUNDS)) * _covariance(measured, trimmed)
     weights = 1.0 / (np.diag(covariance) + _NO_FINER_NS**2 / slots)
 
@@ -118,11 +119,11 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
             step = np.zeros(len(logs))
             step[place] = _STEP
             slope[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * _STEP)
-        # The first rounds are far off; later ones differ by the simulation's draws, and their mean has less of these.
+        # The first rounds are far off; later ones differ by the simulation's draws, which their mean reduces.
         fresh = max(number - _FAR_ROUNDS + 1, 1)
         slopes = slopes + (slope - slopes) / fresh
         normal = slopes.T @ (weights[:, None] * slopes)
-        # Least squares with a little damping: of two directions that look alike neither runs away.
+        # Least squares with slight damping: if two directions have a similar effect, neither diverges.
         damped = normal + _DAMPING * np.diag(np.diag(normal) + 1e-9)
         gain = np.linalg.solve(damped, slopes.T @ (weights * (target - here)))
         logs = np.clip(logs + np.clip(gain, -0.7, 0.7), bounds[:, 0], bounds[:, 1])
@@ -157,13 +158,13 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
 
 
 def _chosen(probes: Slotted) -> NDArray[np.int64]:
-    """Places of the probes of the first slots: enough of them, and no more than takes a second."""
+    """Indexes of the probes in the first slots: enough of them, and no more than take a second."""
     whole = probes.slot < probes.slot[0] + _MOST_SLOTS
     return np.flatnonzero(whole)[:_MOST_PROBES]
 
 
 def _lags(probes: Slotted, dense: bool) -> tuple[int, ...]:
-    """How many probes apart delays are compared: next to each other, and with dense probes 30 and 100 ms apart."""
+    """Distances, in probes, at which delays are compared: neighbours, and with dense probes 30 and 100 ms apart."""
     if not dense:
         return (1,)
     return tuple(sorted({1, *(max(round(apart_ns / probes.interval_ns), 1) for apart_ns in (30e6, 100e6))}))
@@ -183,13 +184,14 @@ def _by_slot(probes: Slotted, delay_ns: NDArray[np.float64], lags: tuple[int, ..
 
 
 def _middle(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
-    """Means of each column without a share of its least and largest values."""
+    """Mean of each column without a share of its smallest and largest values."""
     cut = round(trimmed * len(table))
     return np.asarray(np.sort(table, axis=0)[cut : len(table) - cut].mean(axis=0))
 
 
 def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
-    """Of `_middle`: that of the winsorised columns over (1 - 2 trimmed)^2 n (Tukey and McLaughlin 1963)."""
+    """Covariance of `_middle`: that of the winsorised columns divided by (1 - 2 trimmed)^2 n (Tukey and McLaughlin
+    1963)."""
     cut = round(trimmed * len(table))
     ordered = np.sort(table, axis=0)
     winsorised = np.clip(table, ordered[cut], ordered[len(table) - 1 - cut])
@@ -199,7 +201,7 @@ def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float6
 def _quantiles(
     slot: NDArray[np.int64], values: NDArray[np.float64], at: tuple[float, ...], of: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """Quantiles of the values of each slot of `of`; nan where there are fewer than eight. Shape (slots, len(at))."""
+    """Quantiles of the values in each slot of `of`; nan where there are fewer than eight. Shape (slots, len(at))."""
     order = np.lexsort((values, slot))
     slots, starts, counts = np.unique(slot[order], return_index=True, return_counts=True)
     known = np.unique(slot if of is None else of)

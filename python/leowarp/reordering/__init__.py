@@ -7,8 +7,8 @@
 >>> lw.reordering.density([1, 6, 7, 2, 3, 4, 5, 8], threshold_pkts=4).to_dict()
 {'-4': 0.25, '0': 0.25, '2': 0.5}
 
-All of it is computed by the Rust crate `reorder` in one pass; arrays and files of any length take memory that the
-thresholds bound.
+The Rust crate `reorder` computes all of it in one pass; for arrays and files of any length, the thresholds bound the
+memory.
 """
 
 from leowarp.reordering.arrivals import CapturedAt, Flow, Part, Reading, Skipped, Source, skipped_line

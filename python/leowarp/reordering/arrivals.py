@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all readers of arrivals have in common: what a file holds, its parts, its flows, how far it has been read."""
+"""Common elements of all readers of arrivals: content of a file, its parts, its flows, and reading progress."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ from leowarp.base.errors import ScenarioError
 from leowarp.base.spelling import one_of
 
 FORMATS = ("text", "csv", "parquet", "pcap")
-"""What a file may be (`Source.format`)."""
+"""File formats (`Source.format`)."""
 PROTOCOLS = ("icmp", "icmp-reply", "tcp", "rtp", "udp")
-"""What may number the packets of a capture (`Source.protocol`)."""
+"""Protocols whose packets in a capture have numbers (`Source.protocol`)."""
 TIME_UNITS = ("s", "ms", "us", "ns")
-"""Units that a column of times may have (`Source.time_unit`, or the end of its name)."""
+"""Units of a column of times (`Source.time_unit`, or the suffix of its name)."""
 _PLACES = 3
-"""Sender, middle, receiver: if all are left, nothing is known."""
+"""Sender, middle, receiver: if all three remain possible, the place is unknown."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """What a file holds, where it does not say so itself.
+    """Content of a file, as far as the file itself does not define it.
 
     Attributes
     ----------
     format : str, optional
-        One of `FORMATS`; by its first bytes, then by its name, if not given.
+        One of `FORMATS`; by default it is detected from the first bytes, then from the name.
     sequence, time, bytes : str, optional
-        Columns of CSV and Parquet: name, or number counted from 1. Without `sequence` the only column, or one that is
-        called so.
+        Columns of CSV and Parquet: name, or number counted from 1. Without `sequence`, the only column is used, or one
+        with such a name.
     time_unit : str, optional
         One of `TIME_UNITS`; not needed if the column's name ends in it (`received_ns`) or its type is a time.
     header : bool
         Whether the first line of a CSV file names the columns.
     protocol : str, optional
-        One of `PROTOCOLS`: what numbers the packets of a capture. Without it ICMP echo requests and TCP are looked for;
-        echo replies only if they are named.
+        One of `PROTOCOLS`: the source of the packet numbers in a capture. By default, ICMP echo requests and TCP are
+        searched; echo replies only if they are requested.
     flow : int, optional
-        Which flow of a capture, counted from 0; needed if there are several.
+        Index of a capture's flow, from 0; needed if there are several.
     field_offset, field_size : int
-        Of UDP's number: bytes of payload before it, and 2, 4 or 8 bytes.
+        For UDP's number: bytes of payload before it, and its size of 2, 4 or 8 bytes.
     field_order : {"big", "little"}
-        Which of its bytes comes first.
+        Byte order of the number.
 
     Raises
     ------
     ScenarioError
-        If a value is none of those allowed, or UDP's protocol and the place of its field are not given together.
+        If a value is not allowed, or UDP's protocol and the position of its field are not given together.
     """
 
     format: str | None = None
@@ -80,7 +80,7 @@ class Source:
         # No UDP payload is longer (RFC 768: a length of 16 bits).
         if self.field_offset is not None and not 0 <= self.field_offset <= 65_535:
             raise ScenarioError(f"field_offset = {self.field_offset} is not within 0 and 65535")
-        # UDP says nothing of its payload: without the place of the number there is none to be read.
+        # UDP does not define its payload: without the position of the number, it cannot be read.
         if (self.protocol == "udp") != (self.field_offset is not None):
             raise ScenarioError(
                 "a UDP payload's sequence field needs both the protocol and the field's place",
@@ -90,7 +90,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Part:
-    """Some arrivals, in order of arrival; None what the file does not have.
+    """Some arrivals, in order of arrival; None for columns that the file lacks.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Part:
     t_ns : int64 array of shape (n,), optional
         Instants of arrival.
     len_bytes : uint32 array of shape (n,), optional
-        Payloads.
+        Lengths of payloads.
     """
 
     seq: np.ndarray
@@ -109,12 +109,12 @@ class Part:
 
 @dataclass(frozen=True)
 class Flow:
-    """Packets of a capture that are numbered together; see `leowarp reorder FILE --flows`.
+    """Packets of a capture with common numbering; see `leowarp reorder FILE --flows`.
 
     Attributes
     ----------
     flow : int
-        Its number, from 0, in the order of the flows' first packets.
+        Its index, from 0, in the order of the flows' first packets.
     protocol : str
         One of `PROTOCOLS`.
     source, destination : str
@@ -122,11 +122,11 @@ class Flow:
     id : int or None
         Identifier of an ICMP echo, SSRC of RTP.
     packets_pkts, payload_bytes : int
-        What is in the capture of it.
+        Its packets and bytes in the capture.
     first_ns, last_ns : int or None
         Times of its first and last packet, ns since 1970.
     inside : str or None
-        The encapsulations around its packets: "PPPoE", "GRE, IP in IP"; None: none, or VLAN tags alone.
+        The encapsulations of its packets: "PPPoE", "GRE, IP in IP"; None if there are none, or only VLAN tags.
     """
 
     flow: int
@@ -148,9 +148,9 @@ class Skipped:
     Attributes
     ----------
     packets_pkts : int
-        How many.
+        Number of packets.
     what : str
-        Why: "of ARP (ethertype 0x0806)", "cut to 34 bytes".
+        Reason: "of ARP (ethertype 0x0806)", "cut to 34 bytes".
     """
 
     packets_pkts: int
@@ -165,7 +165,7 @@ class Skipped:
 
 
 def skipped_line(skipped: Sequence[Skipped]) -> str | None:
-    """All that was skipped, in one line; None if nothing was.
+    """All skipped packets in one line; None if there are none.
 
     >>> skipped_line([Skipped(5, "of ARP (ethertype 0x0806)"), Skipped(1, "cut to 34 bytes")])
     'skipped 5 packets of ARP (ethertype 0x0806), 1 packet cut to 34 bytes'
@@ -175,21 +175,22 @@ def skipped_line(skipped: Sequence[Skipped]) -> str | None:
 
 @dataclass(frozen=True)
 class CapturedAt:
-    """Where a capture was made, seen from the flow that is measured.
+    """Place where a capture was made, relative to the measured flow.
 
     Attributes
     ----------
     places : tuple of str
-        "sender", "middle", "receiver": those that nothing speaks against. None of them: the evidence is contradictory.
+        "sender", "middle", "receiver": those that no evidence excludes. None of them remains if the evidence is
+        contradictory.
     evidence : str
-        What speaks against the others; empty if all three are left.
+        The evidence against the others; empty if all three remain.
     """
 
     places: tuple[str, ...]
     evidence: str
 
     def text(self) -> str | None:
-        """The places in words; None if they are not known.
+        """The places as text; None if unknown.
 
         >>> CapturedAt(("sender", "middle"), "").text(), CapturedAt(("sender", "middle", "receiver"), "").text()
         ('sender or middle', None)
@@ -199,28 +200,28 @@ class CapturedAt:
 
 @dataclass
 class Reading:
-    """A file while it is read: iterate over it once.
+    """A file being read, which can be iterated over once.
 
     Attributes
     ----------
     name : str
-        What messages call it.
+        Its name in messages.
     format : str
         One of `FORMATS`.
     parts : callable
-        Gives its parts, each a `Part`; it fills in the attributes below while it does.
+        Iterator over its parts, each a `Part`; it sets the attributes below meanwhile.
     done_ratio : float or None
-        How much of the file has been read; None if its length is not known.
+        Share of the file that has been read; None if its length is unknown.
     flows : list of Flow
-        Of a capture.
+        Flows of a capture.
     counts : dict
-        What else was in a capture.
+        Other content of a capture.
     skipped : list of Skipped
         Packets of a capture that were not read, the most frequent reason first.
     captured_at : CapturedAt or None
-        Of a capture's measured flow.
+        Place of a capture, for its measured flow.
     notes : list of str
-        What to look at before the result is trusted.
+        Points to check before the result is trusted.
     """
 
     name: str
@@ -233,7 +234,7 @@ class Reading:
     captured_at: CapturedAt | None = None
     notes: list[str] = field(default_factory=list)
 
-    # Once: the parts are read from a stream, which a pipe cannot begin again.
+    # This works once: the parts come from a stream, and a pipe cannot be restarted.
     def __iter__(self) -> Iterator[Part]:
         return self.parts(self)
 
@@ -244,11 +245,11 @@ def first_bytes(stream: BinaryIO) -> bytes:
 
 
 def total_bytes(stream: BinaryIO) -> int | None:
-    """Length of a file; None of a pipe."""
-    # A pipe has no length; progress of it is a count of packets alone.
+    """Length of a file; None for a pipe."""
+    # A pipe has no length, so its progress is only a number of packets.
     if not stream.seekable():
         return None
-    # Where it stood is kept: the first bytes may have been looked at already.
+    # The position is kept, since the first bytes may have been read already.
     at = stream.tell()
     total = stream.seek(0, io.SEEK_END)
     stream.seek(at)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures: the arrivals of one flow, what was skipped, and what to look at before the result is trusted."""
+"""Captures: the arrivals of one flow, skipped packets, and points to check before the result is trusted."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from leowarp.reordering.native import native
 
 
 def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Part]:
-    """The arrivals of one flow, in parts; fills in flows, counts, what was skipped, and notes.
+    """The arrivals of one flow, in parts; sets flows, counts, skipped packets, and notes.
 
-    Raises ScenarioError if there are several flows and none was chosen, or there is none of the chosen number.
+    Raises ScenarioError if there are several flows and none was chosen, or the chosen one does not exist.
     """
     capture = _reader(source, source.flow)
     for chunk in chunks:
         part = _part(capture.feed(chunk))
-        # While there is one flow it may be the only one; a second makes the file ambiguous, and what was measured
-        # until then is given up with the error below.
+        # A single flow may be the only one; a second makes the file ambiguous, and the measurement so far is discarded
+        # with the error below.
         if source.flow is not None or capture.flow_count() < 2:
             yield part
     last = _part(capture.finish())
@@ -45,7 +45,7 @@ def parts(this: Reading, chunks: Iterator[bytes], source: Source) -> Iterator[Pa
 
 
 def survey(this: Reading, chunks: Iterator[bytes], source: Source) -> None:
-    """Fills in flows, counts and what was skipped; no flow is measured."""
+    """Set flows, counts and skipped packets without measuring a flow."""
     capture = _reader(source, _FLOW_OF_NONE)
     for chunk in chunks:
         capture.feed(chunk)
@@ -75,7 +75,7 @@ def _captured_at(capture: Any) -> CapturedAt | None:
 
 
 def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None) -> list[str]:
-    """What to look at before the result is trusted."""
+    """Points to check before the result is trusted."""
     counts, notes = this.counts, []
     if counts["undecided_pkts"]:
         notes.append(
@@ -105,7 +105,7 @@ def _notes(this: Reading, flow: Flow, merged: tuple[int, int, int | None] | None
 
 
 def _place_note(captured_at: CapturedAt | None, flow: Flow) -> str | None:
-    """What a capture cannot tell that was made in front of the network, or of a part of it."""
+    """Facts that a capture made before the network, or before a part of it, cannot show."""
     if captured_at is None or not captured_at.places or "receiver" in captured_at.places:
         return None
     where = {
@@ -130,15 +130,15 @@ def described(flow: Flow) -> str:
 
 
 def _part(columns: tuple[bytes, bytes, bytes]) -> Part:
-    """Columns as the crate gives them: bytes in this machine's order, viewed and not copied."""
+    """Columns from the crate: bytes in this machine's order, viewed and not copied."""
     seq, t_ns, len_bytes = columns
-    # pcapng's simple packet blocks have no times; then the column is shorter, and none of it can be told apart.
+    # pcapng's simple packet blocks have no times; then the column is shorter, and times cannot be assigned.
     numbers, instants = np.frombuffer(seq, dtype=np.uint64), np.frombuffer(t_ns, dtype=np.int64)
     return Part(numbers, instants if len(instants) == len(numbers) else None, np.frombuffer(len_bytes, dtype=np.uint32))
 
 
 def _flow(number: int, flow: dict[str, Any]) -> Flow:
-    # ICMP has no ports; there `id` tells apart two pings between the same two hosts.
+    # ICMP has no ports; there `id` distinguishes two pings between the same two hosts.
     ends = []
     for end in ("source", "destination"):
         address, port = flow[end], flow.pop(f"{end}_port")
@@ -149,7 +149,7 @@ def _flow(number: int, flow: dict[str, Any]) -> Flow:
 
 
 def what_is_there(file: Reading) -> str:
-    """What to try with a capture in which nothing was numbered, by what else is in it."""
+    """Suggestions for a capture without numbered packets, by its other content."""
     counts = file.counts
     if counts["udp_pkts"]:
         return (
@@ -165,7 +165,7 @@ def what_is_there(file: Reading) -> str:
         )
     if (line := skipped_line(file.skipped)) is not None:
         told.append(line)
-    # By the words of the crate: its reasons have no other names here.
+    # This matches the crate's texts: its reasons have no other identifiers here.
     if any(skipped.what.startswith("cut to") for skipped in file.skipped):
         told.append("capture whole packets: tcpdump -s 0")
     if any("link type" in skipped.what for skipped in file.skipped):
@@ -174,6 +174,6 @@ def what_is_there(file: Reading) -> str:
 
 
 _FLOWS_SHOWN = 10
-"""Flows that an error message lists."""
+"""Number of flows that an error message lists."""
 _FLOW_OF_NONE = 2**32
 """A number that no flow of a capture has."""

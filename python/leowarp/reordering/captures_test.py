@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures of other people: what is skipped, missed, merged or captured elsewhere is told, and no number is wrong."""
+"""Tests of captures of other origin: skipped, missed or merged packets and other places are reported, and no number is
+wrong."""
 
 import pytest
 from hypothesis import given, settings
@@ -48,7 +49,7 @@ def test_a_packet_that_was_cut_ends_nothing(tmp_path):
     found = measure_file(pcap_file(tmp_path / "a.pcap", [*frames, foreign, foreign]))
     assert (found.reordering.received_pkts, found.reordering.lost_pkts) == (5, 0)
     assert (found.skipped, found.notes) == ([Skipped(2, "cut to 34 bytes")], [])
-    # Between the flow's own ends: it may be one of its packets.
+    # It is between the flow's own ends, so it may be one of its packets.
     mine = Frame(9, ethernet(echo(6)), captured_bytes=34)
     found = measure_file(pcap_file(tmp_path / "b.pcap", [*frames, mine]))
     assert "1 packets between the flow's ends were cut" in found.notes[0]
@@ -61,7 +62,7 @@ def test_a_packet_that_was_cut_ends_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("ids", "reordered", "lost", "undecided"),
     [
-        # By its identification it was sent behind those above the hole (a repetition), or before them (overtaken).
+        # By its identification it was sent after those above the hole (a repetition), or before them (overtaken).
         ([105, 106, 107, 108, 109], 0, 1, 0),
         ([105, 106, 107, 108, 104], 1, 0, 0),
         ([0, 0, 0, 0, 0], 1, 0, 1),
@@ -139,7 +140,7 @@ def test_times_to_live_tell_where_a_capture_was_made(tmp_path, hops, place):
 
 @st.composite
 def any_frames(draw):
-    """Echo requests, and what else a capture holds, cut, doubled and in any order."""
+    """Echo requests and other content of a capture, truncated, duplicated and in any order."""
     numbers = draw(st.lists(st.integers(0, 30), min_size=1, max_size=30))
     frames = [
         Frame(1000 * k, draw(st.sampled_from([ethernet, pppoe]))(echo(number)), captured_bytes=draw(cuts))
@@ -199,5 +200,5 @@ def test_a_record_that_holds_more_than_the_packet_had_is_found(tmp_path_factory,
         found = reordering.survey(file)
     except LeowarpError:
         return
-    # What follows it in the file was taken for its rest: it is named.
+    # The bytes that follow it in the file were read as its rest: it is reported.
     assert found.skipped
