@@ -3,8 +3,8 @@
 
 import sys
 
-# Compiled modules are neither read nor written: whether they exist next to the sources depends on earlier use of this
-# installation, and a failing system call takes virtual time.
+# Compiled modules are neither read nor written: whether there are any beside the sources depends on who used this
+# installation before, and a system call that fails takes virtual time.
 sys.pycache_prefix = "/nonexistent"
 sys.dont_write_bytecode = True
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choice of the next segment's bit rate: by throughput, by buffer (BOLA), or by either in turn, as in dash.js.
+"""Which bit rate the next segment gets: by throughput, by buffer (BOLA), or by either in turn, as dash.js does.
 
 Spiteri, Urgaonkar, Sitaraman, "BOLA: Near-Optimal Bitrate Adaptation for Online Videos", INFOCOM 2016; Spiteri,
 Sitaraman, Sparacio, "From Theory to Practice: Improving Bitrate Adaptation in the DASH Reference Player", MMSys 2018,
-whose DYNAMIC is the default of dash.js. Of dash.js, these parts are left out: placeholders of BOLA-E, abandoned
-downloads, and the additional rules (InsufficientBufferRule, SwitchHistoryRule).
+whose DYNAMIC is the default of dash.js. Of dash.js are left out: placeholders of BOLA-E, abandoned downloads, and the
+rules beside (InsufficientBufferRule, SwitchHistoryRule).
 """
 
 from __future__ import annotations
@@ -14,48 +14,47 @@ from collections import deque
 from typing import Protocol
 
 SAFETY = 0.9
-"""Share of the throughput (dash.js: `bandwidthSafetyFactor`)."""
+"""Of the throughput (dash.js: `bandwidthSafetyFactor`)."""
 SAMPLES = 4
-"""Number of segments over which throughput is averaged (dash.js: `throughput.sampleSettings.vod`; 3 for live)."""
+"""Segments over which throughput is averaged (dash.js: `throughput.sampleSettings.vod`; 3 of live)."""
 LEAST_BUFFER_S = 10.0
-"""Below this buffer BOLA takes the lowest bit rate, and DYNAMIC uses the throughput (dash.js: MINIMUM_BUFFER_S)."""
+"""Below this BOLA takes the lowest bit rate, and DYNAMIC goes by throughput (dash.js: MINIMUM_BUFFER_S)."""
 BUFFER_PER_BITRATE_S = 2.0
-"""BOLA takes the highest bit rate from 10 s plus this time per bit rate on (dash.js:
-MINIMUM_BUFFER_PER_BITRATE_LEVEL_S)."""
+"""BOLA takes the highest from 10 s and this for each bit rate on (dash.js: MINIMUM_BUFFER_PER_BITRATE_LEVEL_S)."""
 
 
 class Rule(Protocol):
-    """A rule that chooses bit rates by their index in the ladder."""
+    """How bit rates are chosen, by their place in the ladder."""
 
     def choose(self, buffer_s: float, throughput_bps: float | None) -> int:
-        """The index for the next segment.
+        """The place for the next segment.
 
         Parameters
         ----------
         buffer_s : float
-            Media in the buffer.
+            Media that is there to be played.
         throughput_bps : float or None
-            The value of `Throughput.mean_bps`; None if no segment has arrived.
+            As `Throughput.mean_bps`; None: nothing has come yet.
         """
 
 
 class Throughput:
-    """Mean throughput of the last segments, from request to last byte."""
+    """The mean of what the last segments got, from request to last byte."""
 
     def __init__(self) -> None:
         self._last: deque[float] = deque(maxlen=SAMPLES)
 
     def add(self, length_bytes: int, took_ns: int) -> None:
-        """Called when a segment has arrived."""
+        """A segment has come."""
         self._last.append(length_bytes * 8e9 / took_ns)
 
     def mean_bps(self) -> float | None:
-        """None if there was no segment."""
+        """None: there was none."""
         return sum(self._last) / len(self._last) if self._last else None
 
 
 class ByThroughput:
-    """The highest bit rate below 0.9 of the throughput; the lowest if none is below, or the throughput is unknown."""
+    """The highest bit rate that is below 0.9 of the throughput; the lowest if none is, or nothing is known."""
 
     def __init__(self, ladder_bps: tuple[int, ...]) -> None:
         self._ladder_bps = ladder_bps
@@ -68,15 +67,15 @@ class ByThroughput:
 class Bola:
     """The bit rate with the largest (V (u + g) - buffer) / bit rate, where u is 1 + ln(bit rate / lowest).
 
-    V and g are chosen so that the lowest is taken up to 10 s of buffer, and the highest from `target_s` on, or from 10
-    s plus 2 s per bit rate on, if that is more (dash.js, BolaRule.js).
+    V and g are such that the lowest is chosen up to 10 s of buffer, and the highest from `target_s` on, or from 10 s
+    and 2 s for each bit rate on, if that is more (dash.js, BolaRule.js).
     """
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
         self._ladder_bps = ladder_bps
         self._utilities = [1 + math.log(bps / ladder_bps[0]) for bps in ladder_bps]
         top_s = max(target_s, LEAST_BUFFER_S + BUFFER_PER_BITRATE_S * len(ladder_bps))
-        # With a single bit rate no parameters are needed: 0 for any.
+        # One bit rate needs no parameters: 0 for any.
         self._g = (self._utilities[-1] - 1) / (top_s / LEAST_BUFFER_S - 1)
         self._v_s = LEAST_BUFFER_S / self._g if self._g else 0.0
 
@@ -85,13 +84,13 @@ class Bola:
             (self._v_s * (utility + self._g) - buffer_s) / bps
             for utility, bps in zip(self._utilities, self._ladder_bps, strict=True)
         ]
-        # For equal scores the higher bit rate is chosen.
+        # Of equal scores the higher bit rate.
         return max(range(len(scores)), key=lambda place: (scores[place], place))
 
 
 class Dynamic:
-    """By throughput at first; by buffer once 10 s are buffered and BOLA chooses no lower bit rate; back when less is
-    buffered and BOLA chooses a lower one."""
+    """By throughput at first; by buffer once 10 s are there and BOLA chooses no less; back when they are not and it
+    chooses less."""
 
     def __init__(self, ladder_bps: tuple[int, ...], target_s: float) -> None:
         self._by_throughput, self._bola, self._is_bola = ByThroughput(ladder_bps), Bola(ladder_bps, target_s), False
@@ -107,12 +106,12 @@ class Dynamic:
 
 
 def rule_of(name: str, ladder_bps: tuple[int, ...], target_s: float) -> Rule:
-    """The rule of a name: dynamic, throughput, bola; or `fixed:N`, which is index N of the ladder.
+    """The rule of a name: dynamic, throughput, bola; or `fixed:N`, the place N of the ladder.
 
     Raises
     ------
     ValueError
-        If there is no such rule.
+        If there is none.
     """
     match name.partition(":"):
         case "dynamic", "", "":

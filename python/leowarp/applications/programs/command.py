@@ -21,7 +21,7 @@ LADDER_KBPS = "230,331,477,688,991,1427,2056,2962,5027,6000"
 
 
 def main(words: list[str] | None = None) -> int:
-    """Run the program that the command line names, and return the exit status."""
+    """Runs the program that the command line names; the exit status."""
     given = _parser().parse_args(words)
     try:
         doing = given.run(given)
@@ -46,8 +46,8 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--media", type=float, default=60, help="how long the video plays, s (60)")
     serve.add_argument("--live", action="store_true", help="the video is live, and began a minute ago")
     serve.add_argument("--http3", action="store_true", help="HTTP/3, too, on the UDP port of that number, by aioquic")
-    # The options belong to a group, since an option of the parser itself queries the width of the terminal, which does
-    # not exist: a failing system call takes 1 us of virtual time, and all measurements would be 1 us later.
+    # Of a group, as an option of the parser itself asks for the width of the terminal, which there is none: a system
+    # call that fails, so 1 us of virtual time, and all that is measured would be 1 us later.
     other = serve.add_argument_group("for another server")
     other.add_argument("--files", metavar="DIR", help="only write the objects of the page there, as files")
     serve.set_defaults(run=_serve)
@@ -125,7 +125,7 @@ async def _transactions(given: argparse.Namespace) -> None:
 
 
 def _ways(given: argparse.Namespace, connections: int) -> dict[str, Callable[[], pageload.Way]]:
-    """Values of `--http`, and the function that opens each; HTTP/1.1 uses at most the given number of connections."""
+    """What `--http` may be, and what opens it; HTTP/1.1 over at most so many connections."""
     return {
         "1.1": lambda: pageload.Pool(given.host, given.port, connections),
         "2": lambda: Http2(given.host, given.port),
@@ -134,12 +134,12 @@ def _ways(given: argparse.Namespace, connections: int) -> dict[str, Callable[[],
 
 
 def _http3() -> ModuleType:
-    """The only module that needs aioquic.
+    """The module that needs aioquic, which nothing else does.
 
     Raises
     ------
     ValueError
-        If this Python does not have aioquic.
+        If this Python does not have it.
     """
     try:
         return importlib.import_module("programs.http3")

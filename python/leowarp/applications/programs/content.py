@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Content of the server: bytes on demand, the objects of a page, a segmented video; all are zeros of the right
-length."""
+"""What the server has: bytes on demand, the objects of a page, a segmented video; zeros, of the right length."""
 
 from __future__ import annotations
 
@@ -13,13 +12,13 @@ from .measures import now_ns
 
 MANIFEST = "/manifest.mpd"
 LIVE_SINCE_NS = 60_000_000_000
-"""A live video began this long before the server, so that a player has something to lag behind."""
+"""A live video began so long before the server: there is something to be behind of."""
 PAGES = Path(__file__).resolve().parent / "pages"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A body of `length` zeros, or `body`."""
+    """`length` zeros, or `body`."""
 
     status: int
     length: int
@@ -36,7 +35,7 @@ class Object:
     length : int
         In bytes.
     after : str or None
-        The object that refers to it: it is requested `delay_ms` after that object has arrived.
+        The object that names it: it is asked for once that one is there, and `delay_ms` have passed.
     """
 
     path: str
@@ -51,14 +50,14 @@ def page_of(name: str) -> list[Object]:
     Parameters
     ----------
     name : str
-        A page that comes with these programs (`median`), or the path of a TOML file with entries `[[objects]]`: `path`,
-        `bytes`, `after` (except for the first), `delay_ms`, and `count` for several of a kind, whose `path` then
-        contains `{}` for their number.
+        Of a page that comes with these programs (`median`), or the path of a TOML file with entries `[[objects]]`:
+        `path`, `bytes`, `after` (not of the first), `delay_ms`, and `count` for several of a kind, whose `path` then
+        has `{}` for their number.
 
     Raises
     ------
     ValueError
-        If an object has no path or length, or follows an object that is not listed above it.
+        If an object has no path or length, or comes after one that is not above it.
     """
     own = PAGES / f"{name}.toml"
     with (own if own.exists() else Path(name)).open("rb") as file:
@@ -81,7 +80,7 @@ def page_of(name: str) -> list[Object]:
 
 
 def write_files(objects: list[Object], directory: Path) -> None:
-    """Write the objects of a page as files of zeros into a directory, which is created; `/` becomes `index.html`."""
+    """Writes the objects of a page as files of zeros into a directory, which is made; `/` is `index.html`."""
     for one in objects:
         path = directory / (one.path.lstrip("/") or "index.html")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,18 +89,18 @@ def write_files(objects: list[Object], directory: Path) -> None:
 
 @dataclass(frozen=True)
 class Video:
-    """A video in segments of equal duration, each available in several constant bit rates.
+    """A video in segments of equal length, each in several bit rates, all of which are constant.
 
     Attributes
     ----------
     ladder_bps : tuple of int
-        Bit rates in increasing order.
+        Increasing.
     segment_ms : int
-        Playing time of a segment.
+        How long a segment plays.
     media_s : float or None
-        Playing time of the video; None if it is live, in which case a segment is available once it has ended.
+        How long all of it plays; None: it is live, and a segment is there once it is over.
     start_ns : int
-        Beginning of a live video.
+        When a live one began.
     """
 
     ladder_bps: tuple[int, ...]
@@ -132,14 +131,14 @@ class Video:
         ).encode()
 
     def segment(self, path: str) -> Answer:
-        """A segment by its path, `/video/<representation>/<number>.m4s`; 404 if it does not exist, or not yet."""
+        """A segment by its path, `/video/<representation>/<number>.m4s`; 404 if there is none, or not yet."""
         _, _, representation, name = path.split("/") if path.count("/") == 3 else ("",) * 4
         number, _, ending = name.partition(".")
         if ending != "m4s" or not (representation.isdigit() and number.isdigit()):
             return NOT_FOUND
         place, end_ms = int(representation), (int(number) + 1) * self.segment_ms
         over_ms = (now_ns() - self.start_ns) / 1e6 if self.media_s is None else self.media_s * 1000
-        # The last segment may be shorter; here it has the length of the others.
+        # The last one may be shorter; it is as long as the others here.
         if place >= len(self.ladder_bps) or end_ms - (0 if self.media_s is None else self.segment_ms) > over_ms:
             return NOT_FOUND
         return Answer(200, self.ladder_bps[place] * self.segment_ms // 8000)
@@ -150,13 +149,13 @@ NOT_FOUND = Answer(404, 0)
 
 @dataclass(frozen=True)
 class Content:
-    """All content of a server."""
+    """All that a server has."""
 
     page: dict[str, Object]
     video: Video | None
 
     def answer(self, path: str) -> Answer:
-        """The answer for a path: `/bytes/N` is N zeros."""
+        """What is sent for a path: `/bytes/N` is N zeros."""
         if path.startswith("/bytes/") and path[7:].isdigit():
             return Answer(200, int(path[7:]))
         if path in self.page:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paced media frames over UDP, as in a call: a fixed number per second, each of several packets, without feedback.
+"""Paced media frames over UDP, as of a call: so many a second, each of several packets, without feedback.
 
-The receiver requests a stream; the sender sends each frame when it is due, its packets back to back. There is no
-congestion control, retransmission or error correction: the measurements show the effect of the path alone.
+The receiver asks for a stream; the sender sends each frame when it is due, its packets one behind the other. There is
+no congestion control, no retransmission and no error correction: what the path does to frames is seen as it is.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from dataclasses import dataclass
 from .measures import Measures, now_ns
 
 PAYLOAD_BYTES = 1200
-"""Largest payload that WebRTC and QUIC send over a path of unknown MTU (RFC 9000, 14)."""
+"""What WebRTC and QUIC send at most in a packet whose path is not known (RFC 9000, 14)."""
 ASK = struct.Struct("!4sIII")
-"""Magic number, frames per 1000 s, bit/s, number of frames."""
+"""Magic, frames per 1000 s, bit/s, how many frames."""
 PACKET = struct.Struct("!4sIHHqI")
-"""Magic number, number of the frame, number of the packet in it, packets in it, sending time, length of the frame."""
+"""Magic, number of the frame, number of the packet in it, packets in it, when it was sent, length of the frame."""
 MAGIC = b"LEOF"
 ASK_AGAIN_S = 0.5
 LAST_WAIT_S = 2.0
-"""The receiver waits for the last frame this long after it is due."""
+"""How long after the last frame is due the receiver waits for it."""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Parameters of a stream.
+    """What is sent.
 
     Attributes
     ----------
     frames_per_s : float
     bitrate_bps : int
-        Bit rate of the frames without headers; all have the same length.
+        Of the frames, headers not counted; all are of one length.
     count : int
-        Number of frames.
+        How many frames.
     """
 
     frames_per_s: float
@@ -45,16 +45,16 @@ class Stream:
 
     @property
     def frame_bytes(self) -> int:
-        """Length of a frame: at least that of a packet's header."""
+        """At least what the header of a packet takes."""
         return max(PACKET.size, round(self.bitrate_bps / 8 / self.frames_per_s))
 
     def due_ns(self, number: int) -> int:
-        """Due time of a frame, relative to the first one."""
+        """When a frame is due, after the first one."""
         return round(number / self.frames_per_s * 1e9)
 
 
 def serve(port: int) -> None:
-    """Send a stream to each client that requests one, one at a time, until the process is told to end."""
+    """Sends a stream to each who asks, one at a time, until it is told to end."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.bind(("0.0.0.0", port))
         while True:
@@ -63,7 +63,7 @@ def serve(port: int) -> None:
                 continue
             _, millihertz, bitrate_bps, count = ASK.unpack(text)
             send(sender, asker, Stream(millihertz / 1000, bitrate_bps, count))
-            # Requests repeated during the stream are discarded, as they are not new ones.
+            # What was asked again while it was sent is no new wish.
             sender.setblocking(False)
             try:
                 while sender.recv(2048):
@@ -73,7 +73,7 @@ def serve(port: int) -> None:
 
 
 def send(sender: socket.socket, to: tuple[str, int], stream: Stream) -> None:
-    """Send all frames, each when it is due."""
+    """Sends all frames, each when it is due."""
     began_ns = time.monotonic_ns()
     length = stream.frame_bytes
     lengths = [PAYLOAD_BYTES] * (length // PAYLOAD_BYTES)
@@ -89,14 +89,14 @@ def send(sender: socket.socket, to: tuple[str, int], stream: Stream) -> None:
 
 
 def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
-    """Request a stream and write a line for each frame; a frame that was never complete has no end.
+    """Asks for a stream and writes a line for each frame: one that never was whole has no end.
 
-    A frame without any packet counts as begun when it was due.
+    A frame of which no packet came began when it was due.
 
     Raises
     ------
     OSError
-        If the host is unknown, or no program uses the port.
+        If the host is not known, or nobody is at the port.
     """
     ask = ASK.pack(MAGIC, round(stream.frames_per_s * 1000), stream.bitrate_bps, stream.count)
     missing: dict[int, set[int]] = {}
@@ -104,8 +104,7 @@ def receive(host: str, port: int, stream: Stream, measures: Measures) -> None:
     whole_ns: dict[int, int] = {}
     first_ns: int | None = None
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
-        # The buffer holds half a second of 50 Mbit/s in small packets; the kernel's default may be smaller than a
-        # burst.
+        # Half a second of 50 Mbit/s in small packets: the kernel's default may be less than a burst.
         receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         receiver.connect((host, port))
         receiver.settimeout(ASK_AGAIN_S)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/2 (RFC 9113) in cleartext with prior knowledge: a client's connection, and the server's handling of one.
+"""HTTP/2 (RFC 9113) in the clear, with prior knowledge: a client's connection, and what a server does with one.
 
-Streams, flow control and settings are implemented. HPACK (RFC 7541) is implemented only as far as these two peers use
-it, and for the beginning of other servers' answers (the status, as an index of the static table): header fields are
-neither compressed nor kept in the dynamic table. There is no push and no priority: the server sends one frame of each
-stream in turn.
+Streams, flow control and settings are all there. Of HPACK (RFC 7541) only what these two send each other, and what
+begins the answers of other servers (the status, as an index of the static table): header fields are neither compressed
+nor kept in the dynamic table. There is no push and no priority: the server sends a frame of each stream in turn.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
 END_STREAM, ACK, END_HEADERS = 1, 1, 4
 FRAME_BYTES = 16384
-"""The default of SETTINGS_MAX_FRAME_SIZE."""
+"""SETTINGS_MAX_FRAME_SIZE as it is unless somebody asks for more."""
 STREAM_WINDOW_BYTES, CONNECTION_WINDOW_BYTES = 6 << 20, 15 << 20
-"""Windows that Chromium grants a server (net/http/http_network_session.cc, net/spdy/spdy_session.h)."""
+"""What Chromium grants a server (net/http/http_network_session.cc, net/spdy/spdy_session.h)."""
 FIRST_WINDOW_BYTES = 65535
-"""Initial window of each connection, and of each stream until a setting arrives (RFC 9113, 6.9.2)."""
+"""Of each connection, and of each stream until a setting comes (RFC 9113, 6.9.2)."""
 _INITIAL_WINDOW_SIZE = 4
 _PATH, _CONTENT_LENGTH = 4, 28
-"""Indexes of names in the static table (RFC 7541, appendix A)."""
+"""Names of the static table (RFC 7541, appendix A)."""
 _STATUS = {0x88: 200, 0x8D: 404}
-"""Indexed fields (6.1) of the static table (RFC 7541, appendix A)."""
+"""Of the static table (RFC 7541, appendix A), as an indexed field (6.1)."""
 
 
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
@@ -40,7 +39,7 @@ def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
 
 
 def integer(value: int, bits: int) -> bytes:
-    """An integer with a prefix of this number of bits in its first byte (RFC 7541, 5.1).
+    """A whole number whose first byte has so many bits of it (RFC 7541, 5.1).
 
     >>> integer(1337, 5).hex()
     '1f9a0a'
@@ -56,17 +55,17 @@ def integer(value: int, bits: int) -> bytes:
 
 
 def literal(index: int, value: bytes) -> bytes:
-    """A field without indexing, with a name of the static table (RFC 7541, 6.2.2) and an uncoded value (5.2)."""
+    """A field that is not kept, with a name of the static table (RFC 7541, 6.2.2) and a value as it is (5.2)."""
     return integer(index, 4) + integer(len(value), 7) + value
 
 
 def fields(block: bytes) -> Iterator[tuple[int, bytes]]:
-    """The fields of a block that `literal` wrote: index of the name, and value; an indexed field has an empty value.
+    """The fields of a block as `literal` writes them: index of the name, value; of an indexed one an empty value.
 
     Raises
     ------
     ConnectionError
-        If the block uses other parts of HPACK, as another client might.
+        If the block has more of HPACK: it is another client's.
     """
     place = 0
 
@@ -99,7 +98,7 @@ async def frames(reader: asyncio.StreamReader, begun: bytes = b"") -> AsyncItera
     Parameters
     ----------
     begun : bytes
-        Bytes that have been read already.
+        What was read of it already.
     """
     data = bytearray(begun)
     while True:
@@ -117,13 +116,13 @@ async def frames(reader: asyncio.StreamReader, begun: bytes = b"") -> AsyncItera
 
 @dataclass
 class _Stream(Asked):
-    """A request, and the used part of its stream's window."""
+    """A request, and what of its stream's window is used."""
 
     taken_bytes: int = 0
 
 
 class Http2:
-    """Simultaneous requests over one connection: a `pageload.Way`."""
+    """All requests over one connection at once: a `pageload.Way`."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
@@ -133,7 +132,7 @@ class Http2:
         self._waiting = bytearray()
 
     async def fetch(self, path: str, *, keep: bool = False) -> tuple[Fetched, int]:
-        """The request is sent at once; the first one opens the connection. Raises OSError."""
+        """Asks at once; the first one opens the connection. Raises OSError."""
         if self._opened is None:
             self._opened = asyncio.create_task(self._open())
         await asyncio.shield(self._opened)
@@ -172,7 +171,7 @@ class Http2:
             raise ConnectionResetError(f"{self._host} refuses: {payload.hex()}")
         elif kind == HEADERS and stream is not None and stream.status is None:
             stream.first_byte_ns = now_ns()
-            # A change of the dynamic table's size may precede it (RFC 7541, 6.3).
+            # A change of the dynamic table's size may stand before (RFC 7541, 6.3).
             first = next((byte for byte in payload if byte & 0xE0 != 0x20), 0)
             stream.status = _STATUS.get(first, 0)
         elif kind == DATA:
@@ -187,7 +186,7 @@ class Http2:
             stream.answered()
 
     def _write(self, data: bytes) -> None:
-        """Send the data together with all other data written at this instant, as one packet if it fits."""
+        """Sends it with all else that is written at this instant, as one packet if it fits."""
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._flush)
         self._waiting += data
@@ -197,7 +196,7 @@ class Http2:
         self._waiting.clear()
 
     def _granted(self, number: int, taken_bytes: int, window_bytes: int) -> int:
-        """Return a window to the peer once half of it is used; the result is the part still used."""
+        """Gives a window back once half of it is used; what is used then."""
         if taken_bytes <= window_bytes // 2:
             return taken_bytes
         self._write(frame(WINDOW_UPDATE, 0, number, struct.pack("!I", taken_bytes)))
@@ -212,7 +211,7 @@ class Http2:
 
 @dataclass
 class _Answering:
-    """An answer in progress: its remaining bytes, and the window of its stream."""
+    """An answer on its way: what is left of it, and the window of its stream."""
 
     left_bytes: int
     body: bytes | None
@@ -260,7 +259,7 @@ class _Server:
         self.waiting += frame(HEADERS, END_HEADERS | (0 if answer.length else END_STREAM), number, block)
 
     async def send(self) -> None:
-        """Send waiting frames, and one frame of each answer in turn, as far as windows and the socket allow."""
+        """Sends what waits, and of each answer a frame in turn, as far as windows and the socket let it."""
         while True:
             for number, answer in list(self.answers.items()):
                 self._add(number, answer)
@@ -268,8 +267,7 @@ class _Server:
                 self.changed.clear()
                 await self.changed.wait()
                 continue
-            # All data go into one write: otherwise each frame would be a packet of its own, and there are ten in the
-            # first window.
+            # In one write: else each frame would be a packet by itself, and there are ten in the first window.
             self.writer.write(bytes(self.waiting))
             self.waiting.clear()
             await self.writer.drain()
@@ -290,12 +288,12 @@ class _Server:
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, content: Content, begun: bytes) -> None:
-    """Answer the requests of one connection, whose preface has been read, until its client ends it.
+    """Answers the requests of one connection, whose preface has been read, until its client ends it.
 
     Parameters
     ----------
     begun : bytes
-        Bytes that were read after the preface.
+        What was read behind the preface.
     """
     server = _Server(writer, content)
     server.waiting += frame(SETTINGS, 0, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DASH manifest (MPD, ISO/IEC 23009-1) as a player needs it: one period, and numbered segments of equal duration."""
+"""A DASH manifest (MPD, ISO/IEC 23009-1) as a player needs it: one period, segments of one length by their number."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ _DURATION = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?")
 
 @dataclass(frozen=True)
 class Manifest:
-    """Description of a video.
+    """What there is to be played.
 
     Attributes
     ----------
     ids : tuple of str
-        Ids of the first video's representations, by increasing bit rate.
+        Of the representations of the first video, by increasing bit rate.
     ladder_bps : tuple of int
         Their bit rates.
     segment_ns : int
-        Playing time of a segment.
+        How long a segment plays.
     first : int
-        Number of the first segment.
+        Number of the first one.
     count : int or None
-        Number of segments; None if live.
+        How many there are; None: live.
     start_ns : int or None
-        Beginning of a live video, on the clock of measures.
+        When a live one began, on the clock of measures.
     template : str
         Path of a segment, relative to the manifest.
     """
@@ -43,17 +43,17 @@ class Manifest:
     template: str
 
     def path(self, place: int, number: int) -> str:
-        """Path of a segment of the representation at an index of the ladder."""
+        """Path of a segment: of the representation at a place of the ladder, by its number."""
         return "/" + self.template.replace("$RepresentationID$", self.ids[place]).replace("$Number$", str(number))
 
 
 def manifest_of(text: bytes) -> Manifest:
-    """Parse an MPD.
+    """Reads an MPD.
 
     Raises
     ------
     ValueError
-        If it is no MPD, or has no SegmentTemplate with a duration: other forms of segment names are not supported.
+        If it is no MPD, or has no SegmentTemplate with a duration: other ways to name segments are not known here.
     """
     try:
         root = ET.fromstring(text)
@@ -77,7 +77,7 @@ def manifest_of(text: bytes) -> Manifest:
         count = -(-round(_seconds(root.get("mediaPresentationDuration", "")) * 1e9) // segment_ns)
     else:
         began = datetime.datetime.fromisoformat(root.get("availabilityStartTime", "").replace("Z", "+00:00"))
-        # Microseconds are integers: a float of seconds cannot hold ns.
+        # In whole microseconds: a float of seconds has no ns.
         epoch = datetime.datetime.fromtimestamp(0, datetime.UTC)
         start_ns = (began - epoch) // datetime.timedelta(microseconds=1) * 1000
     ids = tuple(name for _, name in by_rate)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program's measurements, as lines of `measures.jsonl` in its working directory."""
+"""What a program measures, as lines of `measures.jsonl` in its working directory."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ FILE = "measures.jsonl"
 
 
 def now_ns() -> int:
-    """The clock of all measures, in ns: the real-time clock, which is not set in the guest."""
+    """The clock of all measures, in ns: the real-time clock, which nobody sets in the guest."""
     return time.time_ns()
 
 
 class Measures:
-    """Writes lines: `with Measures() as measures`; each line is in the file when `write` returns, however the program
-    ends."""
+    """Writes lines: `with Measures() as measures`; each is in the file when `write` returns, however all this ends."""
 
     def __init__(self, path: Path | str = FILE) -> None:
         self._file: TextIO = open(path, "w", buffering=1, encoding="utf-8")  # noqa: SIM115 (`__exit__` closes it)
@@ -33,13 +32,13 @@ class Measures:
         self._file.close()
 
     def write(self, kind: str, **values: int | str | None) -> None:
-        """Write one line.
+        """Writes one line.
 
         Parameters
         ----------
         kind : str
         **values
-            Columns of the table `measures`; times in ns of `now_ns`. Values that are None are left out.
+            Columns of the table `measures`; times in ns of `now_ns`. None: left out.
         """
         given = {key: value for key, value in values.items() if value is not None}
         self._file.write(json.dumps({"kind": kind, **given}) + "\n")

@@ -10,12 +10,12 @@ from .content import Content
 
 
 async def run(port: int, content: Content) -> None:
-    """Serve until the process is told to end."""
+    """Serves until it is told to end."""
     await (await listen(port, content)).serve_forever()
 
 
 async def listen(port: int, content: Content) -> asyncio.Server:
-    """A running server; port 0 means any free port."""
+    """A server that has begun; port 0 is any that is free."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -30,7 +30,7 @@ async def listen(port: int, content: Content) -> asyncio.Server:
             else:
                 await http11.serve(reader, writer, content, begun)
         except ConnectionError:
-            # The client may end the connection at any time.
+            # The client has gone, which is its right.
             pass
         finally:
             writer.close()

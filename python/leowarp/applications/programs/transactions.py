@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transactions: requests and their answers, one after the other or at a fixed interval."""
+"""Transactions: a request, its answer, one behind the other or at a fixed interval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .measures import Measures, now_ns
 
 @dataclass(frozen=True)
 class Wanted:
-    """Parameters of the transactions.
+    """What is to be done.
 
     Attributes
     ----------
@@ -20,9 +20,9 @@ class Wanted:
     request_bytes, answer_bytes : int
         Lengths of the bodies.
     interval_s : float
-        Interval between the starts of two transactions, if the first has ended by then; 0: no wait.
+        From the start of one to the start of the next, if that one is over by then; 0: at once.
     reconnect : bool
-        Whether each uses a new connection, whose handshake counts.
+        Whether each has a connection of its own, whose handshake counts.
     """
 
     count: int
@@ -33,8 +33,7 @@ class Wanted:
 
 
 async def run(host: str, port: int, wanted: Wanted, measures: Measures) -> None:
-    """Make the transactions. If a connection breaks, its transaction has no end, and the next one uses a new
-    connection.
+    """Makes them. A connection that breaks ends its transaction, which then has no end; the next has another.
 
     Raises
     ------
