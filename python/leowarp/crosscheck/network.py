@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network of a run's timeline, instant by instant: entries of nodes, delays, links that are down."""
+"""State of the network according to a run's timeline, instant by instant: entries of nodes, delays, links that are
+down."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 Link = tuple[str, str]
-"""A direction of a link: the sending and the receiving node."""
+"""A direction of a link: sending node and receiving node."""
 Entry = tuple[str, str]
 """A node, and the node of the host to which packets are sent."""
 
@@ -25,10 +26,9 @@ Entry = tuple[str, str]
 class State:
     """Values in force.
 
-    entries: dict of (node, host) to node. Next hop of packets for a host at a node.
-    delays_ns, rates_bps: dict of (node, node) to int. Values for each direction; a missing rate is unlimited.
-    down, lost: set of (node, node). Directions that are down; among these, those that lost their packets at this
-        instant.
+    entries: dict of (node, host) to node. Next node to which a node sends packets for a host.
+    delays_ns, rates_bps: dict of (node, node) to int. Values per direction; a missing rate is unlimited.
+    down, lost: set of (node, node). Directions that are down; `lost`: those that lost their packets at this instant.
     """
 
     entries: dict[Entry, str] = field(default_factory=dict)
@@ -38,10 +38,10 @@ class State:
     lost: set[Link] = field(default_factory=set)
 
     def way(self, node: str, host: str, entries: Mapping[Entry, str] | None = None) -> list[Link] | None:
-        """Directions from a node to a host's station, without the wire; None if packets do not arrive there."""
+        """Directions from a node to a host's station, without the wire; None: packets do not arrive."""
         entries = self.entries if entries is None else entries
         way: list[Link] = []
-        # A walk longer than the number of entries is a loop.
+        # A path with more hops than entries is a loop.
         while len(way) <= len(entries):
             following = entries.get((node, host))
             if following is None:
@@ -59,10 +59,10 @@ class State:
 
 @dataclass(frozen=True)
 class Instant:
-    """An instant with a change.
+    """An instant at which the network changed.
 
-    state: State from then on; the next instant modifies it.
-    former: dict of (node, host) to node. Previous values of the entries that changed or were removed at this instant.
+    state: State from this instant on; the next instant modifies it.
+    former: dict of (node, host) to node. Previous values of entries that were changed or removed at this instant.
     former_ns: dict of (node, node) to int. Previous delays of the directions whose delay changed.
     """
 
@@ -73,22 +73,22 @@ class Instant:
 
     @property
     def switched(self) -> dict[Entry, str]:
-        """Entries that moved to another neighbour, with the previous one."""
+        """Entries that changed to another neighbour, with the previous one."""
         return {entry: old for entry, old in self.former.items() if self.state.entries.get(entry) not in (None, old)}
 
     def old_way(self, node: str, host: str) -> list[Link] | None:
-        """The path of packets to a host before this instant."""
+        """Path of packets to a host before this instant."""
         return self.state.way(node, host, self.state.entries | self.former)
 
     def old_delay_ns(self, way: list[Link]) -> int:
-        """Sum of the delays of a path's links just before."""
+        """Delays of a path's links before this instant."""
         return sum(self.former_ns.get(link, self.state.delays_ns.get(link, 0)) for link in way)
 
 
 def instants(timeline: pd.DataFrame) -> Iterator[Instant]:
-    """The instants of a timeline, in order, each with the state from then on.
+    """Yield the instants of a timeline in order, each with the state from then on.
 
-    timeline: The content of `20-timeline.parquet`.
+    timeline: Table as in `20-timeline.parquet`.
     """
     state = State()
     wanted = timeline[timeline["event"].isin(("link", "rate", "delay", "route"))]
@@ -129,11 +129,11 @@ def _play(state: State, row: Any, before: dict[Entry, str | None], former_ns: di
 
 
 def talking(run: Run) -> list[tuple[str, str]]:
-    """Pairs of host nodes of which the first sends packets to the second: data, or acknowledgements and replies."""
+    """Pairs of hosts' nodes whose first node has packets for the second: data, or acknowledgements and replies."""
     ends = [(host_node(flow.source), host_node(flow.destination)) for flow in run.plan.flows]
     return sorted({pair for a, b in ends for pair in ((a, b), (b, a))})
 
 
 def station_of_host(state: State, host: str) -> str | None:
-    """The node at the other end of a host's wire."""
+    """Node at the other end of a host's wire."""
     return next((node for (node, to), following in state.entries.items() if to == following == host), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of `[cures]` on route changes, compared with the implications of plan, timeline and stored packets."""
+"""Check of the `[cures]` tables about route changes, against plan, timeline and stored packets."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from leowarp.results.run import Run
 
 CARRIED_OUT_WITHIN_NS = 1_000_000
-"""An event of the timeline is executed within this time: the agent's clock advances by 512 ns at each reading."""
+"""Maximum delay with which an event of the timeline is applied: the agent's clock advances by 512 ns per reading."""
 
-# design/cures.md: IPv4, ICMP, magic number and number.
+# Contents from design/cures.md: IPv4, ICMP, magic and number.
 _MARKER_IP_BYTES = 32
 
 T = TypeVar("T", Switch, Notice)
@@ -39,7 +39,7 @@ class Judge:
     stations: Stations | None
 
     def notices(self) -> Findings:
-        """Check the notices to each host, of changes and false ones: content and instants."""
+        """Check that each host received its notices, true and false ones, with correct content and time."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.notices().itertuples(index=False))
         for number, row in enumerate(rows, 1):
@@ -123,7 +123,7 @@ class Judge:
             return
         until_ns = int(row.t_ns) + (self.run.plan.cures.duplicate_ns or 0)
         node, host = switch.old[0], switch.host
-        # At the next switch, packets leave this link.
+        # At the next switch, packets no longer use this link.
         others = [each for each in self.changes.switches if (each.old[0], each.host) == (node, host)]
         end_ns = min((each.t_ns for each in others if each.t_ns > switch.t_ns), default=self.run.end_ns)
         if self.stations is None or not self._is_station(node) or min(end_ns, self.run.end_ns) < until_ns:
@@ -136,12 +136,13 @@ class Judge:
             found.compare(where, "copied_bytes", row.copied_bytes, int(on_link.link_bytes.sum()))
 
     def _wait_ns(self, t_ns: int, notice: Notice) -> int | None:
-        """Time until the acknowledgement of the last packet on the old path can be back; None if it is unknown here."""
+        """Time until the acknowledgement of the last packet on the old path can be back; None: it cannot be computed
+        here."""
         if notice.is_false or notice.switch is None:
             return notice.wait_ns
         if notice.switch.rests is None or notice.answer_ns is None:
             return 0
-        # the packets that wait when a notice leaves in advance are not computed here
+        # packets that will wait when the notice leaves early cannot be computed here
         if self.run.plan.cures.notify_delay_ns < 0:
             return None
         queue = self._queue(t_ns, notice.switch)
@@ -152,22 +153,22 @@ class Judge:
         return until_ns if ahead_ns > 0 and until_ns > 0 else 0
 
     def _left(self, queue: Queue) -> tuple[int, int]:
-        """Number of packets that stay at the old link, and the arrival of the last of them at its other end."""
+        """Packets that stay at the old link, and arrival time of the last one at the link's far end."""
         if self.run.plan.cures.move_queue != "off":
             return 0, queue.begun_arrived_ns
         return queue.waiting_pkts, queue.all_arrived_ns
 
     def _ahead_ns(self, t_ns: int, switch: Switch, queue: Queue) -> int:
-        """Difference between the arrival of the last packet on the old path and that of the first on the new one."""
+        """Difference between the arrivals of the last packet on the old path and the first one on the new path."""
         if switch.rests is None:
             return 0
         return self._left(queue)[1] + switch.rests.old_ns - (t_ns + switch.new_delay_ns + switch.rests.new_ns)
 
     def _queue(self, t_ns: int, switch: Switch) -> Queue | None:
-        """The queue at the node at a switch; None if it is unknown."""
+        """The node before the node of a switch; None if it is unknown."""
         node, host = switch.old[0], switch.host
         earlier = [each for each in self.changes.switches if each.old[0] == node and each.t_ns < switch.t_ns]
-        # Arrivals are recorded neither for nodes other than stations nor for links that held packets.
+        # Arrivals are recorded only at stations, and not for links that held packets.
         if self.stations is None or not self._is_station(node) or (self.run.plan.cures.hold and earlier):
             return None
         if {other for a, other in self._pairs() if a == host_node(node)} != {host}:
@@ -182,7 +183,7 @@ class Judge:
         )
 
     def _marker_bytes(self, t_ns: int, switch: Switch) -> int | None:
-        """Length of the marker on a switch's old link; None if there is none, or the queue refused it."""
+        """The marker's share of the old link for a switch; None: there was no marker, or the queue refused it."""
         drops = self.run.tables.drops
         refused = (drops["t_ns"] == t_ns) & (drops["direction"] == self._direction(switch.old)) & drops["flow"].isna()
         if not self.run.plan.cures.end_marker or switch.met is None or refused.any():
@@ -190,7 +191,7 @@ class Judge:
         return _MARKER_IP_BYTES + self.run.plan.ground.overhead_bytes
 
     def _pairs(self) -> set[tuple[str, str]]:
-        """Nodes of hosts that sent, each with a node to which it sent, among stored packets."""
+        """Nodes of hosts that sent packets, each with a receiving host, from stored packets."""
         if self.stations is None:
             return set()
         return set(zip(self.stations.packets["source"], self.stations.packets["target"], strict=True))
@@ -228,7 +229,7 @@ class Judge:
         self, rows: Sequence[Any], keys: Sequence[Any], expected: Sequence[T], wanted: Sequence[Any],
         found: Findings, table: str, *, all_wanted: bool = True,
     ) -> Iterator[tuple[Any, T]]:  # fmt: skip
-        """Pairs of recorded and required rows; a row without a counterpart is noted."""
+        """Match rows with the required actions, and record entries that are present on one side only."""
         left = list(zip(wanted, expected, strict=True))
         for row, key in zip(rows, keys, strict=True):
             found.checked += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One parameter of a profile, estimated from a recording: a value, an interval, and their basis."""
+"""One parameter of a profile, estimated from a recording: value, interval, and their basis."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 RESAMPLES = 1000
-"""Number of bootstrap resamples; 1000 place the ends of a 95 % interval to within a tenth of its width."""
+"""Number of bootstrap samples; 1000 determine the ends of a 95 % interval to a tenth of its width."""
 
 Z_95 = 1.96
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A key of the profile.
+    """Estimate of one key of the profile.
 
     Attributes
     ----------
     key : str
-        A key of `[access]`.
+        Name of the key in `[access]`.
     value : float or tuple of float
-        Value in the key's stored unit (ns, bit/s, 0 to 1); a tuple for quantiles.
+        Value in the key's stored unit (ns, bit/s, 0 to 1); a tuple of quantiles.
     low, high : float or tuple of float, or None
-        Ends of its 95 % interval, for a tuple one for each; None: there is no interval, and `note` gives the reason.
+        Ends of the 95 % interval, one pair per quantile for a tuple; None: no interval is possible, and `note` has the
+        reason.
     count : int
-        Number of units `of` on which it is based.
+        Number of `of` on which the estimate rests.
     of : str
-        slots, reconfigurations, probes, intervals.
+        Kind of `count`: slots, reconfigurations, probes, intervals.
     note : str
-        Method of the estimate, and its limits.
+        Method of the estimate, and its limitations.
     """
 
     key: str
@@ -44,7 +45,7 @@ class Estimate:
     note: str
 
     def holds(self, truth: float) -> bool:
-        """Whether a single number lies in the interval."""
+        """Whether a single number is in the interval."""
         assert not isinstance(self.low, tuple)
         assert not isinstance(self.high, tuple)
         return self.low is not None and self.high is not None and self.low <= truth <= self.high
@@ -68,8 +69,8 @@ def resampled(
     Parameters
     ----------
     values : float64 array of shape (slots, ...)
-    Function of such an array that returns an array of shape (k,) or a number.
-        Of such an array, to an array of shape (k,) or a number.
+    statistic : function
+        Function from such an array to an array of shape (k,) or a number.
 
     Returns
     -------

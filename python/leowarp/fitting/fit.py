@@ -25,7 +25,8 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 
 _FEWEST_SLOTS = 8
 _PUBLISHED_NS = 300_000_000
-"""A phase this close to the published one is set to it: clocks of recorders are off by as much."""
+"""A phase this close to the published one is assumed to be the published one: clocks of recorders may be off by this
+much."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Told:
     ----------
     source : str
     description : Description or None
-        Description of its delays; None if it has none.
+        Schedule of its delays; None: there is none.
     estimates : tuple of Estimate
     untold : tuple of Untold
     """
@@ -63,10 +64,10 @@ class Fit:
 
     @property
     def chosen(self) -> dict[str, tuple[Estimate, str]]:
-        """Each key with its estimate and the recording of that estimate: of several, the one with the largest basis.
+        """Key -> its estimate and the recording that gave it: among several, the one with the most data.
 
-        Retransmissions of a transfer bound isolated loss from above, and its traffic bounds capacity from below: probes
-        and traces take precedence.
+        For isolated loss a transfer only gives an upper bound, from its retransmissions, and for capacity a lower
+        bound, from its goodput. Probes and traces therefore take precedence.
         """
         found: dict[str, tuple[Estimate, str]] = {}
         for told in self.recordings:
@@ -77,14 +78,14 @@ class Fit:
             for one in told.estimates:
                 probed = found[one.key][0]
                 if one.of == "segments" and probed.of != "segments" and _number(one) < _number(probed):
-                    # Probes that a router drops by policy look like loss; TCP cannot have lost more than it
+                    # Probes that a router drops by policy look like losses; TCP cannot have lost more than it
                     # retransmitted.
                     found[one.key] = (one, told.source)
         return found
 
     @property
     def untold(self) -> dict[str, str]:
-        """Keys that no recording determines, with reasons."""
+        """Keys that no recording determines, with the reasons."""
         chosen = self.chosen
         reasons = {one.key: one.why for told in self.recordings for one in told.untold}
         told_none = {key: "nothing in the recordings depends on it" for key in _FITTED if key not in reasons}
@@ -102,21 +103,21 @@ _FITTED = (
 
 
 def fit(measurements: Sequence[Measurement], *, profile: str = "starlink", access: Access | None = None) -> Fit:
-    """The profile's parameters, as far as recordings determine them.
+    """Estimate the profile's parameters as far as recordings determine them.
 
     Parameters
     ----------
     measurements : sequence of Measurement
-        Pings, irtt, iperf3's transfers, capacities; each is analysed by itself.
+        Pings, irtt, iperf3 transfers, capacities; each recording is evaluated separately.
     profile : str
         Profile whose keys are estimated.
     access : Access, optional
-        Starting values of the search; by default the profile's own.
+        Initial values of the search; default: the profile's own values.
 
     Raises
     ------
     ScenarioError
-        If no recording determines any key: it is too short, or does not follow a schedule.
+        If no recording determines any key: it is too short, or nothing follows a schedule.
     """
     start = dataclasses.replace(access or _start(profile), profile=profile)
     told = tuple(_told(one, start) for one in measurements)
@@ -170,7 +171,7 @@ def _add(found: tuple[list[Estimate], list[Untold]], estimates: list[Estimate], 
 
 
 def _schedule(description: Description, access: Access, estimates: list[Estimate]) -> None:
-    """Period and phase, if they differ from the published ones."""
+    """Period and phase if they differ from the published ones."""
     schedule, seconds = description.schedule, description.seconds_of_minute
     assert schedule is not None
     sure = 1.0 if description.finding is None else description.finding.confidence_ratio
@@ -204,14 +205,14 @@ def _delays(
     estimates += fit_base(probes, over_base_ns, 2 * access.server_delay_ns)
     counted = measurement.format != "columns" or bool(probes.series.lost.any())
     _add(fit_losses(probes, access, counted=counted), estimates, untold)
-    # If outages were not estimated, the simulation has none.
+    # If outages could not be estimated, none are simulated.
     told = {one.key for one in estimates}
     losses = _values(estimates, ("outage", "residual_loss")) | ({} if "outage_share" in told else {_SHARE: 0.0})
     _add(fit_handover(probes, dataclasses.replace(access, **losses)), estimates, untold)
 
 
 def _values(estimates: Sequence[Estimate], beginnings: tuple[str, ...]) -> dict[str, Any]:
-    """Estimates of keys with these prefixes, as attributes of `Access`."""
+    """Estimates of keys with this prefix, as attributes of `Access`."""
     found: dict[str, Any] = {}
     for one in estimates:
         if one.key.startswith(beginnings):
@@ -226,5 +227,5 @@ def _number(estimate: Estimate) -> float:
 
 
 def _rank(estimate: Estimate) -> tuple[bool, int]:
-    """Probes and traces come before transfers, then larger bases before smaller ones."""
+    """Sort key: probes and traces before transfers, then by the amount of data."""
     return ("bound" not in estimate.note, estimate.count)

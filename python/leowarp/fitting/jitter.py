@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jitter of the profile by simulated moments: the parameters with which its probes have the recording's statistics.
+"""Jitter of the profile by the method of simulated moments: values for which probes have the recording's statistics.
 
-The statistics are trimmed means over slots: the width of delays within a slot, and the differences between successive
-ones. The profile's own jitter is sampled at the instants of the recording, so sampling affects both alike. Intervals
-follow McFadden (1989), simulated moments; the covariance of the statistics is that over slots plus that of the
+The statistics are trimmed means over slots: the spread of delays within a slot, and differences of successive delays.
+The profile's own jitter is sampled at the times of the recording, so that sampling affects both statistics equally.
+Intervals follow McFadden (1989), simulated moments: the covariance of the statistics over slots, plus that of the
 simulation.
 """
 
@@ -29,26 +29,25 @@ _MOST_SLOTS = 200
 _ROUNDS, _FAR_ROUNDS = 8, 3
 _DAMPING = 0.02
 _TRIMMED = 0.2
-"""Share trimmed at either end for sparse probes: a few slots with a bad sky are not due to jitter. With dense probes,
-steps are fitted too, and these drift if slots are left out (seed 1 of design/fit-coverage.py: 12 ms instead of the true
-28)."""
+"""Trimmed share at either end, for sparse probes: it removes a few slots with disturbances. With dense probes the steps
+are fitted too, and they drift if slots are left out (seed 1 of design/fit-coverage.py: 12 ms instead of 28)."""
 _STEP = 0.15
-"""Step of a parameter's logarithm for slopes: smaller ones are hidden by the simulation's noise."""
+"""Step of the logarithm of a parameter for slopes: smaller steps vanish in the simulation's noise."""
 
 _NO_FINER_NS = 50_000.0
-"""ping prints tenths of a millisecond."""
+"""Resolution of ping: tenths of a millisecond."""
 
 _WIDEST = 0.7
-"""A larger standard error of a logarithm means an interval of a factor of 4 in either direction."""
+"""Limit for the standard error of a logarithm: it corresponds to a factor of 4 in either direction."""
 
 _MEANS_NS = (50_000.0, 200_000_000.0)
 _STEPS_NS = (1_400_000.0, 200_000_000.0)
-"""No step is shorter than a frame of 1/750 s."""
+"""Minimum length of a step: a frame of 1/750 s."""
 
 
 @dataclass(frozen=True)
 class Jitter:
-    """Estimates of the jitter from a recording."""
+    """Statistics of the recording that determine the jitter."""
 
     estimates: tuple[Estimate, ...]
     untold: tuple[Untold, ...]
@@ -57,14 +56,14 @@ class Jitter:
 def simulated_ns(
     access: Access, t_ns: NDArray[np.int64], ways: tuple[str, ...], seed: int, until_ns: int
 ) -> NDArray[np.float64]:
-    """Delays of probes with only the profile's jitter and frames: no base, no handovers, no losses.
+    """Delays of probes with only the profile's jitter and frames: no base, handovers or losses.
 
     Parameters
     ----------
     t_ns : int64 array of shape (n,)
         Ascending.
     ways : tuple of str
-        "up", "down" or both, in the order in which a probe passes them.
+        "up", "down" or both, in the order in which a probe passes the directions.
     """
     at_ns = t_ns
     for way in ways:
@@ -75,15 +74,15 @@ def simulated_ns(
 
 
 def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter:
-    """Mean values, and with dense probes steps, of the jitter in the directions of the series.
+    """Means, and with dense probes steps, of the jitter in the directions of the series.
 
     Parameters
     ----------
     probes : Slotted
     access : Access
-        Starting values of the search.
+        Initial values of the search.
     ways : tuple of str
-        As in `simulated_ns`: both for round trips.
+        Directions as in `simulated_ns`: both for round trips.
     """
     dense = probes.interval_ns <= _DENSE_NS
     names = [f"jitter_{way}_ns" if way == "up" else "jitter_ns" for way in ways]
@@ -98,7 +97,7 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
     measured = _by_slot(taken, taken.series.delay_ns, lags)
     slots = len(measured)
     target = _middle(measured, trimmed)
-    # Covariance of the recording, and of the mean of simulations of equal length: both vary.
+    # Covariance of the recording plus that of the mean of equally long simulations.
     covariance = (1.0 + 1.0 / (_ROUNDS - _FAR_ROUNDS)) * _covariance(measured, trimmed)
     weights = 1.0 / (np.diag(covariance) + _NO_FINER_NS**2 / slots)
 
@@ -119,11 +118,12 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
             step = np.zeros(len(logs))
             step[place] = _STEP
             slope[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * _STEP)
-        # The first rounds are far off; later ones differ by the simulation's draws, which their mean reduces.
+        # The first rounds are far from the solution; later ones differ by the simulation's random numbers, and their
+        # mean varies less.
         fresh = max(number - _FAR_ROUNDS + 1, 1)
         slopes = slopes + (slope - slopes) / fresh
         normal = slopes.T @ (weights[:, None] * slopes)
-        # Least squares with slight damping: if two directions have a similar effect, neither diverges.
+        # Least squares with slight damping: if two directions are hard to distinguish, neither diverges.
         damped = normal + _DAMPING * np.diag(np.diag(normal) + 1e-9)
         gain = np.linalg.solve(damped, slopes.T @ (weights * (target - here)))
         logs = np.clip(logs + np.clip(gain, -0.7, 0.7), bounds[:, 0], bounds[:, 1])
@@ -158,20 +158,20 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
 
 
 def _chosen(probes: Slotted) -> NDArray[np.int64]:
-    """Indexes of the probes in the first slots: enough of them, and no more than take a second."""
+    """Indices of probes in the first slots: enough of them, but no more than a second of simulation."""
     whole = probes.slot < probes.slot[0] + _MOST_SLOTS
     return np.flatnonzero(whole)[:_MOST_PROBES]
 
 
 def _lags(probes: Slotted, dense: bool) -> tuple[int, ...]:
-    """Distances, in probes, at which delays are compared: neighbours, and with dense probes 30 and 100 ms apart."""
+    """Distances between compared probes: neighbours, and with dense probes 30 and 100 ms."""
     if not dense:
         return (1,)
     return tuple(sorted({1, *(max(round(apart_ns / probes.interval_ns), 1) for apart_ns in (30e6, 100e6))}))
 
 
 def _by_slot(probes: Slotted, delay_ns: NDArray[np.float64], lags: tuple[int, ...]) -> NDArray[np.float64]:
-    """The statistics of each slot with enough probes; shape (slots, k)."""
+    """Statistics of each slot with enough probes; shape (slots, k)."""
     columns = _quantiles(probes.slot[probes.clear], delay_ns[probes.clear], (0.1, 0.5, 0.75, 0.9))
     found = [columns[:, 1] - columns[:, 0], columns[:, 2] - columns[:, 1], columns[:, 3] - columns[:, 1]]
     for lag in lags:
@@ -184,7 +184,7 @@ def _by_slot(probes: Slotted, delay_ns: NDArray[np.float64], lags: tuple[int, ..
 
 
 def _middle(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float64]:
-    """Mean of each column without a share of its smallest and largest values."""
+    """Means of each column without a share of its smallest and largest values."""
     cut = round(trimmed * len(table))
     return np.asarray(np.sort(table, axis=0)[cut : len(table) - cut].mean(axis=0))
 
@@ -201,7 +201,7 @@ def _covariance(table: NDArray[np.float64], trimmed: float) -> NDArray[np.float6
 def _quantiles(
     slot: NDArray[np.int64], values: NDArray[np.float64], at: tuple[float, ...], of: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
-    """Quantiles of the values in each slot of `of`; nan where there are fewer than eight. Shape (slots, len(at))."""
+    """Quantiles of the values of each slot of `of`; nan if there are fewer than eight. Shape (slots, len(at))."""
     order = np.lexsort((values, slot))
     slots, starts, counts = np.unique(slot[order], return_index=True, return_counts=True)
     known = np.unique(slot if of is None else of)

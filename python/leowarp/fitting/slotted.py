@@ -13,7 +13,7 @@ from leowarp.timeline.recordings.measurement import Series
 from leowarp.timeline.recordings.period.schedule import Schedule
 
 FEWEST_PROBES = 8
-"""Number of probes away from the ends of a slot that are needed for its minimum delay."""
+"""Minimum number of probes in a slot, away from its ends, for a valid minimum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,12 +23,12 @@ class Slotted:
     Attributes
     ----------
     series : Series
-        n probes, including lost ones.
+        Number of probes, lost ones included.
     schedule : Schedule
     slot : int64 array of shape (n,)
-        Number of the slot in which each was sent, from 0.
+        Number of each probe's slot, from 0.
     clear : bool array of shape (n,)
-        Whether it was answered and is at least 1 s from either end of its slot.
+        Answered, and at least 1 s from either end of its slot.
     """
 
     series: Series
@@ -45,16 +45,16 @@ class Slotted:
 
     @property
     def until_ns(self) -> int:
-        """Instant just after the last probe."""
+        """Time just after the last probe."""
         return int(self.series.t_ns[-1]) + 1
 
     def floors_ns(self, delay_ns: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Numbers of the slots with enough probes, and the smallest of the given delays in each.
+        """Numbers of the slots with enough probes, and the minimum of some delays of these probes in each.
 
         Parameters
         ----------
         delay_ns : float64 array of shape (n,)
-            Delays of the recording, or of a simulation at its instants.
+            Delays of the recording, or of a simulation at its times.
         """
         slots, starts, counts = np.unique(self.slot[self.clear], return_index=True, return_counts=True)
         least_ns = np.minimum.reduceat(delay_ns[self.clear], starts)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Media, which carry packets: from a plan's medium to its routes and its timeline.
+"""Media that carry packets: from a plan's medium to its routes and its timeline.
 
-Each medium is a package of its own, found by the type of `plan.medium` (`registry`); all implement the same protocol
-(`protocol.PlannedMedium`). Later stages see only routes and timelines:
+Each medium is a separate package, selected by the type of `plan.medium` (`registry`); all implement one protocol
+(`protocol.PlannedMedium`). Later packages only see routes and timelines:
 
     routes = routes_of(plan, ephemeris_of(plan))
     events = timeline_of(plan, routes=routes)

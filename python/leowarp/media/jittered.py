@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A jittered path: host A, router s1, host B, and a delay that each packet to B draws individually.
+"""A jittered path: host A, router s1, host B, and an independent random delay for each packet to B.
 
-The kernel's netem draws it in the guest, below a token bucket filter, as in emulation studies (docs/concepts/links.md,
-"Jittered links"); this module makes only its parameters and its table.
+In the guest, the kernel's netem applies the delays below a token bucket filter, as in emulation studies
+(docs/concepts/links.md, "Jittered links"). This module only makes the parameters and the table for netem.
 """
 
 from __future__ import annotations
@@ -41,13 +41,11 @@ ROUTER, A, B = range(3)
 
 
 def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
-    """The timeline of a plan's ``[jittered]``; columns as in `timeline.schema`.
+    """Timeline of a plan's ``[jittered]``; columns as in `timeline.schema`.
 
-    The metadata `jitter_table` exists only for the distribution ``table``: its values, ascending, mean 0, standard
-    deviation 1.
+    Metadata `jitter_table`, only for the distribution ``table``: its values, ascending, mean 0, standard deviation 1.
 
-    Raises ScenarioError if the table cannot be read, the jitter exceeds netem's range, or a draw could be below
-        0.
+    Raises ScenarioError if the table cannot be read, the jitter exceeds netem's limit, or a delay could be below 0.
     routes: Routes of the same plan.
     Returns: All events are at 0.
     """
@@ -55,8 +53,8 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
     events.node(ROUTER, "router")
     for host in (A, B):
         events.node(host, "host")
-    # Towards A there is no jitter, but s1 and not host B delays the packets. If a host itself sent a packet late, its
-    # capture would record a late sending time, and TCP's small queues would count it as their own backlog.
+    # Towards A there is no jitter, and s1 holds the packets instead of host B. If a host itself sends a packet late,
+    # its capture records a late sending time, and TCP small queues treat it as backlog.
     modelled_up = path.delay_up_ns > 0 or path.rate_up_bps is not None
     events.link_up(0, A, ROUTER, _link(path) if modelled_up else LinkKind.ideal(plan, "wire"))
     events.link_up(0, ROUTER, B, _link(path))
@@ -71,7 +69,7 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
     if modelled_up:
         _shape(events, A, path.delay_up_ns, path.rate_up_bps, 0.0)
     for pair, (source, destination) in enumerate(((A, B), (B, A))):
-        # One router and two hosts, so two entries per direction are the whole routing; no path ever changes.
+        # With one router and two hosts, routing needs two entries per direction; no path ever changes.
         events.route(0, source, destination, ROUTER, None)
         events.route(0, ROUTER, destination, destination, None)
         events.paths(routes, pair, source, destination)
@@ -79,20 +77,21 @@ def jittered_timeline(plan: Plan, path: Jittered, routes: Routes) -> pa.Table:
 
 
 def _link(path: Jittered) -> LinkKind:
-    """A link of discipline `jitter`: in each direction netem for delay and loss, a token bucket filter for the rate."""
+    """A link with discipline `jitter`: in each direction netem for delay and loss, and a token bucket filter for the
+    rate."""
     return LinkKind(
         kind="wire",
         discipline="jitter",
         on_down="drain",
         overhead_bytes=path.overhead_bytes,
         limit_pkts=path.queue_pkts,
-        # Rate and loss belong to one direction; the host's own direction has neither.
+        # Rate and loss belong to one direction; the host's own direction has none.
         has_own_rate=False,
     )
 
 
 def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ratio: float) -> None:
-    """Rate, delay and loss of the direction from the router to a host."""
+    """Rate, delay and loss in the direction from the router to a host."""
     events.rate(0, ROUTER, to, rate_bps)
     events.delays(0, np.array([ROUTER]), np.array([to]), np.array([delay_ns]), both_ways=False)
     if loss_ratio:
@@ -100,8 +99,8 @@ def _shape(events: Events, to: int, delay_ns: int, rate_bps: int | None, loss_ra
 
 
 def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | None]:
-    """The table of the plan's distribution. For a user's samples also its values (float64, ascending, mean 0, standard
-    deviation 1), which go into the timeline's metadata, since the guest has no other access to them.
+    """Table of the plan's distribution. For a user's samples also the values (float64, ascending, mean 0, standard
+    deviation 1), which reach the guest through the timeline's metadata.
 
     Raises ScenarioError if there are fewer than two samples, or all quantiles are equal.
     """
@@ -123,10 +122,11 @@ def _jitter_table(path: Jittered) -> tuple[JitterTable, NDArray[np.float64] | No
 
 
 def _check_draws(path: Jittered, table: JitterTable) -> None:
-    """Nothing is clamped: netem would silently cap its jitter, and send packets with a delay below 0 at once.
+    """Values are checked instead of clamped: netem would silently cap its jitter, and send packets with a delay below 0
+    at once.
 
-    `least` of the table is its smallest value in standard deviations, so the check covers netem's actual draws and not
-    the ideal distribution.
+    `least` is the table's minimum in standard deviations, so the check applies to netem's values, not to the ideal
+    distribution.
     """
     if path.jitter_ns * table.multiplier > JITTER_MAX_NS:
         most_ns = int(JITTER_MAX_NS / table.multiplier)
@@ -135,7 +135,7 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
             f"standard deviation of the distribution {path.distribution}, ends at 2^31 ns",
             f"at most {most_ns / 1e6:.0f} ms of {path.distribution}",
         )
-    # Packets that netem sends at once would shift the mean of the delays away from `delay`.
+    # Packets that netem sends at once would shift the mean delay away from `delay`.
     least_ns = path.delay_ns + table.least * path.jitter_ns
     if least_ns < 0:
         enough_ms = math.ceil(-table.least * path.jitter_ns / 1e6)
@@ -148,10 +148,10 @@ def _check_draws(path: Jittered, table: JitterTable) -> None:
 
 
 def samples(path: Path) -> NDArray[np.float64]:
-    """The samples in a file: one number per line; empty lines and lines that begin with # are ignored.
+    """Samples in a file: one number per line; empty lines and lines that begin with # are ignored.
 
-    Raises ScenarioError: With file and line of the fault.
-    Returns: float64 array of shape (n,). They are in the file's order and unit: only their shape is used
+    Raises ScenarioError: Names the file and line.
+    Returns: float64 array of shape (n,). In the file's order and unit: only their shape is used
         (`jitter_tables.standardised`).
     """
     try:
@@ -169,7 +169,7 @@ def samples(path: Path) -> NDArray[np.float64]:
             value = float(cell)
         except ValueError:
             value = math.nan
-        # float() accepts "nan" and "inf", which are no delays: they are treated like texts that are no number.
+        # float() accepts "nan" and "inf", which are not delays: they are refused like other invalid text.
         if not math.isfinite(value):
             raise ScenarioError(f"{path}:{number}: {cell[:60]!r} is not a number", _HINT)
         values.append(value)
@@ -180,10 +180,10 @@ _HINT = "jittered.table: one number a line, samples of the delay in any unit"
 
 
 class PlannedJittered(PlannedMedium[Jittered]):
-    """The hosts A and B at one router."""
+    """Hosts A and B at one router."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        """One path per direction, router to host: its delay is the mean of the draws."""
+        """One path per direction, router to host: its delay is the mean of the random delays."""
         # The links with values are those from the router to each host.
         return fixed_routes(NODES, ENDS, ((ROUTER, B), (ROUTER, A)), (self.section.delay_ns, self.section.delay_up_ns))
 
@@ -192,5 +192,5 @@ class PlannedJittered(PlannedMedium[Jittered]):
         return jittered_timeline(self.plan, self.section, routes)
 
     def steady_links(self) -> tuple[SteadyLinks, ...]:
-        """One section; its rate is that towards B."""
+        """The only link section; its rate is that towards B."""
         return (self.section,)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A measured path: one link that follows a measurement.
 
-A to B is the direction down, B to A the direction up. With leolink the guest has both directions as tables from the
-start (events `capacity` and `channel`), exact to the nanosecond; netem gets each change when it is due.
+A to B is the downlink, B to A the uplink. With leolink, the guest has both directions as tables from the start (events
+`capacity` and `channel`), exact to the nanosecond; netem receives each change when it is due.
 
-- A row of a table is in force from its time until the next row, and the last one to the end of the run. A probe
-  represents the times that are closer to it than to another probe.
-- The second part of a round trip is placed at the time at which the answer passes (`timeline/recordings/rows.py`).
-- `run.start` is the time of the measurement at which the run begins.
-- An interrupted connection is a loss of every packet.
+- A row of a table is valid from its time until the next row; the last one until the end of the run. A probe represents
+  the times that are nearer to it than to another probe.
+- The second part of a round trip is placed at the time when the answer passes (`timeline/recordings/rows.py`).
+- `run.start` is the time in the measurement at which the run begins.
+- A missing connection is a loss of every packet.
 
-`timeline.recordings` reads the files, and knows formats and gaps; this module turns their rows into events.
+`timeline.recordings` reads the files, with their formats and gaps; this module converts their rows to events.
 """
 
 from __future__ import annotations
@@ -36,10 +36,9 @@ from leowarp.timeline.row_of_routers import row_events, row_routes
 
 
 def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
-    """The timeline of a plan's ``[measured]``; columns as in `timeline.schema`, metadata `warnings`.
+    """Timeline of a plan's ``[measured]``; columns as in `timeline.schema`, metadata `warnings`.
 
-    Raises ScenarioError if a file cannot be read or breaks a rule of its format, or the run covers times that were not
-        measured.
+    Raises ScenarioError if a file cannot be read or violates its format, or the run extends beyond the measurement.
     routes: Routes of the same plan.
     Returns: `capacity` and `channel` rows of both directions; with netem `rate`, `delay` and `loss` events instead.
     """
@@ -59,17 +58,17 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
         if file is not None:
             _check_end(str(file.path), capacity, end_ns)
     probe_bytes = probe_bytes_of(measured, keys)
-    # The link never goes down: an interruption is a loss of every packet, in rows of the table.
+    # The link never goes down: a missing connection is a loss of every packet in the table's rows.
     link = LinkKind.queued(plan, "isl", keys, "drain")
     tables = link.discipline == "leolink"
-    # The probe's bytes on the link determine its transmission time, as for every packet.
+    # The transmission time depends on the probe's bytes on the link, as for every packet.
     link = replace(link, probe_bytes=probe_bytes + keys.overhead_bytes if probe_bytes and tables else 0)
     events = row_events(plan, routes, link)
     channels_in_run = [_rows_in_run(plan, rows, begin_ns, end_ns) for rows in channels]
     capacities_in_run = [_capacity_in_run(capacity, begin_ns, end_ns) for capacity in capacities]
     for sender, (rows, capacity) in enumerate(zip(channels_in_run, capacities_in_run, strict=True)):
         if tables:
-            # A masked value is null in the timeline: unshaped. A value of 0 means that nothing is sent.
+            # A masked value is null in the timeline: no limit. A rate of 0 means that nothing is sent.
             rates = np.ma.masked_equal(capacity.rate_bps, UNSHAPED)
             events.capacity(sender, 1 - sender, capacity.t_ns, rates)
             events.channel(sender, 1 - sender, rows.t_ns, rows.delay_ns, rows.loss_ratio)
@@ -77,7 +76,7 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
             _play(events, sender, rows, capacity)
     if link.limit_counts_flying:
         longest_ns = max(int(rows.delay_ns.max()) for rows in channels_in_run)
-        # netem's limit is one number for the run: enough for the longest delay at the highest rate.
+        # netem has one limit for the run: it must suffice for the longest delay at the highest rate.
         highest_bps = max(int(capacity.rate_bps.max()) for capacity in capacities_in_run)
         events.make_room_for_flying({(0, 1): longest_ns}, None if highest_bps == UNSHAPED else highest_bps)
     warnings = [f"{measured.source}: {note}" for note in measured.notes]
@@ -93,14 +92,13 @@ def measured_timeline(plan: Plan, keys: Measured, routes: Routes) -> pa.Table:
 
 
 def _same_way_back(measured: Measurement, keys: Measured) -> Capacity | None:
-    """For a table without a rate column for the direction up, that of the direction down applies."""
+    """If a table has no column for the uplink rate, that of the downlink applies."""
     table = measured.format == "csv" and keys.capacity is None and keys.rate_bps is None and keys.file_up is None
     return measured.capacity_down if table and keys.rate_up_bps is None else None
 
 
 def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
-    """Refuse a table that begins after the run: the state of the path before it is unknown. `t_ns` is on the table's
-    clock."""
+    """Refuse a table that begins after the run: the path before that is unknown. `t_ns` on the table's clock."""
     if t_ns[0] > begin_ns:
         raise ScenarioError(
             f"{source}: it begins at {t_ns[0] / 1e9:g} s, the run at {begin_ns / 1e9:g} s of its clock: the path is "
@@ -110,9 +108,9 @@ def _check_begin(source: str, t_ns: Times, begin_ns: int) -> None:
 
 
 def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
-    """Delivery opportunities end with the trace: there is no value to hold."""
-    # Only for delivery opportunities (Mahimahi) is the end after the last row; a table of rates holds its last one,
-    # with a warning.
+    """Transmission opportunities end with the trace and cannot be extended."""
+    # Only for opportunities (Mahimahi) is the end after the last row; a table of rates extends its last one, with a
+    # warning.
     if capacity.t_ns[-1] < capacity.end_ns < end_ns:
         raise ScenarioError(
             f"{source}: the trace ends at {capacity.end_ns / 1e9:g} s, the run at {end_ns / 1e9:g} s of its clock",
@@ -121,16 +119,16 @@ def _check_end(source: str, capacity: Capacity, end_ns: int) -> None:
 
 
 def _in_run(t_ns: Times, begin_ns: int, end_ns: int) -> tuple[Times, slice]:
-    """Times on the run's clock, the first being 0, and the slice of their rows."""
-    # Among the rows up to the run's start, only the last is in force.
+    """Times on the run's clock, the first one 0, and indices of their rows."""
+    # Of the rows before the run's start, only the last one is in force.
     first = int(np.searchsorted(t_ns, begin_ns, side="right")) - 1
-    # At least one row is used: the last row of a table may be long before the run's start, and it is still in force.
+    # At least one row is read: the last row of a table may be long before the run's start and still apply.
     after = max(int(np.searchsorted(t_ns, end_ns, side="left")), first + 1)
     return np.maximum(t_ns[first:after] - begin_ns, 0), slice(first, after)
 
 
 def _rows_in_run(plan: Plan, rows: Rows, begin_ns: int, end_ns: int) -> Rows:
-    """Delay and loss on the run's clock, with delays rounded as in the plan."""
+    """Delay and loss on the run's clock, with delays rounded as the plan specifies."""
     t_ns, chosen = _in_run(rows.t_ns, begin_ns, end_ns)
     return Rows(t_ns, rounded_ns(plan, rows.delay_ns[chosen]), rows.loss_ratio[chosen])
 
@@ -142,21 +140,21 @@ def _capacity_in_run(capacity: Capacity, begin_ns: int, end_ns: int) -> Capacity
 
 
 def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
-    """Add the rows as events, for a link that gets each change when it is due.
+    """Capacity as events for a link that receives each change when it is due.
 
-    Raises ScenarioError if a capacity is 0: for the kernel, netem's rate 0 means unshaped, which is the opposite.
+    Raises ScenarioError if a capacity is 0: the kernel interprets netem's rate 0 as unlimited, the opposite.
     """
     ends = np.array([sender]), np.array([1 - sender])
     for t_ns, rate_bps in zip(capacity.t_ns.tolist(), capacity.rate_bps.tolist(), strict=True):
-        # In the guest a rate of 0 means unshaped (`guest/setup/input.py`), the opposite of its meaning in the table.
+        # The guest interprets a rate of 0 as unlimited (`guest/setup/input.py`), the opposite of the table's meaning.
         if rate_bps == 0:
             raise ScenarioError(
                 f"netem cannot send nothing, and the capacity is 0 at {t_ns / 1e9:g} s of the run",
                 'write network.link_model = "leolink"',
             )
         events.rate(t_ns, sender, 1 - sender, None if rate_bps == UNSHAPED else rate_bps)
-    # The prepended value is no delay, so the first row counts as a change; for losses it is 0, since a link without an
-    # event loses nothing.
+    # The prepended value is not a valid delay, so the first row counts as a change; for losses it is 0, because a link
+    # without an event loses nothing.
     for place in np.flatnonzero(np.diff(rows.delay_ns, prepend=-1)):
         events.delays(int(rows.t_ns[place]), *ends, rows.delay_ns[place : place + 1], both_ways=False)
     for place in np.flatnonzero(np.diff(rows.loss_ratio, prepend=0.0)):
@@ -164,7 +162,7 @@ def _play(events: Events, sender: int, rows: Rows, capacity: Capacity) -> None:
 
 
 def _pings_from_the_other_end(plan: Plan, measured: Measurement, begins_at: str) -> list[str]:
-    """A warning for each ping that passes the two directions in the opposite order to the recorded round trips."""
+    """Warnings for pings that pass the two directions in the opposite order of the recorded round trips."""
     return [
         f"{measured.source}: its round trips begin at {begins_at}, and {named(FlowKey.of_plan(number, flow))} meets "
         f'halves of two of them (for its round trips write measured.rtt_from = "{flow.source}")'
@@ -174,7 +172,7 @@ def _pings_from_the_other_end(plan: Plan, measured: Measurement, begins_at: str)
 
 
 def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity], end_ns: int) -> list[str]:
-    """Warnings about tables whose last row is held for longer than any other. (Probes that end form a gap.)"""
+    """Tables whose last row is extended longer than any other. (For probes, such an end is a gap.)"""
     if keys.repeat:
         return []
     tables = {} if measured.probes else {measured.source: next(iter(measured.series.values())).t_ns}
@@ -185,7 +183,7 @@ def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity],
             tables[str(file.path)] = capacity.t_ns
     warnings = []
     for source, t_ns in tables.items():
-        # A table with one row describes the path for the whole run, so a long hold is intended.
+        # A table with one row describes a constant path, so extending it is intended.
         longest_ns = int(np.diff(t_ns).max()) if len(t_ns) > 1 else 0
         if source == measured.source and measured.longest_step_ns is not None:
             longest_ns = measured.longest_step_ns
@@ -199,21 +197,21 @@ def _warnings(measured: Measurement, keys: Measured, capacities: list[Capacity],
 
 
 class PlannedMeasured(PlannedMedium[Measured]):
-    """The hosts A and B and one link."""
+    """Hosts A and B and one link."""
 
     def routes(self, ephemeris: Ephemeris | None) -> Routes:
-        # The delays of a measurement change with each row, so no single number describes the path.
+        # A measurement's delays change with each row, so there is no single delay of the path.
         return row_routes(1, None)
 
     def timeline(self, ephemeris: Ephemeris | None, routes: Routes) -> pa.Table:
-        """The measurement as tables of both directions; see `measured_timeline`."""
+        """The measurement as tables for both directions; see `measured_timeline`."""
         return measured_timeline(self.plan, self.section, routes)
 
     def likely_rate_bps(self) -> float | None:
-        """Mean capacity down; None if it is unshaped at any time."""
+        """Mean downlink capacity; None: unlimited, at least at times."""
         end_ns = self.plan.run.start_ns + self.plan.run.duration_ns
         capacity = measurement_of(self.section, end_ns, self.plan.run.start_ns).capacity_down
         if capacity is None or UNSHAPED in capacity.rate_bps:
             return None
-        # Rows are weighted equally, which is enough for a rough number: in most files they have the same length.
+        # An unweighted mean of the rows suffices as an estimate: rows have equal length in most files.
         return float(capacity.rate_bps.mean())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python's search for cyclic garbage, made rare while a run is made.
+"""Postpones Python's cyclic garbage collection while a run is made.
 
-The collector searches all objects again and again as their number grows. A run creates hundreds of thousands of
-objects, almost none of them in a cycle: names and events of 17,636 directions of links, scalars of 1,000 flows.
+The collector scans all objects repeatedly as their number grows. A run creates hundreds of thousands of objects, almost
+none of them in a cycle: names and events of 17,636 directions of links, scalars of 1,000 flows.
 """
 
 from __future__ import annotations
@@ -12,23 +12,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 OBJECTS = 100_000
-"""Number of new containers after which the collector searches the youngest; Python's default is 700 (2,000 since
-3.13)."""
+"""Number of new containers after which the collector scans the youngest generation; Python's default is 700 (2,000
+since 3.13)."""
 
 
 @contextmanager
 def rarely_collected() -> Iterator[None]:
-    """A context manager, and also a decorator, within which cyclic garbage is searched once in `OBJECTS` new
-    containers.
+    """Context in which cyclic garbage is collected once per `OBJECTS` new containers; usable as a decorator.
 
-    The former setting is restored afterwards, so that a user's own program keeps its setting.
+    The previous setting is restored afterwards, because a user's program may have its own.
 
     >>> with rarely_collected():
     ...     gc.get_threshold()[0]
     100000
     """
     before = gc.get_threshold()
-    # 0 means "never", which the user has chosen.
+    # 0 means "never", which the user chose on purpose.
     gc.set_threshold(max(before[0], OBJECTS) if before[0] else 0, *before[1:])
     try:
         yield

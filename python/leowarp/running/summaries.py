@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many runs of which only the summary is kept, as in a study of thousands.
+"""Many runs for which only the summary is kept, as in a study of thousands of runs.
 
-Each has the same numbers as the run in a directory of its own: any of them can be repeated with `leowarp.run(plan)`.
+Each run has the same numbers as a run in its own directory, so any of them can be repeated with `leowarp.run(plan)`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Made:
     """Result of one run.
 
-    index: Its index among the plans.
-    summary: As in `summary.json`; None if it failed.
+    index: Place of the run's plan in the list.
+    summary: Same as `summary.json`; None if the run failed.
     costs: `virtual_s, wall_s, cpu_s, guest_cpu_s, host_cpu_s, guest_peak_memory_bytes`.
     """
 
@@ -47,12 +47,12 @@ def make(
 ) -> Iterator[Made]:
     """Make the run of each plan, one after the other.
 
-    scratch: Working directory of the guests; no file there is needed afterwards.
-    out: For each plan a directory in which to keep its whole run, or None.
-    on_progress: Called now and then with the index of the current run and its clock.
-    Yields: Results in the order of the plans. A failed run has an `error`.
+    scratch: Working directory of the guests; nothing in it is needed afterwards.
+    out: For each plan a directory in which the whole run is kept, or None.
+    on_progress: Called regularly with the place of the present run and its clock.
+    Yields: Runs in the order of the plans. A failed run has an `error`.
     """
-    # Images are cached by kernel: finding kernel and agent takes as long as a small run.
+    # Images are cached by kernel: checking kernel and agent takes as long as a small run.
     images: dict[str, GuestImage] = {}
     for index, plan in enumerate(plans):
         kept = None if out is None else out[index]
@@ -71,7 +71,7 @@ def _summed(
     index: int, plan: Plan, images: dict[str, GuestImage], directory: Path,
     on_progress: Callable[[int, int | None], None],
 ) -> Made:  # fmt: skip
-    """A run whose summary is computed from the records in `directory`; no files are kept."""
+    """A run whose summary is computed from the records in `directory`, without keeping anything."""
     from leowarp import guest, metrics, trace
 
     guest.demand_trust(plan)
@@ -81,7 +81,7 @@ def _summed(
     images[plan.guest.kernel] = image
     guest.check_fits(plan, image.kernel_facts)
     watch = trace.Stopwatch()
-    # Otherwise the guest would find leftovers of the previous run.
+    # Otherwise the guest would find files of the previous run.
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
     given = prepared(plan)

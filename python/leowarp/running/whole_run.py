@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run into a directory of its own as a task for a worker; this module imports no more than the worker needs at its
-start."""
+"""A worker's task that makes one run in its own directory; it imports only what a worker needs to start."""
 
 from __future__ import annotations
 
@@ -18,11 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WholeRun:
-    """A task (`leowarp.running.workers.Task`) of one run.
+    """A task (`leowarp.running.workers.Task`) for one run.
 
-    number: Number that identifies its events.
-    set: mapping or sequence of "KEY=VALUE". Dotted keys and their new values.
-    options: `kernel`, `force`, `report`, `trust`: all as in the arguments of `leowarp.run`.
+    number: Key of the task's events.
+    set: mapping or sequence of "KEY=VALUE". Dotted keys with their new values.
+    options: `kernel`, `force`, `report`, `trust`: arguments of `leowarp.run`.
     """
 
     number: int
@@ -32,13 +31,13 @@ class WholeRun:
     options: Mapping[str, Any]
 
     def work(self, scratch: Path, tell: Tell) -> None:
-        """Make the run and report its progress; the directory is its entire result. Raises a `LeowarpError`."""
+        """Make the run and report its progress; the only result is the directory. Raises a `LeowarpError`."""
         try:
             one.run(self.scenario, self.set, self.out, progress=lambda at: tell(progress=asdict(at)), **self.options)
         except LeowarpError:
             raise
         except Exception as error:
-            # The same as on the command line
+            # Keys as the command line gives them
             raise unexpected(error) from error
-        # The result is in the directory; the parent needs to know only that it exists.
+        # The result is in the directory; the parent only needs to know that it exists.
         tell(place=0, result={})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that a run directory is complete or says why not, and that files of others are never removed."""
+"""A run directory is complete or contains the reason why not, and files of others are never removed."""
 
 import errno
 import os

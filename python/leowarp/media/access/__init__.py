@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An access link: one path per slot, and delays, outages and capacity from a profile, each drawn from a stream of its
-own.
+"""An access link: one path per slot; delays, outages and capacity come from a profile, each with its own random stream.
 
-The modules lead from the plan to events: `slots` (when the path changes, and its base delay), `capacity`, `delays` and
-`outages` (the components, each drawn independently). Then come `starlink` (all components together), `profile` (the
-resulting tables) and `timeline` (events). For the model and the source of each number see docs/guides/access-links.md;
-for their effects see design/starlink-profile.md.
+From plan to events: `slots` (times of path changes, and base delays), `capacity`, `delays` and `outages` (the
+components, generated independently). The next steps are `starlink` (all components together), `profile` (the resulting
+tables), `timeline` (events). The model and the source of each number: docs/guides/access-links.md; their effects:
+design/starlink-profile.md.
 """
 
 from leowarp.media.access.planned import PlannedAccess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of base delays drawn from quantiles, and of base delays that are kept."""
+"""Base delays sampled from quantiles, and base delays that are kept."""
 
 import numpy as np
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes over a profile without a guest: each waits, is delayed, stays behind the one before it, and may be lost.
+"""Probes over a profile without a guest: each probe waits, is delayed, stays behind the previous one, and may be lost.
 
-A fit compares these with a recording, thousands of times faster than with pings of the guest; `leowarp validate` uses
-pings of the guest.
+A fit compares these probes with a recording, thousands of times faster than pings in the guest; `leowarp validate` uses
+pings in the guest.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from leowarp.media.access.profile import Profile, Way
 
 
 def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Instants at which probes begin to be sent: at once, or when the capacity is above 0 again. The transmission time
-    of probes is neglected."""
+    """Times at which transmission of the probes begins: immediately, or when the capacity is above 0 again. The length
+    of probes is ignored."""
     row = np.searchsorted(way.capacity_t_ns, t_ns, side="right") - 1
     sends = np.flatnonzero(way.rate_bps > 0)
     after = np.searchsorted(sends, row)
@@ -24,14 +24,14 @@ def departures_ns(way: Way, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Arrival times of probes (for lost ones, the time at which they would have arrived), and flags of the lost ones.
+    """Arrivals of probes (also those that lost probes would have had), and which of them were lost.
 
     Parameters
     ----------
     t_ns : int64 array of shape (n,)
-        Ascending instants; a probe does not arrive before the previous one, whether that was lost or not.
+        Ascending; a probe does not arrive before the previous one, lost or not.
     rng : numpy.random.Generator
-        Generator for losses with a ratio below 1.
+        Random numbers for loss ratios below 1.
 
     Returns
     -------
@@ -45,12 +45,12 @@ def passed(way: Way, t_ns: NDArray[np.int64], rng: np.random.Generator) -> tuple
 
 
 def pings(profile: Profile, t_ns: NDArray[np.int64], seed: int = 0) -> NDArray[np.float64]:
-    """RTTs of pings from the terminal at given instants, ns; nan if lost in either direction.
+    """RTTs in ns of pings from the terminal at given times; nan: lost in either direction.
 
     Parameters
     ----------
     t_ns : int64 array of shape (n,)
-        Ascending instants on the run's clock.
+        Ascending, on the run's clock.
 
     Returns
     -------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result of a profile: two tables for each direction of the link, and the draws behind them."""
+"""Result of a profile: two tables per direction of the link, and the random values from which they were made."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from leowarp.routes.schema import column, table_schema
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
-    """One direction in the form that the guest gets (design/interfaces.md, section 13).
+    """One direction in the guest's format (design/interfaces.md, section 13).
 
-    capacity_t_ns, rate_bps: int64 arrays of shape (n,). Rates from each instant on; the first instant is 0. At a rate
-        of 0 nothing is sent.
-    channel_t_ns, delay_ns: int64 arrays of shape (m,). Values for packets whose transmission begins from each instant
-        on; the first instant is 0.
+    capacity_t_ns, rate_bps: int64 arrays of shape (n,). Values from each time on; the first time is 0. Rate 0: nothing
+        is sent.
+    channel_t_ns, delay_ns: int64 arrays of shape (m,). Values for transmissions that begin from each time on; the first
+        time is 0.
     loss_ratio: float64 array of shape (m,). 0 to 1.
     """
 
@@ -33,12 +33,13 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """Draws for each slot, and the outages; all times are on the run's clock.
+    """Random values of each slot, and the outages; all times are on the run's clock.
 
-    handover_ns: int64 array of shape (n,). Duration of the handover at the slot's beginning.
-    spike_ns: int64 array of shape (n,) or None. Additional delay at its beginning; None if packets are held instead.
-    capacity_bps, capacity_up_bps: int64 arrays of shape (n,). Median of each slot.
-    outage_begin_ns, outage_end_ns: int64 arrays of shape (k,). Ascending and disjoint; they may begin before the run
+    handover_ns: int64 array of shape (n,). Length of the handover at the slot's beginning.
+    spike_ns: int64 array of shape (n,) or None. Additional delay at the slot's beginning; None: packets are held
+        instead.
+    capacity_bps, capacity_up_bps: int64 arrays of shape (n,). Median capacity of the slot.
+    outage_begin_ns, outage_end_ns: int64 arrays of shape (k,). Ascending and disjoint; outages may begin before the run
         and end after it.
     """
 
@@ -52,9 +53,9 @@ class Drawn:
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """An access link during a run.
+    """State of an access link over a run.
 
-    up, down: The directions from terminal to gateway and back.
+    up, down: Terminal to gateway, and gateway to terminal.
     """
 
     up: Way
@@ -65,17 +66,17 @@ class Profile:
     def slot_table(self) -> pa.Table:
         """One row per slot; columns as in `SLOT_COLUMNS`.
 
-        Returns: n rows in order of time. It is stored in the timeline's metadata, so that a run directory contains the
-            draws.
+        Returns: n rows in order of time. The table is stored in the timeline's metadata, so that a run directory
+            contains the random values.
         """
         slots, drawn = self.slots, self.drawn
         count = len(slots.begin_ns)
-        # An outage belongs to the reconfiguration that is nearest to it. Outages lie on both sides of a
-        # reconfiguration, so the beginning of an outage does not determine which one it belongs to.
+        # An outage is assigned to the nearest reconfiguration. Outages lie on both sides of a reconfiguration, so their
+        # begin alone does not identify it.
         middle_ns = (drawn.outage_begin_ns + drawn.outage_end_ns) // 2
         borders_ns = slots.begin_ns[:-1] + np.diff(slots.begin_ns) // 2
         of_slot = np.searchsorted(borders_ns, middle_ns, side="right")
-        # lost_ns[of_slot] += ... would be wrong: a slot may have several outages, and an indexed sum would keep only
+        # `lost_ns[of_slot] += ...` would be wrong: a slot may have several outages, and an indexed sum would only keep
         # the last.
         lost_ns = np.zeros(count, dtype=np.int64)
         np.add.at(lost_ns, of_slot, drawn.outage_end_ns - drawn.outage_begin_ns)

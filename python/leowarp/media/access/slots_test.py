@@ -23,7 +23,7 @@ def access_plan(duration_s: float = 60, seed: int = 1, **keys) -> Plan:
 
 
 def driven_plan(duration_s: float = 60, **keys) -> Plan:
-    """A plan over Starlink's first shell."""
+    """An access link over Starlink's first shell."""
     sky = Constellation(
         pattern="delta", planes=72, satellites_per_plane=22, altitude_m=550e3, inclination_deg=53.0, phasing=39
     )

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links that a path uses before they are available: ground links after a handover, laser links during acquisition.
+"""Links that a path uses before they are available: ground links after a handover, lasers during pointing.
 
-Each interruption is an interval of one link, in both directions. `lost` is a loss ratio of 1 for packets whose
-transmission begins within it. `buffered` is a capacity of 0: packets wait in the link's queue, up to its limit. `old`
-(ground links only) delays the entries of the new path until both its ground links are available; packets take the old
-path meanwhile.
+Each interruption is a time interval of one link, in both directions. `lost`: loss ratio 1 for packets whose
+transmission begins in the interval. `buffered`: capacity 0, so that packets wait in the link's queue within its limit.
+`old` (only ground links): the entries of the new path come when both of its ground links are available; until then
+packets take the old path.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from leowarp.timeline.events import Events, LinkKind
 
 @dataclass(frozen=True)
 class Interruption:
-    """A link that is not available for a while.
+    """A temporary interruption of a link.
 
-    a, b: Its nodes, a < b.
+    a, b: Nodes of the link, a < b.
     """
 
     a: int
@@ -42,8 +42,8 @@ class Interruptions:
     """All interruptions of a run, by their effect on packets.
 
     routes: Routes of the same plan.
-    satellites: Number of satellites; stations are numbered from here on.
-    dishes: Nodes of stations whose access links have handovers of their own.
+    satellites: Number of satellites; stations are numbered from there.
+    dishes: Nodes of stations whose access links have their own handovers.
     """
 
     def __init__(self, plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) -> None:
@@ -57,13 +57,13 @@ class Interruptions:
         self._duration_ns = plan.run.duration_ns
 
     def is_buffered(self, a: int, b: int) -> bool:
-        """Whether a link's rate comes from a table, since at times nothing is sent."""
+        """Whether a link's rate comes from a table, because at times nothing is sent."""
         return (a, b) in self._buffered
 
     def delayed_ns(self, t_ns: int, path: Sequence[int], until_ns: int) -> int:
-        """Time from an update to the entries of a path, during which packets take the old one.
+        """Time from an update until a path's entries are installed; meanwhile packets take the old path.
 
-        until_ns: The next update.
+        until_ns: Time of the next update.
         Raises ScenarioError if the next update comes first.
         """
         delayed_ns = max(self._old.get((path[1], path[0], t_ns), 0), self._old.get((path[-2], path[-1], t_ns), 0))
@@ -76,9 +76,9 @@ class Interruptions:
         return delayed_ns
 
     def tell(self, events: Events, kind_of: Callable[[int], LinkKind]) -> None:
-        """Add the events of losses, after those of links and of the links' own losses.
+        """Add the loss events of interruptions, after those of links and of the links' own losses.
 
-        kind_of: Returns the kind of a link from its larger node; the link's own loss is in force afterwards.
+        kind_of: Kind of a link by its larger node; the link's own loss applies again afterwards.
         """
         for one in itertools.chain(*self._lost.values()):
             for a, b in ((one.a, one.b), (one.b, one.a)):
@@ -87,7 +87,7 @@ class Interruptions:
                     events.loss(one.end_ns, a, b, kind_of(one.b).loss_ratio)
 
     def tables(self, events: Events, a: int, b: int, link: LinkKind) -> None:
-        """Capacity of both directions: the link's rate, and 0 while it is not available."""
+        """Capacity of both directions: the link's rate, and 0 during interruptions."""
         t_ns, rate_bps = [0], [link.rate_bps]
         for one in self._buffered[a, b]:
             t_ns += [one.begin_ns, one.end_ns]
@@ -101,7 +101,7 @@ class Interruptions:
 
 
 def _by_link(interruptions: Sequence[Interruption]) -> dict[tuple[int, int], list[Interruption]]:
-    """Interruptions of each link in order of time; adjacent ones are merged."""
+    """Interruptions of each link in order of time, with adjacent ones merged."""
     found: dict[tuple[int, int], list[Interruption]] = {}
     for one in sorted(interruptions, key=lambda one: (one.a, one.b, one.begin_ns, one.end_ns)):
         mine = found.setdefault((one.a, one.b), [])
@@ -125,7 +125,7 @@ def _gaps(plan: Plan, routes: Routes, satellites: int, dishes: Sequence[int]) ->
         for a, b in links_of(routes.paths[k]).tolist():
             if b < satellites or b in dishes or (a, b) in before:
                 continue
-            # There is a stream for each link and update, so other changes do not affect the draw.
+            # Each link and update has its own random stream, so that other changes do not affect the random number.
             drawn_ns = stream(plan.run.seed, "ground.handover_gap", k, a, b).integers(-spread_ns, spread_ns + 1)
             found.append(Interruption(a, b, t_ns, t_ns + gap_ns + int(drawn_ns)))
     return [one for one in found if one.end_ns > one.begin_ns]

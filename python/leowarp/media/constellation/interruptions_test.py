@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of ground links with a gap after a handover, and of laser links that need time: instants, affected links, and
-parts that stay unchanged."""
+"""Ground links with a gap after a handover, and lasers that need time: times, affected links, and unaffected parts."""
 
 from itertools import pairwise
 from typing import Any
@@ -40,7 +39,7 @@ def links(path):
 
 
 def handovers(routes):
-    """(update, ground link) of every ground link that is used after a route update and was not used before it."""
+    """(update, ground link) for every ground link that is used after a route update but not before."""
     found = []
     paths = [[routes.nodes[node] for node in now[0]] for now in routes.paths]
     for (before, now), t_ns in zip(pairwise(paths), routes.t_ns.tolist()[1:], strict=True):
@@ -51,7 +50,7 @@ def handovers(routes):
 
 
 def intervals(rows, event, column, value):
-    """(link with the satellite first, begin) mapped to the end, for each row that has this value."""
+    """(link with its satellite first, begin) -> end, for the intervals in which rows have this value."""
     found, open_ = {}, {}
     for row in (row for row in rows if row["event"] == event):
         ends = row["a"], row["b"]
@@ -123,7 +122,7 @@ def test_gaps_are_drawn_around_their_mean_and_again_the_same():
 
 
 def new_links(plan, routes):
-    """(update, link) of links between satellites in use that were out of range at the previous update."""
+    """(update, link) for used links between satellites that were out of range at the previous update."""
     sky = ephemeris_of(plan)
     assert sky is not None
     number = {name: i for i, name in enumerate(sky.names)}
