@@ -67,7 +67,7 @@ class Judge:
         """Check the packets that each switch moved, held and copied."""
         found, cures = Findings(), self.run.plan.cures
         rows = list(self.run.switches().itertuples(index=False))
-        # Without copies, a switch is recorded only if something was moved or held.
+        # Without copies, a switch is recorded only if packets were moved or held.
         expected = self.changes.switches
         pairs = self._matched(
             rows, [self._switch_key(row) for row in rows], expected, [(e.old, e.new, e.host) for e in expected], found,
