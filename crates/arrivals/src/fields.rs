@@ -249,7 +249,7 @@ fn tcp(datagram: &Datagram, t_ns: Option<i64>) -> Result<Numbered, Without> {
     if header < 20 {
         return Err(Without::Short);
     }
-    // As far as captured
+    // The options, as far as they were captured
     let options = bytes.get(20..header.min(bytes.len())).unwrap_or_default();
     let stamps = option(options, 8, 8);
     let stamp = stamps.and_then(|value| word(value, 0));

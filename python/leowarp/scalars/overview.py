@@ -48,7 +48,7 @@ class Section:
     ranked_by: str = ""
 
     def of(self, title: str, places: Sequence[int]) -> Section:
-        """The same rows, limited to some of the columns."""
+        """The rows, limited to some of the columns."""
         rows = tuple((name, tuple(values[place] for place in places)) for name, values in self.rows)
         return Section(title, tuple(self.columns[place] for place in places), rows)
 

@@ -32,7 +32,7 @@ class Unit:
     is_text: bool = False
 
     def in_(self, shown: str, size: float) -> Unit:
-        """The same unit with another unit for display on pages.
+        """This unit with another unit for display on pages.
 
         shown: Symbol of the displayed unit.
         size: Size of the displayed unit in terms of the unit itself.

@@ -45,7 +45,7 @@ pub struct Interface {
 #[derive(Debug, Clone, Copy)]
 pub struct Hop {
     pub ifindex: u32,
-    /// None: the far end accepts everything that is sent there.
+    /// None if the far end accepts every packet.
     pub gateway: Option<Ipv4Addr>,
     /// TCP sending on this route acknowledges each segment that it receives.
     pub quickack: bool,

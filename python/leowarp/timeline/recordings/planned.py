@@ -136,7 +136,7 @@ def _later(capacity: Capacity, by_ns: int) -> Capacity: ...
 @overload
 def _later(capacity: None, by_ns: int) -> None: ...
 def _later(capacity: Capacity | None, by_ns: int) -> Capacity | None:
-    """The same capacity, shifted in time."""
+    """A capacity, shifted in time."""
     if capacity is None:
         return None
     return replace(capacity, t_ns=capacity.t_ns + by_ns, end_ns=capacity.end_ns + by_ns)
