@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The guest's virtual clock. A process spends 256 ns of virtual time to read the clock, so it is read only where a
-//! result needs it. Sleeps end at absolute times.
+//! The guest's virtual clock. A process spends 256 ns of virtual time to read the clock, so the agent reads it only
+//! where a result needs it. Sleeps end at absolute times.
 
 use crate::base::error::{Error, Result};
 
