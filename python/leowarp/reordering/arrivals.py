@@ -100,7 +100,7 @@ class Part:
     t_ns : int64 array of shape (n,), optional
         Instants of arrival.
     len_bytes : uint32 array of shape (n,), optional
-        Payloads.
+        Lengths of payloads.
     """
 
     seq: np.ndarray
@@ -181,7 +181,7 @@ class Reading:
     done_ratio : float or None
         Share of the file that has been read; None if its length is unknown.
     flows : list of Flow
-        Of a capture.
+        Flows of a capture.
     counts : dict
         Other contents of a capture.
     skipped : list of Skip

@@ -244,7 +244,7 @@ def _opened(path: Path | str) -> Iterator[BinaryIO]:
 def _format_of(stream: BinaryIO, name: str) -> str:
     """Format of a file, from its first bytes, then from its name; text if neither decides."""
     head = first_bytes(stream)
-    # These are the first bytes of gzip, zstd and xz.
+    # The three byte strings are the first bytes of gzip, zstd and xz.
     for magic, packer in ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zX", "xz")):
         if head.startswith(magic):
             raise ScenarioError(f"{name} is compressed", hint=f"{packer} -dc FILE | leowarp reorder -")

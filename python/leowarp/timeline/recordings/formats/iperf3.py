@@ -152,7 +152,7 @@ def _part(of: dict[str, Any], name: str) -> dict[str, Any]:
 def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> list[Interval]:
     """The intervals that can be read and count.
 
-    Raises ScenarioError if none can be read: the first one's fault.
+    Raises ScenarioError if none can be read; the message states the fault of the first one.
     """
     found: list[Interval] = []
     failed: ScenarioError | None = None

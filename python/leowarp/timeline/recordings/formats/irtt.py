@@ -77,7 +77,7 @@ def read_irtt(path: Path) -> Measurement:
 def _trips(path: Path, document: dict[str, Any], clock: str, interval_ns: int, skips: Skips) -> list[Trip]:
     """The readable round trips, each once, on one clock.
 
-    Raises ScenarioError if none is readable: the first one's fault.
+    Raises ScenarioError if none is readable; the message states the fault of the first one.
     """
     read: list[Trip] = []
     failed: ScenarioError | None = None
