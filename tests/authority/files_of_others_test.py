@@ -64,7 +64,8 @@ def output_of(*command: object) -> str:
 
 
 def same_orbits(path: Path, others: list[Satrec]) -> None:
-    """The same satellites in the same order, with the same positions at their epochs and 90 minutes later."""
+    """Checks that both readers give the same satellites in the same order, with equal positions at their epochs and 90
+    minutes later."""
     mine = [element.satrec for element in element_file(path).elements]
     assert len(mine) == len(others) > 0
     for ours, theirs in zip(mine, others, strict=True):

@@ -214,13 +214,13 @@ def test_evidence_of_the_synthetic_run(template):
     assert ev.repair_delays_ns(run).tolist() == [119_750_000] * 3
     assert ev.counters(run)["TCPDSACKRecv"] == syn.SPURIOUS_PKTS
     assert ev.capacity_bps(run) == pytest.approx(100e6 * 1448 / 1514)
-    # 700 at 20.1 s, 1000 from 22 s on.
+    # The window is 700 packets at 20.1 s, and 1000 from 22 s on.
     assert ev.growth_pkts_per_s(run) == [60.0]
     assert ev.full_queue_ratio(run, 15 / 500) == pytest.approx(0.5 / 50, abs=1e-9)
     assert len(ev.reordered(run)) == 1
     # A hole of three drops at 50 s stops in-order delivery for 0.12 s: two whole bins and part of a third.
     assert ev.dips_by_cause(run, 0.5) == {"overflow": 2, "route change": 0, "other": 0}
-    # 40 s: the delay rises by 15 ms, so one bin lacks 15 of 50 packets.
+    # At 40 s the delay rises by 15 ms, so one bin lacks 15 of 50 packets.
     assert ev.dips_by_cause(run, 0.75)["route change"] == 1
     # The first two paths have three satellites, each in a different plane; the third has two, also in different planes.
     within, between = effects.isls_by_kind(run)
