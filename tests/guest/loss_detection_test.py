@@ -17,7 +17,7 @@ from support.route_changes import SKY
 
 pytestmark = pytest.mark.guest
 
-PYTHON = Path(sys.executable).resolve()
+PYTHON = f"{Path(sys.executable).resolve()} -S"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MS, S = 1_000_000, 1_000_000_000
 OURS = [each for each in LOSS_DETECTIONS if each != "kernel"]
