@@ -36,11 +36,12 @@ _GUESSED_FROM_ROWS = 1000
 # One minute, as for delays in other formats: a larger value has another unit, or belongs to another column.
 _LONGEST_NS = 60_000_000_000
 _RISES = 0.9
-"""A clock that is occasionally set back is still recognised as a clock."""
+"""The limit for backward steps: a clock that is occasionally set back is still recognised as a clock."""
 
-# 1e9 s since 1970 is the year 2001; no measurement lasts that long, and no wall clock of a measurement is earlier.
+# 1e9 s since 1970 is in the year 2001. No measurement lasts 1e9 s, and no wall clock of a measurement shows an earlier
+# date.
 _CLOCK_NS = 1_000_000_000 * 1_000_000_000
-# Half of int64, so that differences of two times also fit.
+# Half of int64's range, so that the difference of two times also fits.
 _LAST_NS = 2**62
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?|[+-]?\.\d+([eE][+-]?\d+)?")
 _APART = re.compile(r"\s*[,;]\s*|\s+")
@@ -79,7 +80,7 @@ def parsed_columns(text: str) -> tuple[str, ...]:
 
 
 def looks_like_columns(text: str) -> bool:
-    """Whether the first line begins with a number, and at least two of its cells are numbers."""
+    """Whether the first line begins with a number and has at least one more."""
     lines = numbered(text[:4096])
     numbers = [bool(_NUMBER.fullmatch(cell)) for cell in _cells(lines[0][1])] if lines else []
     return sum(numbers) > 1 and numbers[0]
@@ -89,14 +90,14 @@ def guess(path: Path, text: str) -> Guess | None:
     """Likely meaning of the columns; None if nothing fits.
 
     A column that rises in similar steps is the time; whole numbers that count up are the sequence. The first of the
-    remaining columns is the round trip, in the unit in which it is between 0.1 ms and 10 s.
+    remaining columns is the round trip. Its unit is the one in which the values are between 0.1 ms and 10 s.
 
     path: For messages.
-    text: Content of the file; only its first 1000 rows are used, without those of unusual width.
+    text: Content of the file. Only its first 1000 rows are used, except rows of unusual width.
     """
     rows = [_cells(line) for _, line in numbered(text)[:_GUESSED_FROM_ROWS]]
     width = _usual_width(rows)
-    # A truncated row, or a remark among the rows, says nothing about the others.
+    # A truncated row, or a remark among the rows, contains no information about the others.
     rows = [cells for cells in rows if len(cells) == width]
     if width < 2:
         return None
@@ -106,7 +107,7 @@ def guess(path: Path, text: str) -> Guess | None:
     names = [SKIPPED] * width
     for place in range(width):
         known = [Decimal(cells[place]) for cells in rows if _NUMBER.fullmatch(cells[place])]
-        # A column that is mostly words (host names, flags) is none of the three, even with some numbers.
+        # A column that is mostly words (host names, flags) has none of the three meanings, even with some numbers.
         if len(known) * 2 < len(rows):
             continue
         values = np.array([float(value) for value in known])
@@ -114,7 +115,7 @@ def guess(path: Path, text: str) -> Guess | None:
         if not len(values) or np.abs(values).max() > 1e20:
             continue
         steps = np.diff(values)
-        # Numbers that count up also rise like times, so they are recognised first.
+        # Numbers that count up also rise like times, so sequence numbers are looked for first.
         if "seq" not in columns and _counts_on(values):
             columns["seq"] = names[place] = SEQUENCE
         elif "time" not in columns and (not len(steps) or (steps.any() and (steps >= 0).mean() > _RISES)):
@@ -142,14 +143,15 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
 
     columns: As from `parsed_columns`; by default, three columns whose second one counts up are time, sequence, round
         trip.
-    Raises ScenarioError: With file and line; with the guess, if the meaning of the columns is not certain.
+    Raises ScenarioError: With file and line. If the meaning of the columns is not certain, the message shows the guess.
     """
     text = text_of(path)
     lines = numbered(text)
     if not lines:
         raise ScenarioError(f"{path} is empty", RECORD_HINT)
     notes: tuple[str, ...] = ()
-    # Also with given columns, so that an error can mention both the guess and the names that were typed.
+    # The guess is computed even if columns are given, so that an error can mention both the guess and the names that
+    # the user typed.
     seems = guess(path, text)
     if columns is None:
         if seems is None or seems.columns != _THREE:
@@ -174,8 +176,7 @@ def read_columns(path: Path, columns: tuple[str, ...] | None = None) -> Measurem
         )
     if not text.endswith("\n"):
         notes = (*notes, f"line {lines[-1][0]} has no end, so it may be cut short; it is read as it stands")
-    # Every row is read by the given columns, whatever it looks like: a row that does not fit is an error, not a lost
-    # probe.
+    # Every row is read by the given columns, whatever its form. A row that does not fit is an error, not a lost probe.
     rows = []
     for number, line in lines:
         cells = _cells(line)
@@ -213,8 +214,8 @@ class _Row:
     def _whole_ns(self, name: str, cell: str, most_ns: int) -> int:
         """A time or a delay in ns; an error if it is not a number or out of range."""
         try:
-            # Decimal: a float of 1734546419.040123 s has an error of up to 119 ns, half of the distance (238 ns)
-            # between floats of that size.
+            # Decimal, because a float of 1734546419.040123 s has an error of up to 119 ns: floats of that size are 238
+            # ns apart.
             value = Decimal(cell) * _UNIT_NS[name.rsplit("_", 1)[1]]
         except DecimalException:
             value = Decimal("nan")
@@ -254,7 +255,7 @@ def _without_numbers(path: Path, rows: list[_Row], notes: tuple[str, ...]) -> Me
             f"{rows[place - 1].line}",
             "rows are in order of sending; with a column of sequence numbers (seq) they need not be",
         )
-    # The first of several rows with the same time, because a series has one delay per instant.
+    # Of several rows with the same time, only the first is kept, because a series has one delay per instant.
     kept = np.concatenate([[True], np.diff(t_ns) > 0])
     duplicates = int((~kept).sum())
     delay_ns = np.array([np.nan if row.delay_ns is None else row.delay_ns for row in rows], dtype=np.float64)
@@ -279,21 +280,23 @@ def _cells(line: str) -> list[str]:
 def _usual_width(rows: list[list[str]]) -> int:
     """Most frequent number of cells per row."""
     widths = Counter(len(cells) for cells in rows)
-    # The larger of two equally frequent widths, because a missing cell is more likely than an extra one.
+    # If two widths are equally frequent, the larger one is taken, because a missing cell is more likely than an extra
+    # one.
     return max(widths, key=lambda width: (widths[width], width), default=0)
 
 
 def _counts_on(values: NDArray[np.float64]) -> bool:
     """Whole numbers that rise by one, or by a little more where probes are missing."""
-    # At least half of the steps are 1 even if every second probe is missing; times in whole ms seldom have that many
-    # steps of 1.
+    # At least half of the steps must be 1. This holds even if every second probe is missing; times in whole ms seldom
+    # have that many steps of 1.
     steps = np.diff(values)
     return bool(len(steps) and values[0] < 1e9 and (steps >= 0).all() and not (values % 1).any()
                 and np.count_nonzero(steps == 1) * 2 >= np.count_nonzero(steps))  # fmt: skip
 
 
 def _time_unit(values: NDArray[np.float64]) -> str:
-    """By size for wall-clock times, otherwise by the step: probes are 0.5 ms to 60 s apart."""
+    """Wall-clock times are recognised by their size. Other times are recognised by their step, because probes are 0.5
+    ms to 60 s apart."""
     for unit, low in (("ns", 1e18), ("us", 1e15), ("ms", 1e12), ("s", 1e9)):
         if low <= values[0] < 10 * low:
             return unit
@@ -302,7 +305,7 @@ def _time_unit(values: NDArray[np.float64]) -> str:
 
 
 def _delay_unit(median: float) -> str:
-    """By size: round trips of networks are 0.5 ms to 5 s."""
+    """The unit follows from the size: round trips of networks are 0.5 ms to 5 s."""
     return "s" if median < 0.5 else "ms" if median < 5_000 else "us" if median < 1e6 else "ns"
 
 

@@ -21,7 +21,7 @@ IRTT_HINT = "write it with: irtt client -i 10ms -d 5m -o trace.json SERVER"
 IPERF3_HINT = "write it with: iperf3 -J -i 0.1 -t 300 -c SERVER > transfer.json"
 JSON_HINT = f"{IRTT_HINT}, or: {IPERF3_HINT.removeprefix('write it with: ')}"
 
-# iperf3 divides by an interval of length zero (esnet/iperf 364), and C prints the result in a form that is not JSON.
+# iperf3 divides by an interval of length zero (esnet/iperf 364). The result, as C prints it, is not JSON.
 _NOT_A_NUMBER = re.compile(r"(?<=:)(\s*)(-?(?:nan|inf))\b", re.IGNORECASE)
 
 Pairs = Callable[[list[tuple[str, Any]]], Any]
@@ -47,8 +47,8 @@ def documents_of(
     path: Source of the text, for messages.
     tool: The tool that writes such files.
     hint: How to write another file.
-    skips: Counts parts that are not JSON.
-    pairs: Makes an object from its pairs, of which two may have the same key.
+    skips: Counts the parts of the text that are not JSON.
+    pairs: Makes an object from a list of key-value pairs, in which a key may occur twice.
     Raises ScenarioError: With the line, if there is no JSON value.
     """
     text = _NOT_A_NUMBER.sub(lambda found: found[1] + "null".ljust(len(found[2])), text)
@@ -91,8 +91,8 @@ def document_of(
 
     key: Name of the required list.
     path, text, tool, hint, skips, pairs: As for `documents_of`.
-    Raises ScenarioError: With the line, if it is not JSON or is truncated; if there is no such list, or it is empty; if
-        there are two different ones.
+    Raises ScenarioError: With the line, if the text is not JSON or is truncated; if no object has such a list, or the
+        list is empty; if two different objects have it.
     """
     mine = Skips()
     documents = documents_of(path, text, tool, hint, mine, pairs)
@@ -104,7 +104,8 @@ def document_of(
         raise ScenarioError(f"{path}: JSON without {key}, so not {tool}'s", hint)
     for skip in mine.found:
         skips.add(skip.why, skip.first, skip.count)
-    # If its server is busy, iperf3 ends with an error as JSON, which is more useful than "nothing was measured".
+    # If its server is busy, iperf3 ends with an error as JSON. This error is more useful to the user than "nothing was
+    # measured".
     full = [one for one in having if one.value[key]]
     if not full:
         said = next((one.value["error"] for one in having if isinstance(one.value.get("error"), str)), None)
@@ -137,7 +138,7 @@ def _failure(path: Path, text: str, tool: str, hint: str) -> ScenarioError:
 
 
 def _not_json(path: Path, text: str, error: json.JSONDecodeError, hint: str) -> ScenarioError:
-    # Both tools write their JSON at once when they end: half of it is an incomplete copy.
+    # Both tools write all their JSON when they end, so half a document means an incomplete copy.
     if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
         return ScenarioError(f"{path}:{error.lineno}: the JSON ends in the middle: the file was cut short", hint)
     return ScenarioError(f"{path}:{error.lineno}: not JSON: {error.msg} (column {error.colno})", hint)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """irtt's JSON (``irtt client -o FILE``): round trips, and one-way delays if the server sent time stamps.
 
-irtt-client(1), section OUTPUT, json_format 1. `delay.rtt` excludes the server's own processing time. `send` is client
-to server, here *up*, because the client is at the user; `receive` is *down*. One-way delays are differences between two
-machines' clocks: they are only as good as the clocks agree, and may be negative.
+The sum at the end of the file shows which intervals are missing. `delay.rtt` excludes the server's own processing time.
+`send` is client
+to server, here *up*, because the client is at the user; `receive` is *down*. One-way delays are differences between the
+clocks of two machines. They are only as accurate as these clocks agree, and may be negative.
 
-A round trip below 0, or one that contradicts its own time stamps, is left out: it counts neither as lost nor as
+Round trips that are below 0 or contradict their own time stamps are left out. They count neither as lost nor as
 answered.
 """
 
@@ -43,7 +44,8 @@ def read_irtt(path: Path) -> Measurement:
     skips = Skips()
     document, notes = document_of(path, text_of(path), "round_trips", "irtt", _HINT, skips)
     trips = _trips(path, document, skips)
-    # By sending time: irtt sorts by sequence number, but after a clock adjustment later probes may have earlier times.
+    # Sorted by sending time: irtt sorts by sequence number, but after a clock adjustment later probes may have earlier
+    # times.
     by_time = {trip.sent_ns: trip for trip in sorted(trips, key=lambda trip: trip.sent_ns)}
     kept = list(by_time.values())
     zero_ns = kept[0].sent_ns
@@ -74,7 +76,7 @@ def read_irtt(path: Path) -> Measurement:
 
 
 def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
-    """The readable round trips, each once, on one clock.
+    """The readable round trips without duplicates, all on one clock.
 
     Raises ScenarioError if none is readable; the message states the fault of the first one.
     """
@@ -90,7 +92,7 @@ def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
             if value in alike:
                 skips.add("round trips that stand twice", where)
                 continue
-            # A file may contain thousands with the same number: only the first few are compared.
+            # A file may contain thousands of entries with the same number, so only the first few are compared.
             alike += [value] if len(alike) < 4 else []
         try:
             trip = Trip(f"{path}: {where}", value, clock, interval_ns)
@@ -99,7 +101,8 @@ def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
             failed = failed or error
             skips.add("round trips that cannot be read", error.message.removeprefix(f"{path}: "))
             continue
-        # A coarse timer, or a server processing time longer than the packet's round trip (heistp/irtt 13).
+        # The cause is a coarse timer, or a processing time of the server that is longer than the packet's round trip
+        # (heistp/irtt 13).
         if below_ns < 0:
             skips.add("round trips below 0, left out", f"{where}, {below_ns / 1e3:g} us")
             failed = failed or ScenarioError(f"{path}: {where}: delay.rtt = {below_ns:g} is below 0", _HINT)
@@ -109,7 +112,8 @@ def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
         assert failed is not None, "there is one at least"
         raise failed
     damaged = [trip for trip in read if trip.contradicts]
-    # A few may be damaged. If most are, the file is of another version with another meaning.
+    # A few damaged round trips are tolerated. If most of them are damaged, the file is from another version whose
+    # fields have another meaning.
     if damaged and len(damaged) * 2 < len(read):
         skips.add(
             "round trips that their time stamps contradict", damaged[0].where.removeprefix(f"{path}: "), len(damaged)
@@ -119,8 +123,8 @@ def _trips(path: Path, document: dict[str, Any], skips: Skips) -> list[Trip]:
 
 
 def _clock(document: dict[str, Any]) -> tuple[str, int]:
-    """wall or monotonic: the clock that most round trips have, so that all use the same one; number: irtt's
-    interval."""
+    """The clock that most round trips have (wall or monotonic), so that all of them use the same one; number: time
+    comes from the sequence number and irtt's interval."""
     have: Counter[str] = Counter()
     for trip in document["round_trips"]:
         stamps = part_of(trip, ("timestamps", "client", "send"))
@@ -134,8 +138,8 @@ def _clock(document: dict[str, Any]) -> tuple[str, int]:
 
 
 def _one_way(t_ns: Any, delay_ns: list[float], lost: list[str], way: str) -> Series | None:
-    """Delays in one direction. A probe known to be lost in this direction is lost; nothing is known of other probes
-    without a reply."""
+    """Delays in one direction. Losses in one direction: a probe known to be lost there counts as lost. Other probes
+    without a reply are unknown."""
     if np.isnan(delay_ns).all():
         return None
     known = np.array([not np.isnan(d) or w == way for d, w in zip(delay_ns, lost, strict=True)])

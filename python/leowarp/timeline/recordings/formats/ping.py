@@ -2,10 +2,10 @@
 """Output of ping: round trips, one line per reply; a missing sequence number is a lost probe.
 
 Supported are iputils (``ping -D``: each line begins with its printing time, in s since 1970) and, without ``-D``,
-iputils, BusyBox, GNU inetutils and the BSDs, in any language (`ping_lines`). A reply's probe was sent one round trip
-before the line was printed. Lost probes print nothing (or, with ``-O``, "no answer yet"): they were sent between their
-neighbours, at even intervals. For probes lost before the first reply and after the last, only their number is known, if
-ping prints it at its end.
+iputils, BusyBox, GNU inetutils and the BSDs, in any language (`ping_lines`). A probe is assumed to be sent one round
+trip before its reply's line was printed. Lost probes print nothing (or, with ``-O``, "no answer yet"). They are placed
+between their neighbours, at even intervals. Probes lost before the first reply or after the last are known only by
+number, if ping prints statistics at its end.
 
 Several outputs in one file are one measurement if their replies have time stamps; nothing is known of the time between
 them. A probe whose line cannot be read is left out; it counts neither as lost nor as answered.
@@ -42,7 +42,7 @@ from leowarp.timeline.recordings.measurement import ClockStep, Measurement, Seri
 _ICMP_HEADER_AND_IP = {4: 20, 6: 40}
 _DIFFERENT = "DIFFERENT ADDRESS"
 _MOST_PARTS = 100
-"""If numbers go back more often, the lines are not in order."""
+"""If sequence numbers go back more often than this, the lines are not in order."""
 
 
 def looks_like_ping(text: str) -> bool:
@@ -127,7 +127,7 @@ def read_ping(path: Path, interval_ns: int | None = None) -> Measurement:
 
 
 def _cut_line(text: str, runs: list[Run]) -> int | None:
-    """The last line, if it is half a reply because ping was killed while writing."""
+    """Drop the last line if it is half a reply, because ping was killed while writing."""
     last = text.rstrip().count("\n") + 1
     unread = [line.line for run in runs for _, line in run.damaged]
     unread += [reply.line for run in runs for _, reply in run.without_time]
@@ -145,7 +145,7 @@ def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
     bad = [reply for reply in run.replies if reply.mark is not None and _DIFFERENT not in reply.mark]
     for reply in bad:
         skips.add(f"replies marked {reply.mark}", f"line {reply.line}")
-    # ping counts them as not received (iputils, gather_statistics), and the damaged part includes the probe's number.
+    # The damaged part includes the probe's number, so ping counts them as not received (iputils, gather_statistics).
     run.replies = [reply for reply in run.replies if reply.mark is None or _DIFFERENT in reply.mark]
     strange = Counter(reply.mark for reply in run.replies if reply.mark is not None)
     for mark, count in strange.items():
@@ -153,7 +153,7 @@ def _count_unread(run: Run, skips: Skips, cut: int | None) -> None:
 
 
 def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> list[_Read]:
-    """The run, or its parts, if its numbers restart without a first line of ping.
+    """The run, split into parts if its numbers restart without a first line of ping.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
         if rest.replies[place].printed_ns is None or len(found) == _MOST_PARTS:
             raise numbers_begin_anew(path, rest.replies[place - 1], rest.replies[place])
         first = Run(rest.header, rest.replies[:place])
-        # ping's summary covers everything that it sent, but these are two parts of it.
+        # ping's summary covers everything that it sent, but each part is only a portion of that.
         after = Run(None, rest.replies[place:])
         for n, reply in rest.without_time:
             (first if n <= place else after).without_time.append((n if n <= place else n - place, reply))
@@ -181,7 +181,7 @@ def _parts_of(path: Path, run: Run, interval_ns: int | None, skips: Skips) -> li
 
 
 def _without_strange_numbers(run: Run, interval_ns: int | None, skips: Skips) -> Run:
-    """The run without replies whose number is damaged; nothing is then known of the probe."""
+    """The run without replies whose number is damaged, because nothing is known of their probes."""
     strange = strange_numbers(run.replies, interval_ns)
     if not strange:
         return run
@@ -203,7 +203,7 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
     first: dict[int, Reply] = {}
     marked = twice = unmarked = 0
     notes = []
-    # The first reply of a number belongs to the probe; a later one is a duplicate, made somewhere along the path.
+    # The first reply with a number belongs to the probe. Any later one is a duplicate made somewhere along the path.
     for seq, reply in zip(seqs, run.replies, strict=True):
         if seq in first:
             same = first[seq].text == reply.text
@@ -239,8 +239,8 @@ def _in_order(path: Path, run: Run, seqs: list[int], interval_ns: int | None, sk
 
 
 def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
-    """Numbers about which nothing is known because their line cannot be read, and how many more cannot be
-    identified."""
+    """Numbers about which nothing is known because their line cannot be read, and the count of further such lines
+    without a known number."""
     known = set(seqs)
     unknown = set()
     for place, reply in run.without_time:
@@ -248,7 +248,7 @@ def _unknown(run: Run, seqs: list[int]) -> tuple[set[int], int]:
         unknown.add(reply.seq + SEQUENCE_NUMBERS * round((near - reply.seq) / SEQUENCE_NUMBERS))
     unknown -= known
     either = 0
-    # All damaged lines between the same two replies, together.
+    # All damaged lines between the same two replies are treated together.
     counts: Counter[int] = Counter()
     for place, line in run.damaged:
         counts[place] += line.replies

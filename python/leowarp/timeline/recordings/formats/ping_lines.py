@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lines that ping prints, for all variants of ping and all languages.
 
-Covered are iputils 20240905 with its 17 translations (`po/*.po`: all but the Czech one keep `icmp_seq=`, but not the
-unit and the words around it), its older releases (`icmp_req=`), GNU inetutils and macOS (decimal sign of the locale),
-the BSDs (`ping6` with `hlim=`), BusyBox and toybox (`seq=`). Other text may precede each line: the output of `ts`,
+Covered are: iputils 20240905 with its 17 translations (`po/*.po`: all except the Czech one keep `icmp_seq=`, but not
+the unit and the words around it), and its older releases (`icmp_req=`); GNU inetutils and macOS (decimal sign of the
+locale); the BSDs (`ping6` with `hlim=`); BusyBox and toybox (`seq=`). Other text may precede each line: the output of
+`ts`,
 `--apple-time` or a shell's loop.
 """
 
@@ -20,7 +21,7 @@ _UNIT_NS = {
 _UNIT = "|".join(sorted(_UNIT_NS, key=len, reverse=True))
 _NUMBER = r"\d{1,9}(?:[.,]\d{1,9})?"
 _SEQUENCE = re.compile(r"(?:\b(?:icmp_)?[sr]eq|\bpořadí)\s?=\s?(?P<seq>\d{1,10})\b")
-"""`icmp_req=` is iputils before 2012; Georgian has a blank before the equals sign."""
+"""iputils before 2012 prints `icmp_req=`. The Georgian translation has a blank before the equals sign."""
 _TIME = re.compile(rf"[=<]\s?(?P<time>{_NUMBER})\s*(?P<unit>{_UNIT})(?![^\W\d_])")
 _BYTES = re.compile(r"(?<![\d.:])(?P<bytes>\d{1,6}) bytes from (?P<from>.*?)[:,]?\s*$")
 _ANY_BYTES = re.compile(r"^(?P<bytes>\d{1,6}) ")
@@ -57,8 +58,7 @@ class Reply:
         From 1.
     text : str
         The whole line.
-    seq : int
-        As printed, with 16 bits.
+    seq : int The printed number, which has 16 bits.
     rtt_ns : int or None
         None: the line has no readable time.
     resolution_ns : int
@@ -149,13 +149,13 @@ Line = Reply | Header | Tally | Spread | Silence | Damaged | None
 
 
 def lines_of(text: str) -> list[tuple[str, Line]]:
-    """Each non-blank line with its meaning; None: nothing that ping prints about a reply.
+    """Each non-blank line with its meaning; None: the line is not about a reply.
 
-    A line occurs twice if another begins inside it: ping was killed while writing, and started again.
+    A line is returned twice if another line begins inside it: ping was killed while writing, and started again.
     """
     found: list[tuple[str, Line]] = []
     in_statistics = False
-    # Not `splitlines`: for other tools, a form feed inside a damaged line does not end the line.
+    # `splitlines` is not used: for other tools, a form feed inside a damaged line does not end the line.
     for number, raw in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         line = raw.strip()
         if not line:
@@ -178,7 +178,7 @@ def _parts(number: int, line: str, *, in_statistics: bool) -> tuple[Line, ...]:
         return (Damaged(number, line), begins) if numbers or "bytes " in line[: header.start()] else (begins,)
     if len(numbers) == 1:
         return (_reply(number, line, numbers[0]),)
-    # If there are two: a truncated line, followed by the next one without a line end.
+    # Two matches mean a truncated line, followed by the next one without a line end.
     if numbers:
         return (Damaged(number, line, len(numbers)),)
     if in_statistics and (spread := _SPREAD.search(line)) is not None:
@@ -223,7 +223,7 @@ def _reply(number: int, line: str, sequence: re.Match[str]) -> Line:
 
 def _ns(number: str, unit: str) -> tuple[int, int]:
     """A printed time in ns, and the value of one unit in its last digit."""
-    # Decimal, because a time in ms with three digits is a whole number of us, but a product of floats seldom is. No
+    # Decimal: a time in ms with three digits is a whole number of us, but the float product seldom is. No
     # ping writes a thousands separator, so a comma is the decimal sign of the locale.
     value = Decimal(number.replace(",", "."))
     exponent = value.as_tuple().exponent

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several outputs of ping in one file: where each begins, and which probe a 16-bit number belongs to.
+"""Several outputs of ping in one file: finds where each begins, and unwraps the 16-bit sequence numbers.
 
-If ping was stopped and started again with `>>`, its numbers restart. A second first line shows this. If only the
-replies were kept, numbers that go back while time advances show it.
+If ping was stopped and started again with `>>`, its numbers restart. A second first line of ping shows such a restart.
+If the file contains only the replies, numbers that go back while time advances show the restart.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _FIRST_NUMBERS = (0, 1)
 """iputils counts from 1, the BSDs, inetutils and BusyBox from 0."""
 
 _LONG_PKTS, _NEAR = 1000, 16
-# Intervals seldom equal those given to ping -i: 10 ms become 10.1 or 10.2 ms, and a pause of some seconds may hide 64
-# probes.
+# Actual intervals seldom equal the argument of ping -i: 10 ms become 10.1 or 10.2 ms, and a pause of some seconds may
+# hide 64 probes.
 _DRIFT_RATIO, _DRIFT_PKTS = 0.02, 64
 
 
 @dataclass
 class Run:
-    """One output of ping, or what remains of it.
+    """One output of ping, or the remaining part of it.
 
     Attributes
     ----------
@@ -61,12 +61,12 @@ class Run:
 
 
 def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
-    """Outputs, separated by their first lines and by ping's statistics at the end of each; also those without a
-    reply."""
+    """The file's outputs, including those without a reply. Each begins at ping's first line and ends at its
+    statistics."""
     runs = [Run()]
     for _, line in lines:
         now = runs[-1]
-        # After its statistics an output is over, whatever follows.
+        # The statistics end an output, whatever follows.
         over = now.tally is not None and isinstance(line, Reply | Damaged)
         if isinstance(line, Header) or over:
             now = Run(header=line if isinstance(line, Header) else None)
@@ -86,7 +86,8 @@ def runs_of(lines: list[tuple[str, Line]]) -> list[Run]:
 
 
 def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
-    """Indexes of replies whose neighbours are consecutive, but whose own number cannot be between them.
+    """Indexes of replies that break the order: their neighbours are consecutive, and their own number cannot be between
+    them.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
         into = (reply.seq - before.seq) % SEQUENCE_NUMBERS
         if not 0 < apart <= _NEAR or into <= apart or place - 1 in found:
             continue
-        # Replies that overtook or were overtaken may be anywhere, if the times agree.
+        # If the times agree, a reply that overtook another or was overtaken may be anywhere.
         off = into - SEQUENCE_NUMBERS * (into > SEQUENCE_NUMBERS // 2)
         if before.printed_ns is not None and reply.printed_ns is not None:
             strange = step_ns > 0 and abs((_sent_ns(reply) - _sent_ns(before)) / step_ns - off) > max(2, abs(off) / 2)
@@ -115,17 +116,17 @@ def strange_numbers(replies: list[Reply], interval_ns: int | None) -> set[int]:
 
 
 def _overtaken(before: Reply, reply: Reply, numbers: int, step_ns: float) -> bool:
-    """Whether a reply was overtaken: it took so much longer than a reply whose probe was sent later, by this number of
-    probes."""
+    """Whether a reply was overtaken by one whose probe was sent this number of probes later: its own round trip was
+    longer by that much time."""
     assert before.rtt_ns is not None
     assert reply.rtt_ns is not None
-    # Half of it, because the interval was not measured.
+    # Half of that time is enough, because the interval was not measured.
     slower_ns = reply.rtt_ns - before.rtt_ns + reply.resolution_ns + before.resolution_ns
     return slower_ns >= numbers * step_ns / 2
 
 
 def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int], int | None]:
-    """Sequence numbers that continue after 65535, and the index at which another run begins, if any.
+    """Sequence numbers that continue after 65535, and the index at which another run begins, if there is one.
 
     Parameters
     ----------
@@ -155,28 +156,28 @@ def unwrapped(replies: list[Reply], interval_ns: int | None) -> tuple[list[int],
 
 
 def _by_clock(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
-    """The number that follows from the time stamps, even after an outage of more than 32,768 probes; None: it belongs
-    to another run."""
+    """The sequence number that follows from the time stamps, even after an outage of more than 32,768 probes; None: the
+    reply belongs to another run."""
     later_ns = _sent_ns(reply) - _sent_ns(before)
     expected = last + later_ns / step_ns
     number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
     off = abs(expected - number)
     if number < last:
-        # An overtaken reply was sent before the other one. A reply that was sent later by its own clock but has a
-        # smaller number belongs to another run.
+        # An overtaken reply was sent before the reply that overtook it. A reply belongs to another run if its own clock
+        # shows a later sending time but its number is smaller.
         return None if later_ns >= step_ns and off >= 2 and not reply.copy else number
     wraps = number // SEQUENCE_NUMBERS > last // SEQUENCE_NUMBERS
     if number - last <= _LONG_PKTS or (
         off <= max(_DRIFT_PKTS, _DRIFT_RATIO * abs(expected - last)) and not (wraps and reply.seq in _FIRST_NUMBERS)
     ):
         return number
-    # The clock does not show how many probes were sent meanwhile: ping was stopped, or its machine slept.
+    # The clock does not show how many probes were sent in a pause: ping was stopped, or its machine slept.
     nearest = last + (reply.seq - last) % SEQUENCE_NUMBERS
     return nearest if reply.seq > before.seq or nearest - last <= _LONG_PKTS else None
 
 
 def _in_turn(last: int, before: Reply, reply: Reply, step_ns: float) -> int | None:
-    """The next number, for replies without time stamps; None: it belongs to another run."""
+    """The next sequence number, for replies without time stamps; None: the reply belongs to another run."""
     expected = last + (reply.seq != before.seq)
     number = reply.seq + SEQUENCE_NUMBERS * round((expected - reply.seq) / SEQUENCE_NUMBERS)
     if number < last and not reply.copy:
@@ -193,7 +194,7 @@ def _sent_ns(reply: Reply) -> int:
 
 
 def _step_ns(replies: list[Reply]) -> float:
-    """Time between probes, from those with consecutive numbers."""
+    """Time between probes, computed from probes with consecutive numbers."""
     steps = [
         _sent_ns(b) - _sent_ns(a)
         for a, b in pairwise(replies)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts that a reader skipped, with counts and reasons: nothing in a file is dropped silently."""
+"""Parts that a reader skipped, with counts and reasons. Nothing in a file is dropped silently."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 class Skip:
     """Records that were skipped for one reason.
 
-    why: As a noun with its reason, in the plural: "replies without a time".
-    first: Place of the first of them.
+    why: A plural noun with the reason: "replies without a time".
+    first: Where in the file the first such record is.
     """
 
     count: int
@@ -43,5 +43,5 @@ class Skips:
 
 
 def skipped_note(skips: tuple[Skip, ...]) -> tuple[str, ...]:
-    """One line that names all of them; none if nothing was skipped."""
+    """One line that names all reasons and counts; no line if nothing was skipped."""
     return (f"skipped {', '.join(str(skip) for skip in skips)}",) if skips else ()
