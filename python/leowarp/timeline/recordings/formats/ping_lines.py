@@ -58,7 +58,8 @@ class Reply:
         From 1.
     text : str
         The whole line.
-    seq : int The printed number, which has 16 bits.
+    seq : int
+        The printed number, which has 16 bits.
     rtt_ns : int or None
         None: the line has no readable time.
     resolution_ns : int

@@ -155,7 +155,10 @@ def changes(of: Scores, width: int, apart: int = 0) -> Scores:
     apart : int
         Number of values from the place on that belong to neither side.
 
-    Returns ------- float64 array of shape (n + 1,) The last place is after the last value.
+    Returns
+    -------
+    float64 array of shape (n + 1,)
+        The last place is after the last value.
     """
     known = ~np.isnan(of)
     sums = np.concatenate([[0.0], np.cumsum(np.where(known, of, 0.0))])
