@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """iperf3's JSON (``iperf3 -J -i 0.1 -c SERVER``): result of a TCP transfer in each interval.
 
-iperf_api.c of iperf 3.9 to 3.17, print_interval_results. The client is at the user: it sends *up*, and with
-``--reverse`` the server sends *down*; with ``--bidir`` there is a transfer in each direction. Retransmissions,
-congestion window and round trip are known to the sender, so for a reversed transfer they are not in the client's file.
-The throughput is what one flow achieved on the path. The round trip is TCP's smoothed one, including the flow's own
-queue. Neither is the capacity or the delay of the idle path.
+iperf_api.c of iperf 3.9 to 3.17, print_interval_results. The client is at the user's end. It sends *up*; with
+``--reverse`` the server sends *down*, and ``--bidir`` makes one transfer in each direction. Only the sender knows
+retransmissions, congestion window and round trip, so the client's file does not contain them for a reversed transfer.
+The throughput is the result of one flow on the path. The round trip is TCP's smoothed one, including the flow's own
+queue. These are therefore not the path's capacity and not its delay when idle.
 
 Intervals that ``--omit`` excludes are excluded here, too. ``--json-stream`` writes the same data as events, one per
 line.
@@ -53,7 +53,7 @@ def read_iperf3(path: Path) -> Measurement:
         raise ScenarioError(
             f"{path}: start.test_start.protocol = {test['protocol']!r:.40}: only TCP's can be read", _HINT
         )
-    # A server has accepted_connection where a client has connecting_to (iperf_api.c, iperf_on_connect).
+    # In a server's file, accepted_connection replaces the client's connecting_to (iperf_api.c, iperf_on_connect).
     roles = Roles(
         server="accepted_connection" in start and "connecting_to" not in start,
         reverse=test.get("reverse") in (1, True),
@@ -73,7 +73,7 @@ def read_iperf3(path: Path) -> Measurement:
     if senders:
         measured = senders[0].rtt_ns > 0
         notes.append("round trips are TCP's smoothed ones, with the flow's own queue in them")
-        # At the end of the interval, when iperf3 queries the socket (iperf_api.c, iperf_stats_callback).
+        # The time is the end of the interval, when iperf3 queries the socket (iperf_api.c, iperf_stats_callback).
         end_ns = senders[0].t_ns + senders[0].length_ns
         round_trip = Series.of(end_ns[measured], np.round(senders[0].rtt_ns[measured]))
     return Measurement(
@@ -136,7 +136,7 @@ def _of_events(path: Path, text: str, skips: Skips) -> tuple[dict[str, Any], lis
 
 
 def _with_both_sums(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object in which a second sum gets its own name: some releases write both sums of --bidir as `sum`."""
+    """An object in which a second `sum` gets its own name: some releases write both sums of --bidir under that key."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         found["sum_bidir_reverse" if key == "sum" and key in found else key] = value
@@ -150,7 +150,7 @@ def _part(of: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _read(path: Path, intervals: Sequence[Any], roles: Roles, skips: Skips) -> list[Interval]:
-    """The intervals that can be read and count.
+    """The intervals that can be read and are not omitted.
 
     Raises ScenarioError if none can be read; the message states the fault of the first one.
     """
@@ -214,7 +214,8 @@ def _transfer(intervals: list[Interval], way: str) -> Transfer:
 
 def _wall_ns(start: dict[str, Any], test: dict[str, Any]) -> int | None:
     seconds, omitted_s = _part(start, "timestamp").get("timesecs"), test.get("omit", 0)
-    # From 2001 on: a machine without a clock starts in 1970, and its wall clock means nothing.
+    # The clock must show 2001 or later: a machine without a battery-backed clock starts in 1970, and its wall clock
+    # means nothing.
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1_000_000_000 <= seconds < 2**33:
         return None
     # The clock of the intervals restarts after the omitted ones (iperf_api.c, iperf_reset_stats).

@@ -21,7 +21,7 @@ class Trip:
 
     where: Its name in messages.
     trip: As in the file.
-    clock: wall, monotonic; number: no round trip has a time stamp, and they are spaced by irtt's interval.
+    clock: wall or monotonic; number: no round trip has a time stamp, and the times follow from irtt's interval.
     interval_ns: irtt's interval.
     """
 
@@ -42,8 +42,8 @@ class Trip:
 
     @property
     def contradicts(self) -> bool:
-        """Whether the round trip is longer than the client's own time stamps allow, or shorter by more than the
-        server's processing time."""
+        """Whether the round trip contradicts the client's own time stamps: it is longer than they allow, or shorter by
+        more than the server's processing time."""
         stamps = [self._stamp("client", name, "monotonic") for name in ("send", "receive")]
         if self.lost != "false" or stamps[0] is None or stamps[1] is None:
             return False
@@ -61,7 +61,7 @@ class Trip:
         """A delay; nan for a lost round trip, or if the server sent no time stamps."""
         if self.lost != "false" or (name != "rtt" and self._optional(("delay", name)) is None):
             return float("nan")
-        # Negative one-way delays come from two clocks that disagree.
+        # A negative one-way delay means that the two clocks disagree.
         return float(self._integer(("delay", name), least=None))
 
     def _stamp(self, who: str, when: str, clock: str) -> int | None:
@@ -101,7 +101,7 @@ def stats_notes(document: dict[str, Any], trips: list[Trip]) -> list[str]:
     notes = []
     for name, count in (("packets_sent", len(trips)), ("packets_received", answered)):
         said = part_of(document, ("stats", name))
-        # Duplicates count as received, and so do replies that came too late to be listed.
+        # Duplicate replies count as received, and so do replies that came too late to be listed.
         copies = part_of(document, ("stats", "duplicates"))
         more = copies if name == "packets_received" and isinstance(copies, int) else 0
         if isinstance(said, int) and not isinstance(said, bool) and said not in (count, count + more):
@@ -168,7 +168,7 @@ def clocks_note(send_ns: list[float], receive_ns: list[float]) -> list[str]:
     known = ~np.isnan(send) & ~np.isnan(receive)
     if not known.any():
         return []
-    # The uplink delay includes the offset with plus, the downlink delay with minus.
+    # The clock offset adds to the uplink delay and is subtracted from the downlink delay.
     offset_ns = float(np.median((send - receive)[known]) / 2)
     if abs(offset_ns) <= float(np.median((send + receive)[known])):
         return []

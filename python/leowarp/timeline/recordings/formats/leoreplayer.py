@@ -2,7 +2,8 @@
 """LeoReplayer's delays: one integer per line, the one-way delay in ms, one line per 10 ms.
 
 SpaceNetLab/LeoCC, leoreplayer/README.md and replayer/src/frontend/delay_queue.cc at 867e673. Line k holds for packets
-sent from 10 k ms to 10 (k + 1) ms after its base time; after the last line it repeats (here: ``repeat``). The values
+sent from 10 k ms to 10 (k + 1) ms after the file's base time. After the last line the file repeats (here: ``repeat``).
+The values
 are halves of round trips measured by ping.
 """
 
@@ -21,7 +22,7 @@ _LONGEST_MS = 60_000
 
 
 def read_leoreplayer(path: Path, interval_ns: int | None = None) -> Measurement:
-    """Downlink delays, each of which holds until the next line.
+    """Downlink delays; each holds until the next line.
 
     Raises ScenarioError: With file and line.
     """

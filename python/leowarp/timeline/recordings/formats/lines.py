@@ -15,7 +15,7 @@ from leowarp.timeline.recordings.window import check_memory
 
 
 def text_of(path: Path) -> str:
-    """A file's text; gzip or zstd files are unpacked, whatever their name.
+    """A file's text. gzip and zstd files are recognised under any name, and unpacked.
 
     Raises ScenarioError if it cannot be read, or is not text.
     """
@@ -28,8 +28,8 @@ def text_of(path: Path) -> str:
         raise ScenarioError(f"reading a measurement: {path}: {error.strerror}", hint) from error
     text = raw
     try:
-        # utf-8-sig: spreadsheets begin a CSV with a byte order mark, which would become part of the first column's
-        # name.
+        # utf-8-sig: spreadsheets begin a CSV file with a byte order mark, which would otherwise become part of the
+        # first column's name.
         text = unpacked(path, raw)
         check_memory(path, len(text))
         return text.decode("utf-8-sig")
@@ -59,7 +59,8 @@ def whole_numbers(path: Path, what: str, hint: str, highest: int) -> tuple[NDArr
     if not lines:
         raise ScenarioError(f"{path} is empty", hint)
     for line, text in lines:
-        # isascii, because isdigit alone accepts superscripts and digits of all scripts; 18 digits always fit int64.
+        # isascii, because isdigit alone accepts superscripts and digits of all scripts. Numbers of 18 digits always fit
+        # int64.
         if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) > highest:
             raise ScenarioError(f"{path}:{line}: {text[:40]!r} is not {what} (a whole number up to {highest})", hint)
     return np.array([int(text) for _, text in lines], dtype=np.int64), lines

@@ -11,14 +11,15 @@ from leowarp.timeline.recordings.formats.ping_lines import Reply
 from leowarp.timeline.recordings.formats.ping_runs import Run
 
 _MOST_PKTS = 65_000
-"""With more probes the numbers wrap, and no longer show the number of probes."""
+"""Above this number of probes, the sequence numbers wrap and no longer show how many were sent."""
 
 
 def tally_notes(run: Run) -> list[str]:
-    """One sentence per difference from ping's statistics; empty if all agree, or if there are none."""
+    """One sentence per difference from ping's statistics; empty if everything agrees, or if the output has no
+    statistics."""
     notes = []
     firsts = [reply for reply in run.replies if not reply.copy]
-    # A line that occurs twice is one reply; beyond 65,536 numbers, two replies may have the same text.
+    # Lines with the same text are one reply. Beyond 65,536 numbers, two different replies may have the same text.
     received = len(firsts) if len(firsts) > _MOST_PKTS else len({reply.text for reply in firsts})
     if run.tally is not None:
         if run.tally.received != received:
@@ -83,7 +84,7 @@ def reply_notes(replies: list[Reply]) -> list[str]:
 
 
 def _ends(run: Run) -> list[str]:
-    """Probes that ping sent before its first reply and after its last, for which there is no line."""
+    """Probes that ping sent before its first reply and after its last. The output has no lines for them."""
     assert run.tally is not None
     numbers = [reply.seq for reply in run.replies]
     if run.header is None or run.tally.sent > _MOST_PKTS or not numbers:
