@@ -76,8 +76,8 @@ def fit_base(probes: Slotted, over_base_ns: NDArray[np.float64], extra_ns: int =
     stays = Estimate(
         "base_kept",
         float(kept(steps_ns)),
-        float(low),
-        float(high),
+        max(float(low), 0.0),
+        min(float(high), 1.0),
         len(steps_ns),
         "reconfigurations",
         "with it the steps are nearest to the recording's, by the distance of Kolmogorov and Smirnov",

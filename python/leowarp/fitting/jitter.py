@@ -10,15 +10,17 @@ simulation's own is added.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t as student
 
-from leowarp.fitting.estimate import Z_95, Estimate, Untold
+from leowarp.fitting.estimate import Estimate, Untold
 from leowarp.fitting.slotted import Slotted
-from leowarp.media.access.delays import jitter_rows
+from leowarp.media.access.delays import jitter_rows, up_step_frames
 from leowarp.scenario.schema import Access
 
 _DENSE_NS = 30_000_000
@@ -26,13 +28,14 @@ _DENSE_NS = 30_000_000
 
 _MOST_PROBES = 60_000
 _MOST_SLOTS = 200
-_ROUNDS, _FAR_ROUNDS = 8, 3
+_ROUNDS, _FAR_ROUNDS = 9, 3
 _DAMPING = 0.02
 _TRIMMED = 0.2
 """At either end, of sparse probes: a few slots of bad sky are not the jitter's. With dense probes steps are fitted too,
 and these drift where slots are left out (seed 1 of design/fit-coverage.py: 12 ms where 28 is true)."""
-_STEP = 0.15
-"""Of the logarithm of a parameter, for slopes: smaller ones drown in the simulation's noise."""
+_STEP, _STEP_OF_STEPS = 0.15, 0.4
+"""Of the logarithm of a parameter, for slopes: smaller ones drown in the simulation's noise. Another length of steps
+changes every draw after the first, so that its slopes have more of it."""
 
 _NO_FINER_NS = 50_000.0
 """ping prints tenths of a millisecond."""
@@ -114,10 +117,10 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
         seed = number + 1
         here = moments(logs, seed)
         slope = np.zeros_like(slopes)
-        for place in range(len(logs)):
+        for place, name in enumerate(parameters):
             step = np.zeros(len(logs))
-            step[place] = _STEP
-            slope[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * _STEP)
+            step[place] = apart = _STEP_OF_STEPS if name == "jitter_step_ns" else _STEP
+            slope[:, place] = (moments(logs + step, seed) - moments(logs - step, seed)) / (2 * apart)
         # The first rounds are far off; later ones differ by the simulation's draws, and their mean has less of these.
         fresh = max(number - _FAR_ROUNDS + 1, 1)
         slopes = slopes + (slope - slopes) / fresh
@@ -133,6 +136,7 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
     inverse = np.linalg.pinv(normal)
     spread = inverse @ slopes.T @ (weights[:, None] * covariance * weights[None, :]) @ slopes @ inverse
     errors = np.sqrt(np.maximum(np.diag(spread), 0.0))
+    wide = float(student.ppf(0.975, slots - 1))
     estimates: list[Estimate] = []
     untold: list[Untold] = []
     free = bounds[:, 0].tolist(), bounds[:, 1].tolist()
@@ -144,7 +148,9 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
             continue
         if error > _WIDEST:
             note = f"hardly told; {note}"
-        low, high = np.exp(np.clip([log - Z_95 * error, log + Z_95 * error], least, most)).tolist()
+        low, high = np.exp(np.clip([log - wide * error, log + wide * error], least, most)).tolist()
+        if name == "jitter_up_step_ns":
+            low, high = _alike_ns(low, access)[0], _alike_ns(high, access)[1]
         estimates.append(Estimate(key, float(np.exp(log)), low, high, slots, "slots", note))
     if not dense:
         why = f"probes {probes.interval_ns / 1e6:.3g} ms apart do not see steps of some ms"
@@ -154,6 +160,14 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
             only = "jitter_up" if way == "up" else "jitter"
             untold.append(Untold(only, f"the series is of the way {ways[0]} alone"))
     return Jitter(tuple(estimates), tuple(untold))
+
+
+def _alike_ns(step_ns: float, access: Access) -> tuple[float, float]:
+    """The steps up that draw from the same whole frames: no recording tells one of them from another."""
+    frame_ns = 1e9 / access.frames_per_s
+    first, last = up_step_frames(step_ns / frame_ns)
+    # first = ceil(f / 2) and last = floor(1.5 f)
+    return max(2.0 * (first - 1), last / 1.5) * frame_ns, min(2.0 * first, (last + 1) / 1.5) * frame_ns
 
 
 def _chosen(probes: Slotted) -> NDArray[np.int64]:
@@ -200,13 +214,12 @@ def _quantiles(
     slot: NDArray[np.int64], values: NDArray[np.float64], at: tuple[float, ...], of: NDArray[np.int64] | None = None
 ) -> NDArray[np.float64]:
     """Quantiles of the values of each slot of `of`; nan where there are fewer than eight. Shape (slots, len(at))."""
-    order = np.lexsort((values, slot))
-    slots, starts, counts = np.unique(slot[order], return_index=True, return_counts=True)
     known = np.unique(slot if of is None else of)
     found = np.full((len(known), len(at)), np.nan)
-    rows = np.searchsorted(known, slots)
-    enough = counts >= 8
-    for column, share in enumerate(at):
-        places = starts + np.rint(share * (counts - 1)).astype(np.int64)
-        found[rows[enough], column] = values[order][places][enough]
+    # Probes are in order of time, so that those of a slot lie together.
+    edges = np.searchsorted(slot, np.append(known, known[-1:] + 1)).tolist()
+    for row, (begin, end) in enumerate(itertools.pairwise(edges)):
+        if end - begin >= 8:
+            places = np.rint(np.array(at) * (end - begin - 1)).astype(np.int64)
+            found[row] = np.partition(values[begin:end], places)[places]
     return found

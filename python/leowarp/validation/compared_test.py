@@ -82,9 +82,9 @@ def test_quantities_of_a_transfer_add_up():
     assert len(found[GOODPUT]) == 10
 
 
-def verdict(recorded, fitted, halves=None):
-    halves = halves or (recorded[::2], recorded[1::2])
-    return _row(GOODPUT, {"recording": recorded, "fitted": fitted, "default": fitted}, halves)
+def verdict(recorded, fitted, before=None):
+    before = recorded[::2] if before is None else before
+    return _row(GOODPUT, {"recording": recorded, "fitted": fitted, "default": fitted}, before)
 
 
 def test_verdicts_go_by_distance_floor_and_noise():
@@ -95,7 +95,7 @@ def test_verdicts_go_by_distance_floor_and_noise():
     assert far.distances["fitted"] > LIMIT_RATIO
     assert far.verdict.startswith("differs")
     assert "loss that bunches" in far.verdict
-    apart = (recorded - 3.0, recorded + 3.0)
+    apart = recorded + 6.0
     assert verdict(recorded, rng.normal(loc=2.0, size=4000), apart).verdict.startswith("no further than")
     # A distance of 0.25, where 20 samples of one distribution are up to 0.43 apart.
     few = np.arange(20.0)
