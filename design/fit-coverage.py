@@ -4,8 +4,8 @@
     PYTHONPATH=tests python design/fit-coverage.py [--seeds 100] [--jobs 2] [--rows coverage.jsonl]
 
 Of each key and kind of recording: in how many of the seeds the 95 % interval holds the truth, the median of the
-estimates, and the median width of the intervals. No kernel: pings are walked over the profile's tables. A fit that is in
-the file of rows is not made again.
+estimates, and the median width of the intervals. No kernel: pings are walked over the profile's tables. A fit whose row
+is in the file is not made again.
 """
 
 from __future__ import annotations

@@ -7,22 +7,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leowarp.fitting.estimate import Estimate, Untold, resampled
+from leowarp.scenario.schema import Access
 from leowarp.timeline.recordings.measurement import Transfer
 
 KEY = "loss_burst"
-SEGMENT_BYTES = 1448
+SEGMENT_BYTES, WIRE_BYTES = 1448, 1514
 _FEWEST = 20
 _BLOCK_NS = 5_000_000_000
 _LONGEST_INTERVAL_NS = 500_000_000
 _USUAL_RTT_NS = 60e6
+_OF_ROW = 0.1
+"""Bursts that take more than nine tenths of each row could be of any length; the least is taken."""
 _APART_RTTS = 2.0
 """A loss is found after one round trip and may be sent again twice: retransmissions nearer than this are of one."""
 
 
-def fit_bursts(transfer: Transfer) -> tuple[list[Estimate], list[Untold]]:
-    """`loss_burst`: segments sent again each time, over segments that the flow sends per second.
+def fit_bursts(transfer: Transfer, access: Access) -> tuple[list[Estimate], list[Untold]]:
+    """`loss_burst`: segments that were sent again each time, at the rate at which the link sends them.
 
-    Losses of queues are among them, and make it longer; a burst between two segments loses nothing and is not counted.
+    ACKs clock a window out in rows, at the link's rate, with pauses between them. A burst in a pause loses nothing and
+    is not seen. Were segments sent evenly, bursts would be longer; the note has both lengths.
+
+    Parameters
+    ----------
+    access : Access
+        For the capacity, which the transfer bounds from below alone.
     """
     told = ~np.isnan(transfer.retransmissions)
     if not told.all():
@@ -48,17 +57,29 @@ def fit_bursts(transfer: Transfer) -> tuple[list[Estimate], list[Untold]]:
     block = max(round(_BLOCK_NS / interval_ns), 1)
     blocks = np.add.reduceat(table, np.arange(0, len(table), block), axis=0)
 
+    capacity_bps = access.capacity_bps if transfer.way == "down" else access.capacity_up_bps
+    if capacity_bps is None:
+        return [], [Untold(KEY, "the link's rate, at which rows of segments leave, is not known")]
+    spacing_ns = 8e9 * WIRE_BYTES / capacity_bps
+
     def length_ns(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
         lost, sent, lasts_ns, times = drawn.sum(axis=0)
-        # A resample without a burst, or without a segment, tells nothing: one burst, one segment.
-        return np.asarray(lost / _bursts(max(times, 1.0), lasts_ns / dead_ns) * lasts_ns / max(sent, 1.0))
+        # A resample without a burst tells nothing: one burst.
+        seen_ns = lost / _bursts(max(times, 1.0), lasts_ns / dead_ns) * spacing_ns
+        row_ns = sent / lasts_ns * rtt_ns * spacing_ns
+        # A burst of length L that meets a row of length R takes L R / (R + L) of it on average: one may stick out.
+        return np.asarray(seen_ns / max(1.0 - seen_ns / max(row_ns, 1.0), _OF_ROW))
 
     low, high = resampled(blocks, length_ns)
+    value_ns = float(length_ns(blocks))
+    lost, sent, lasts_ns, _ = table.sum(axis=0)
+    even_ns = lost / _bursts(float(len(first)), lasts_ns / dead_ns) * lasts_ns / sent
     note = (
-        f"{int(table[:, 0].sum())} segments were sent again at {len(first)} times more than {_APART_RTTS:g} round trips "
-        f"of {rtt_ns / 1e6:.3g} ms apart; losses of queues are among them"
+        f"{int(lost)} segments were sent again at {len(first)} times more than {_APART_RTTS:g} round trips of "
+        f"{rtt_ns / 1e6:.3g} ms apart; in rows at {capacity_bps / 1e6:.4g} Mbit/s, while segments that are sent evenly "
+        f"would make it {even_ns / 1e6:.3g} ms; losses of queues are among them"
     )
-    return [Estimate(KEY, float(length_ns(blocks)), max(float(low), 0.0), float(high), len(first), "bursts", note)], []
+    return [Estimate(KEY, value_ns, max(float(low), 0.0), float(high), len(first), "bursts", note)], []
 
 
 def _bursts(seen: float, spans: float) -> float:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from leowarp.fitting.bursts import SEGMENT_BYTES, WIRE_BYTES
 from leowarp.fitting.estimate import Estimate, Untold, resampled
 from leowarp.scenario.schema import Access
 from leowarp.timeline.recordings.measurement import UNSHAPED, Capacity, Transfer
@@ -18,7 +19,7 @@ _FEWEST_SLOTS = 4
 _CUT_SPREAD = 0.8796
 """Standard deviation of a standard normal that is cut at two, as the profile's levels are."""
 
-_WIRE = 1514.0 / 1448.0
+_WIRE = WIRE_BYTES / SEGMENT_BYTES
 """Bytes on the link for each of payload, in full segments."""
 
 

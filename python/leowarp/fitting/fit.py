@@ -159,7 +159,7 @@ def _told(measurement: Measurement, access: Access) -> Told:
     for transfer in (measurement.transfer, measurement.transfer_back):
         if transfer is not None:
             _add(carried(transfer, access, schedule), estimates, untold)
-            _add(fit_bursts(transfer), estimates, untold)
+            _add(fit_bursts(transfer, access), estimates, untold)
             if (again := retransmitted(transfer)) is not None:
                 estimates.append(again)
     return Told(measurement.source, description, tuple(estimates), tuple(untold))

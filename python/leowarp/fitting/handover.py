@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leowarp.fitting.estimate import Estimate, Untold, resampled
+from leowarp.fitting.estimate import Estimate, Untold
 from leowarp.fitting.slotted import Slotted
 from leowarp.media.access.probes import pings
 from leowarp.media.access.slots import Slots
@@ -25,8 +25,10 @@ _MISSING = 2.5
 """Times between two probes, without an answer, that one lost probe cannot be."""
 _CLEAR_NS = 1_000_000_000
 _FEWEST = 12
-_SEEDS = 1
-_HALVES_NS = (0.0, 5e6, 10e6, 16e6, 25e6, 45e6, 100e6)
+_ROUNDS, _SEEDS = 2, 5
+_HALVES_NS = np.concatenate([np.arange(0.0, 20e6, 1e6), np.arange(20e6, 60e6, 4e6), np.arange(60e6, 201e6, 20e6)])
+_SAMPLES = 500
+_TESTED = np.array([0.0125, 0.9875])
 _SPACING_NS = 4_000_000_000
 
 
@@ -48,63 +50,77 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
     if len(peaks_ns) < _FEWEST:
         return [], [Untold(key, f"{len(peaks_ns)} reconfigurations are too few") for key in both]
     middle_ns = (access.handover_min_ns + access.handover_max_ns) / 2.0
-    made = _made(probes, access, middle_ns)
-    if len(made[0]) >= 2:
-        # Holds move the peaks by as much as they are longer, so far as they stand out of the jitter: once more from
-        # where that leads.
-        middle_ns = _clipped(middle_ns + float(np.median(peaks_ns)) - float(np.interp(_width(peaks_ns), *made[:2])))
-        made = _made(probes, access, middle_ns)
-    if len(made[0]) < 2:
-        return [], [Untold(key, "outages leave too few peaks") for key in both]
-    widths_ns, medians_ns, halves_ns = made
-
-    def ends(drawn_ns: NDArray[np.float64]) -> NDArray[np.float64]:
-        width_ns = _width(drawn_ns)
-        middle = _clipped(middle_ns + float(np.median(drawn_ns)) - float(np.interp(width_ns, widths_ns, medians_ns)))
-        half = float(np.interp(width_ns, widths_ns, halves_ns))
-        return np.array([max(middle - half, 0.0), middle + half])
-
-    values = ends(peaks_ns)
-    low, high = resampled(peaks_ns, ends)
+    for _ in range(_ROUNDS):
+        seeds = range(1, _SEEDS + 1)
+        still_ns = np.concatenate([_simulated_peaks_ns(probes, access, middle_ns, seed) for seed in seeds])
+        if len(still_ns) < _FEWEST:
+            return [], [Untold(key, "outages leave too few peaks") for key in both]
+        # A hold that is longer by some ms makes a peak that is higher by as much.
+        made_ns = still_ns[None, :] + _HALVES_NS[:, None] * _spread_evenly(len(still_ns))[None, :]
+        widths_ns, medians_ns = _width(made_ns), np.median(made_ns, axis=1)
+        half_ns = float(np.interp(_width(peaks_ns), np.maximum.accumulate(widths_ns), _HALVES_NS))
+        found_ns = middle_ns + float(np.median(peaks_ns) - np.interp(half_ns, _HALVES_NS, medians_ns))
+        middle_ns, moved_ns = _clipped(found_ns), middle_ns
+    low, high = _ends_ns(peaks_ns, still_ns - moved_ns)
+    values = (max(middle_ns - half_ns, 0.0), middle_ns + half_ns)
     note = (
         f"peaks within {_AFTER_NS / 1e6:g} ms of reconfigurations: median {np.median(peaks_ns) / 1e6:.3g} ms over the "
         f"slot's median, first and last decile {_width(peaks_ns) / 1e6:.3g} ms apart, matched by the profile's"
     )
     return [
-        Estimate(key, float(value), max(float(least), 0.0), float(most), len(peaks_ns), "reconfigurations", note)
-        for key, value, least, most in zip(both, values, low, high, strict=True)
+        Estimate(key, value, float(low[place]), float(high[place]), len(peaks_ns), "reconfigurations", note)
+        for place, (key, value) in enumerate(zip(both, values, strict=True))
     ], []
+
+
+def _ends_ns(peaks_ns: NDArray[np.float64], over_hold_ns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Intervals of shortest and longest hold: of all pairs that could have made such a median and such a width.
+
+    Each of the two is tested at half of 5 %, so that both hold in 95 of 100 cases. The jitter alone makes peaks differ:
+    narrow ranges of holds cannot be told from none, which a resampling of the peaks would not show.
+
+    Parameters
+    ----------
+    over_hold_ns : float64 array
+        Peaks of the profile over holds of one length, less that length.
+
+    Returns
+    -------
+    float64 array of shape (2, 2)
+        Lower ends of both, then upper ends.
+    """
+    rng = np.random.default_rng(1)
+    width_ns, median_ns = _width(peaks_ns), float(np.median(peaks_ns))
+    ends = []
+    for half_ns in _HALVES_NS:
+        shape = (_SAMPLES, len(peaks_ns))
+        drawn_ns = rng.choice(over_hold_ns, shape) + rng.uniform(-half_ns, half_ns, shape)
+        narrow_ns, wide_ns = np.quantile(_width(drawn_ns), _TESTED)
+        if narrow_ns <= width_ns <= wide_ns:
+            middles_ns = median_ns - np.quantile(np.median(drawn_ns, axis=1), _TESTED[::-1])
+            ends.append(middles_ns[:, None] + np.array([-half_ns, half_ns]))
+    if not ends:
+        # Wider or narrower than any: the nearest is all that can be said, and the interval is of the middle alone.
+        half_ns = _HALVES_NS[-1] if width_ns > _width(over_hold_ns) else 0.0
+        middle_ns = median_ns - float(np.median(over_hold_ns))
+        ends.append(np.array([[middle_ns - half_ns, middle_ns], [middle_ns, middle_ns + half_ns]]))
+    table = np.maximum(np.array(ends), 0.0)
+    return np.array([table.min(axis=(0, 1)), table.max(axis=(0, 1))])
+
+
+def _spread_evenly(count: int) -> NDArray[np.float64]:
+    """Numbers from -1 to 1, uniform, in an order that has nothing to do with the peaks'."""
+    return np.random.default_rng(1).permutation(np.linspace(-1.0, 1.0, count))
 
 
 def _clipped(middle_ns: float) -> float:
     return min(max(middle_ns, 1e6), 900e6)
 
 
-def _made(probes: Slotted, access: Access, middle_ns: float) -> tuple[NDArray[np.float64], ...]:
-    """Widths and medians of the profile's peaks for holds of the same middle and ascending half widths.
-
-    The jitter alone makes the peaks differ. Narrow holds therefore cannot be told from each other, and an interval that
-    scaled widths would be too narrow.
-    """
-    rows = []
-    for half_ns in _HALVES_NS:
-        if half_ns > middle_ns:
-            break
-        seeds = range(1, _SEEDS + 1)
-        peaks_ns = np.concatenate([_simulated_peaks_ns(probes, access, middle_ns, half_ns, seed) for seed in seeds])
-        if len(peaks_ns) >= _FEWEST:
-            rows.append((_width(peaks_ns), float(np.median(peaks_ns)), half_ns))
-    if not rows:
-        return (np.empty(0),) * 3
-    widths_ns, medians_ns, halves_ns = np.array(rows).T
-    # The simulation's noise must not make a width fall with a wider hold.
-    return np.maximum.accumulate(widths_ns) + np.arange(len(widths_ns)), medians_ns, halves_ns
-
-
-def _width(peaks_ns: NDArray[np.float64]) -> float:
+def _width(peaks_ns: NDArray[np.float64]) -> Any:
     """From the first to the last decile: holds and jitter are bounded, so that their ends say more than quartiles."""
-    low, high = np.quantile(peaks_ns, [0.1, 0.9])
-    return float(high - low)
+    low, high = np.quantile(peaks_ns, [0.1, 0.9], axis=-1)
+    return high - low
 
 
 def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -136,21 +152,16 @@ def _peaks_ns(t_ns: NDArray[np.int64], schedule: Schedule, delay_ns: NDArray[np.
     return np.array(found)
 
 
-def _simulated_peaks_ns(
-    probes: Slotted, access: Access, middle_ns: float, half_ns: float, seed: int
-) -> NDArray[np.float64]:
-    """The same of the profile over the recording's floors, with holds of such lengths.
+def _simulated_peaks_ns(probes: Slotted, access: Access, hold_ns: float, seed: int) -> NDArray[np.float64]:
+    """The same of the profile over the recording's floors, with holds of one length.
 
     A probe is on its way when the path changes: steps between floors are part of the peaks.
     """
-    keys: dict[str, Any] = {
-        "handover_min_ns": round(middle_ns - half_ns),
-        "handover_max_ns": round(middle_ns + half_ns),
-    }
-    drawn = dataclasses.replace(access, **keys)
     # Reconfigurations are as frequent as leaves room to look at each: more of them in the same time.
     schedule = Schedule(_SPACING_NS, probes.schedule.phase_ns % _SPACING_NS)
-    drawn = dataclasses.replace(drawn, period_ns=_SPACING_NS)
+    drawn = dataclasses.replace(
+        access, handover_min_ns=round(hold_ns), handover_max_ns=round(hold_ns), period_ns=_SPACING_NS
+    )
     begin_ns = np.arange(schedule.phase_ns - schedule.period_ns, probes.until_ns, schedule.period_ns, dtype=np.int64)
     slots = Slots(
         begin_ns=begin_ns,

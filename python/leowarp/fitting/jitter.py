@@ -40,6 +40,7 @@ changes every draw after the first, so that its slopes have more of it."""
 _NO_FINER_NS = 50_000.0
 """ping prints tenths of a millisecond."""
 
+_TOLD = 0.1
 _WIDEST = 0.7
 """A standard error of a logarithm above this is an interval of a factor of 4 either way."""
 
@@ -113,6 +114,7 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
     logs = np.log([float(getattr(access, name)) for name in parameters])
     slopes = np.zeros((len(target), len(logs)))
     settled: list[NDArray[np.float64]] = []
+    every: list[NDArray[np.float64]] = []
     for number in range(_ROUNDS):
         seed = number + 1
         here = moments(logs, seed)
@@ -131,11 +133,12 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
         logs = np.clip(logs + np.clip(gain, -0.7, 0.7), bounds[:, 0], bounds[:, 1])
         if number >= _FAR_ROUNDS:
             settled.append(logs)
+            every.append(slope)
     logs = np.mean(settled, axis=0)
     normal = slopes.T @ (weights[:, None] * slopes)
     inverse = np.linalg.pinv(normal)
     spread = inverse @ slopes.T @ (weights[:, None] * covariance * weights[None, :]) @ slopes @ inverse
-    errors = np.sqrt(np.maximum(np.diag(spread), 0.0))
+    errors = np.sqrt(np.maximum(np.diag(spread), _without_noise(every, weights, covariance)))
     wide = float(student.ppf(0.975, slots - 1))
     estimates: list[Estimate] = []
     untold: list[Untold] = []
@@ -160,6 +163,24 @@ def fit_jitter(probes: Slotted, access: Access, ways: tuple[str, ...]) -> Jitter
             only = "jitter_up" if way == "up" else "jitter"
             untold.append(Untold(only, f"the series is of the way {ways[0]} alone"))
     return Jitter(tuple(estimates), tuple(untold))
+
+
+def _without_noise(
+    every: list[NDArray[np.float64]], weights: NDArray[np.float64], covariance: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Variances of the logarithms by slopes of pairs of different simulations; 0 where these do not give any.
+
+    Noise in slopes that are multiplied by themselves counts as information, and makes intervals too narrow.
+    """
+    middle = np.mean(every, axis=0)
+    own = np.mean([one.T @ (weights[:, None] * one) for one in every], axis=0)
+    normal = (len(every) * middle.T @ (weights[:, None] * middle) - own) / (len(every) - 1)
+    # One direction that is hardly told makes all of them uncertain here; the plain errors then stand.
+    if np.linalg.eigvalsh(normal / np.sqrt(np.outer(np.diag(own), np.diag(own)))).min() < _TOLD:
+        return np.zeros(len(normal))
+    inverse = np.linalg.inv(normal)
+    told = (weights[:, None] * middle).T @ covariance @ (weights[:, None] * middle)
+    return np.asarray(np.diag(inverse @ told @ inverse))
 
 
 def _alike_ns(step_ns: float, access: Access) -> tuple[float, float]:

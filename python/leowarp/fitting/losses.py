@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leowarp.fitting.bursts import SEGMENT_BYTES
 from leowarp.fitting.estimate import Estimate, Untold, resampled, share_interval
+from leowarp.fitting.jitter import simulated_ns
 from leowarp.fitting.slotted import Slotted
 from leowarp.media.access.outages import outages_ns
 from leowarp.media.access.slots import Slots
@@ -202,7 +203,9 @@ def _simulated_runs(
     end_ns = _SIMULATED * _SPACING_NS
     begins_ns, ends_ns = outages_ns(drawn, slots, seed=seed, duration_ns=end_ns)
     t_ns = np.arange(0, end_ns, probes.interval_ns, dtype=np.int64)
-    lost = np.searchsorted(begins_ns, t_ns, side="right") > np.searchsorted(ends_ns, t_ns, side="right")
+    # Either way: a short outage takes probes that are on their way up, and earlier ones that are on their way back.
+    back_ns = t_ns + round(probes.one_way_ns) + simulated_ns(access, t_ns, ("up",), seed, end_ns).astype(np.int64)
+    lost = _within(t_ns, begins_ns, ends_ns) | _within(back_ns, begins_ns, ends_ns)
     schedule = Schedule(_SPACING_NS, _SPACING_NS // 2)
     # Isolated losses are runs of one, as they are in the recording.
     isolated = np.random.default_rng(seed).random(len(t_ns)) < isolated_ratio
@@ -210,6 +213,10 @@ def _simulated_runs(
     counts, logs, _ = _runs(t_ns, lost, probes.interval_ns, schedule)
     # The range of reconfigurations has one more at either end, at which nothing was drawn.
     return _run_statistics(counts[: len(begin_ns)], logs)
+
+
+def _within(t_ns: NDArray[np.int64], begins_ns: NDArray[np.int64], ends_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return np.searchsorted(begins_ns, t_ns, side="right") > np.searchsorted(ends_ns, t_ns, side="right")
 
 
 def retransmitted(transfer: Transfer) -> Estimate | None:
