@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether `geometry = "constellation"` takes the satellites that a dish had.
 
-    python tools/serving_satellite.py FOLDER [--seeds 1000]
+    python tools/serving_satellite.py FOLDER
 
-FOLDER holds the files of clarkzjw/LEOViz, tests/sample-data (GPL-3.0): elements of one day, the serving satellite of each
-second, where the dish was, and its pings. The satellites were found by that repository from the dish's map of
+FOLDER holds the files of clarkzjw/LEOViz, tests/sample-data (GPL-3.0): elements of one day, the serving satellite of
+each second, where the dish was, and its pings. That repository found the satellites from the dish's map of
 obstructions: an estimate, too. Each slot is one choice.
 """
 
@@ -114,7 +114,6 @@ def range_errors_m(sky: Ephemeris, rows: list[tuple[int, dict[str, str]]], first
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--seeds", type=int, default=1000)
     options = parser.parse_args()
     serving = seconds_of(one(options.folder, "serving_satellite_data-*.csv"))
     where = seconds_of(one(options.folder, "processed_obstruction-data-*.csv"))[-1][1]
@@ -126,43 +125,37 @@ def main() -> None:
     assert sky is not None
     assert isinstance(access, Access)
     errors_m = range_errors_m(sky, serving, first_s)
-    print(
-        f"ranges of {len(errors_m)} seconds: {np.median(errors_m):.0f} m median, {np.abs(errors_m).max():.0f} m at most"
-    )
-    by_weight = [
-        slots_of(replace(plan, run=replace(plan.run, seed=seed)), access, sky).names for seed in range(options.seeds)
-    ]
+    most_m = np.abs(errors_m).max()
+    print(f"ranges of {len(errors_m)} seconds: {np.median(errors_m):.0f} m median, {most_m:.0f} m at most")
     highest = slots_of(plan, replace(access, scheduler="highest"), sky)
     youngest_of = {name: number for number, name in enumerate(sorted(sky.names, key=_launch))}
-    print(
-        "| slot | seconds | recorded | elevation | rank by it | seen by dish, by both | highest | youngest | weighted |"
-    )
-    print("|---|---:|---|---:|---:|---:|---|---|---:|")
+    print("| slot | seconds | recorded | seen by dish, by both | highest | youngest | weighted | least RTT, light |")
+    print("|---|---:|---|---:|---|---|---:|---|")
     for number, (begin_s, name) in enumerate(sorted(recorded.items())):
         ends_ns = np.array([begin_s - first_s, begin_s - first_s + SLOT_S]) * 1_000_000_000 - np.array([0, 1])
         here_m = EcefMetres(sky.positions_ecef_m(ends_ns))
         dish_deg = sky.stations.elevations_deg(0, here_m)
         both_deg = np.minimum(dish_deg, sky.stations.elevations_deg(1, here_m))
         seen = (dish_deg >= access.min_elevation_deg).all(axis=0)
-        by_both = (both_deg >= access.min_elevation_deg).all(axis=0)
+        by_both = np.flatnonzero((both_deg >= access.min_elevation_deg).all(axis=0))
         satellite = sky.names.index(name)
-        of_both = np.flatnonzero(by_both)
-        rank = 1 + int((dish_deg[0, of_both] > dish_deg[0, satellite]).sum())
-        youngest = max((sky.names[each] for each in of_both.tolist()), key=youngest_of.__getitem__)
-        same = sum(names[number] == name for names in by_weight)
+        rank = 1 + int((dish_deg[0, by_both] > dish_deg[0, satellite]).sum())
+        youngest = max((sky.names[each] for each in by_both.tolist()), key=youngest_of.__getitem__)
+        over_deg = dish_deg[0, by_both] - access.min_elevation_deg
+        share = float(over_deg[by_both == satellite].sum() / over_deg.sum())
         least_ms, probes = least_rtt_ms(ping, begin_s)
-        path_m = (
-            sky.stations.slant_ranges_m(0, here_m)[:, satellite] + sky.stations.slant_ranges_m(1, here_m)[:, satellite]
-        )
-        light_ms = 2e3 * float(path_m.min()) / SPEED_OF_LIGHT_M_PER_S
+        ranges_m = np.array([sky.stations.slant_ranges_m(station, here_m)[:, satellite] for station in (0, 1)])
+        light_ms = 2e3 * float(ranges_m.sum(axis=0).min()) / SPEED_OF_LIGHT_M_PER_S
         seconds = sum(second - (second - 12) % SLOT_S == begin_s for second, _ in serving)
         at = datetime.fromtimestamp(begin_s, UTC).strftime("%H:%M:%S")
-        print(
-            f"| {at} | {seconds} | {name} | {dish_deg[0, satellite]:.1f} deg | {rank} | {seen.sum()}, {by_both.sum()} | "
-            f"{highest.names[number]} ({highest.elevation_deg[number]:.1f} deg) | {youngest} | "
-            f"{same} of {options.seeds}; {options.seeds / by_both.sum():.0f} by chance | least RTT {least_ms} ms of "
-            f"{probes}, light {light_ms:.2f} ms |"
-        )
+        assert highest.elevation_deg is not None
+        cells = (
+            at, seconds, f"{name}, {dish_deg[0, satellite]:.0f} deg, rank {rank}", f"{seen.sum()}, {len(by_both)}",
+            f"{highest.names[number]}, {highest.elevation_deg[number]:.0f} deg", youngest,
+            f"{100 * share:.1f} % (by chance {100 / len(by_both):.1f} %)",
+            f"{least_ms} ms of {probes}, {light_ms:.1f} ms",
+        )  # fmt: skip
+        print("| " + " | ".join(map(str, cells)) + " |")
 
 
 def _launch(name: str) -> tuple[int, str]:

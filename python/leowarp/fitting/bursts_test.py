@@ -15,7 +15,7 @@ SPACING_NS = 8 * 1514 * SECOND_NS // 15_000_000
 
 
 def transfer(burst_ns: int, seed: int, *, told: bool = True) -> Transfer:
-    """300 s up, a row of 20 segments at 15 Mbit/s in each round trip; what bursts lose is sent again a round trip on."""
+    """300 s up, a row of 20 segments at 15 Mbit/s in each round trip; what bursts lose is sent again an RTT later."""
     access = Access(loss_burst_ns=burst_ns)
     begins_ns, ends_ns = bursts_ns(access, "up", 0.004, seed=seed, duration_ns=300 * SECOND_NS)
     rows_ns = np.arange(0, 299 * SECOND_NS, RTT_NS, dtype=np.int64)
