@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of links, damaged at random: each reader gives a measurement whose rules hold, or refuses with a hint.
+"""For randomly damaged recordings of links, each reader returns a consistent measurement or refuses with a hint.
 
-How many are tried is the profile's of hypothesis: 100, if nothing else is said.
+Hypothesis' profile sets the number of examples (100 by default).
 """
 
 import json
@@ -77,7 +77,7 @@ changes = st.lists(change, max_size=8)
 
 
 def damaged(lines: list[str], changes: list[tuple[str, int, int, str]]) -> str:
-    """The lines after these changes, as a text."""
+    """The changed lines as one text."""
     lines = list(lines)
     for kind, place, size, piece in changes:
         place = place % len(lines)
@@ -109,7 +109,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def holds(found: Measurement) -> None:
-    """The rules of a measurement."""
+    """Checks the rules that hold for every measurement."""
     for series in found.series.values():
         assert (np.diff(series.t_ns) > 0).all()
         known = series.delay_ns[~np.isnan(series.delay_ns)]

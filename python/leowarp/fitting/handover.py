@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a handover holds packets: by how far delays stand out at reconfigurations."""
+"""Duration for which a handover holds packets, from peaks of the delay at reconfigurations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leowarp.timeline.recordings.period.schedule import Schedule
 
 _DENSE_NS = 20_000_000
 _BEFORE_NS, _AFTER_NS = 60_000_000, 300_000_000
-"""Around a reconfiguration as found: a phase is known to a tenth of a second or so."""
+"""Range around a reconfiguration: its phase is known to about a tenth of a second."""
 
 _MISSING = 2.5
 """Times between two probes, without an answer, that one lost probe cannot be."""
@@ -38,9 +38,9 @@ def fit_handover(probes: Slotted, access: Access) -> tuple[list[Estimate], list[
     Parameters
     ----------
     probes : Slotted
-        Of round trips.
+        Probes of round trips.
     access : Access
-        With the jitter and the outages that were fitted: outages take probes away from the peaks.
+        Profile with the fitted jitter and outages: outages remove probes from the peaks.
     """
     both = ("handover_min", "handover_max")
     if probes.interval_ns > _DENSE_NS:
