@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fits of recordings with known parameters; design/fit-coverage.py has the hundred seeds of each kind."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from leowarp.base.errors import ScenarioError
 from leowarp.fitting import fit, preset_text
@@ -41,6 +44,23 @@ def test_parameters_of_a_recording_that_the_profile_made_come_back_within_their_
     # their coverage.
     assert len(outside) <= 1, outside
     assert {"jitter_up", "base_kept", "base_rtts, median", "residual_loss", "outage_share"} <= found.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KINDS)
+def test_intervals_hold_as_often_as_they_say(name):
+    kind, seeds = KINDS[name], range(1, 9)
+    truth = truths(kind)
+    missed: Counter[str] = Counter()
+    told: Counter[str] = Counter()
+    for seed in seeds:
+        for key, (_, low, high) in estimates_of(kind, seed).items():
+            told[key] += 1
+            missed[key] += not low <= truth[key] <= high
+    del told["residual_loss_up"], missed["residual_loss_up"]
+    # Intervals of 95 % miss more often than this for one key in some thousand, and all together once in a thousand.
+    assert {key: count for key, count in missed.items() if count > binom.ppf(0.9999, told[key], 0.05)} == {}
+    assert missed.total() <= binom.ppf(0.999, told.total(), 0.05)
 
 
 def test_what_a_fit_writes_is_a_preset_and_its_plan_needs_the_file_no_more(tmp_path):

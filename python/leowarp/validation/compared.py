@@ -32,7 +32,7 @@ QUANTILES = (0.1, 0.5, 0.9)
 _MISSING = {
     "|dRTT|": "the shape of the jitter: a profile has one uniform and one Erlang part",
     "RTT steps": "how bases follow each other: a profile keeps a base or draws anew",
-    "goodput": "capacity that answers to load, loss that bunches, and queues: a profile has none of the first two",
+    "goodput": "the capacity, and how long a burst of loss lasts: a transfer bounds the first and hints at the second",
 }
 
 

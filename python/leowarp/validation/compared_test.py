@@ -94,7 +94,7 @@ def test_verdicts_go_by_distance_floor_and_noise():
     far = verdict(recorded, rng.normal(loc=2.0, size=4000))
     assert far.distances["fitted"] > LIMIT_RATIO
     assert far.verdict.startswith("differs")
-    assert "loss that bunches" in far.verdict
+    assert "burst of loss" in far.verdict
     apart = recorded + 6.0
     assert verdict(recorded, rng.normal(loc=2.0, size=4000), apart).verdict.startswith("no further than")
     # The distance is 0.25; for 20 samples of one distribution it can reach 0.43.
