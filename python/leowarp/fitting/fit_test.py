@@ -103,10 +103,16 @@ def test_retransmissions_bound_the_loss_of_probes_from_above():
 
 
 def test_a_transfer_bounds_the_capacity_from_below():
-    found = fit([Measurement(source="x", format="iperf3", transfer=transfer(40e6, retransmissions=1.0))]).chosen
-    estimate = found["capacity"][0]
-    assert estimate.value == pytest.approx(40e6 * 1514 / 1448)
+    fast = Measurement(source="x", format="iperf3", transfer=transfer(400e6, retransmissions=1.0))
+    estimate = fit([fast]).chosen["capacity"][0]
+    assert estimate.value == pytest.approx(400e6 * 1514 / 1448)
     assert "lower bound" in estimate.note
+
+
+def test_a_transfer_below_the_profile_s_capacity_tells_nothing_of_it():
+    slow = fit([Measurement(source="x", format="iperf3", transfer=transfer(40e6, retransmissions=1.0))])
+    assert "capacity" not in slow.chosen
+    assert "41.82 Mbit/s" in slow.untold["capacity"]
 
 
 def test_a_trace_of_capacity_gives_median_and_spread():

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leowarp.timeline.recordings.measurement import Measurement, Series, Transfer
 
@@ -64,7 +63,7 @@ def _shifted(series: Series, zero_ns: int) -> Series:
 def _transfer(transfer: Transfer, *, late: bool) -> Transfer:
     middle = len(transfer.t_ns) // 2
     chosen = slice(middle, None) if late else slice(None, middle)
-    columns: dict[str, NDArray[Any]] = {
+    columns: dict[str, Any] = {
         field.name: getattr(transfer, field.name)[chosen]
         for field in dataclasses.fields(transfer)
         if isinstance(getattr(transfer, field.name), np.ndarray)
