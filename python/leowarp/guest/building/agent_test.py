@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache and the errors of the agent's build, with a fake cargo that takes no time."""
+"""The cache and the errors of the agent's build. A fake cargo takes no time."""
 
 import json
 from pathlib import Path
