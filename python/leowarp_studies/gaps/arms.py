@@ -27,10 +27,8 @@ class Route:
 
     name: In names of runs.
     scenario: Example that it extends.
-    rtt_ms: About, for texts.
     changes_s: On the constellation's clock: the sender's station takes another satellite, the receiver's does not.
     lasers_s: A path takes a link between satellites that was out of range `CHANGE_S` before; none: there is no such.
-    min_elevation: Of a dish at the receiver.
     """
 
     name: str
@@ -46,9 +44,9 @@ ROUTES = (
     # Spread over the changes of the first half hour with updates every 9 s: 19 of them, 10 with a new laser.
     Route("madrid-tokyo", "Madrid to Tokyo", "madrid-tokyo", "Madrid", "Tokyo",
           (117, 477, 693, 1053, 1404), (189, 378, 558, 738, 918)),
-    # 39 changes. A +Grid below 53 degrees has no new lasers; by range, 1 of 600 updates has one.
+    # 16 changes. A +Grid of one shell never has a new laser; by a range of 2500 km, 1 of 600 updates has one.
     Route("new-york-london", "New York to London", "starlink-new-york-london", "New York", "London",
-          (54, 252, 450, 648, 846)),
+          (99, 441, 639, 1260, 1602)),
 )  # fmt: skip
 BY_ROUTE = {route.name: route for route in ROUTES}
 
@@ -56,6 +54,9 @@ RENO, CUBIC, BBR, CALL, PAGE = "reno", "cubic", "bbr", "call", "page"
 TCPS = (RENO, CUBIC, BBR)
 LOADS: Mapping[str, str] = {RENO: "Reno", CUBIC: "CUBIC", BBR: "BBR", CALL: "call", PAGE: "page load"}
 """One bulk transfer; a call beside one of CUBIC; a page load by itself."""
+PAGE_BEFORE_S = (0.5, 0.8, 1.1, 1.4, 1.7)
+"""How long before the change a page load begins, by sample: a page sends in bursts, and a gap of 40 ms may fall between
+two."""
 DURATION_S = {RENO: 18, CUBIC: 18, BBR: 18, CALL: 13, PAGE: 18}
 
 FROZEN, ORDERED, MOVED, PLAIN = "frozen", "ordered", "moved", "plain"

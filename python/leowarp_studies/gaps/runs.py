@@ -21,6 +21,7 @@ from leowarp_studies.gaps.arms import (
     LOST,
     NEVER,
     PAGE,
+    PAGE_BEFORE_S,
     PLAIN,
     QUEUE,
     RATE_BPS,
@@ -44,10 +45,7 @@ CALL_S = 3
 def parts() -> tuple[Part, ...]:
     """All groups, those of route changes first."""
     return tuple(
-        _part(route, family, why)
-        for family, why in FAMILIES.items()
-        for route in ROUTES
-        if samples(route, family)
+        _part(route, family, why) for family, why in FAMILIES.items() for route in ROUTES if samples(route, family)
     )
 
 
@@ -108,7 +106,7 @@ def _ones(route: Route, family: str) -> Iterator[dict[str, Any]]:
                     "run.seed": number + 1,
                     "run.duration": f"{DURATION_S[load]} s",
                     "stations": _stations(route, arm),
-                    "flows": _flows(route, load),
+                    "flows": _flows(route, load, number),
                 } | _sections(arm)
 
 
@@ -127,7 +125,7 @@ def _stations(route: Route, arm: Arm) -> list[dict[str, Any]]:
     return [{"name": route.source}, receiver if arm.dish is None else receiver | {"access": dict(arm.dish)}]
 
 
-def _flows(route: Route, load: str) -> list[dict[str, Any]]:
+def _flows(route: Route, load: str, number: int) -> list[dict[str, Any]]:
     ends = {"source": route.source, "destination": route.destination}
     program = ends | {"kind": "program", "client_at": "destination"}
     if load in TCPS:
@@ -139,6 +137,6 @@ def _flows(route: Route, load: str) -> list[dict[str, Any]]:
         }  # fmt: skip
         return [call, ends | {"congestion_control": CUBIC}]
     return [program | {
-        "port": 8080, "start": f"{CHANGE_S - 1} s", "server": "python3 {applications} serve {port}",
+        "port": 8080, "start": f"{CHANGE_S - PAGE_BEFORE_S[number]:.1f} s", "server": "python3 {applications} serve {port}",
         "client": "python3 {applications} page {server} {port} --timeout 9",
     }]  # fmt: skip
