@@ -57,11 +57,11 @@ LOADS: Mapping[str, str] = {RENO: "Reno", CUBIC: "CUBIC", BBR: "BBR", CALL: "cal
 PAGE_BEFORE_S = (0.5, 0.8, 1.1, 1.4, 1.7)
 """How long before the change a page load begins, by sample: a page sends in bursts, and a gap of 40 ms may fall between
 two."""
-DURATION_S = {RENO: 18, CUBIC: 18, BBR: 18, CALL: 13, PAGE: 18}
+DURATION_S = {RENO: 18, CUBIC: 18, BBR: 18, CALL: 15, PAGE: 18}
 
 FROZEN, ORDERED, MOVED, PLAIN = "frozen", "ordered", "moved", "plain"
 LOST, BUFFERED, OLD = "gap-lost", "gap-buffered", "gap-old"
-LASER_FROZEN, LASER_PLAIN = "laser-none", "laser-at-once"
+LASER_PLAIN = "laser-at-once"
 LASER_WAIT, LASER_LOST, LASER_BUFFERED = "laser-wait", "laser-lost", "laser-buffered"
 DISH_STILL, DISH_HOLD, DISH_PROFILE = "dish-still", "dish-hold", "dish-profile"
 CHANGES, LASERS, DISHES = "changes", "lasers", "dishes"
@@ -114,8 +114,7 @@ ARMS = (
     Arm(LOST, f"gap of {GAP_MS} ms, lost", CHANGES, PLAIN, _gap("lost")),
     Arm(BUFFERED, f"gap of {GAP_MS} ms, buffered", CHANGES, PLAIN, _gap("buffered")),
     Arm(OLD, f"gap of {GAP_MS} ms, old link until then", CHANGES, PLAIN, _gap("old")),
-    Arm(LASER_FROZEN, "no change", LASERS, LASER_FROZEN, {"routing": _FROZEN}),
-    Arm(LASER_PLAIN, "new laser, there at once", LASERS, LASER_FROZEN),
+    Arm(LASER_PLAIN, "new laser, there at once", LASERS, LASER_PLAIN),
     Arm(LASER_WAIT, f"acquisition of {ACQUISITION_S} s, routes wait", LASERS, LASER_PLAIN, _laser("wait")),
     Arm(LASER_LOST, f"acquisition of {ACQUISITION_S} s, lost", LASERS, LASER_PLAIN, _laser("lost")),
     Arm(LASER_BUFFERED, f"acquisition of {ACQUISITION_S} s, buffered", LASERS, LASER_PLAIN, _laser("buffered")),

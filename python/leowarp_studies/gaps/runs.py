@@ -131,12 +131,14 @@ def _flows(route: Route, load: str, number: int) -> list[dict[str, Any]]:
     if load in TCPS:
         return [ends | {"congestion_control": load}]
     if load == CALL:
+        asked = f"--rate 30 --bitrate 2000 --seconds {CALL_S}"
         call = program | {
             "port": 5004, "start": f"{CHANGE_S - 1} s", "server": "python3 {applications} send-frames {port}",
-            "client": f"python3 {{applications}} frames {{server}} {{port}} --rate 30 --bitrate 2000 --seconds {CALL_S}",
+            "client": f"python3 {{applications}} frames {{server}} {{port}} {asked}",
         }  # fmt: skip
         return [call, ends | {"congestion_control": CUBIC}]
     return [program | {
-        "port": 8080, "start": f"{CHANGE_S - PAGE_BEFORE_S[number]:.1f} s", "server": "python3 {applications} serve {port}",
+        "port": 8080, "start": f"{CHANGE_S - PAGE_BEFORE_S[number]:.1f} s",
+        "server": "python3 {applications} serve {port}",
         "client": "python3 {applications} page {server} {port} --timeout 9",
     }]  # fmt: skip
