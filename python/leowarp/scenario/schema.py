@@ -74,12 +74,13 @@ class Plan(PlanSections):
         Returns
         -------
         list of Path
-            Of the constellation that a medium follows, of the medium, of the guest; in the order of their keys.
+            Of the constellation that a medium follows, of the medium, of stations, of the guest; in the order of
+            their keys.
         """
         # A constellation that is the medium itself would be listed twice.
         sky = () if self.constellation in (None, self.medium) else (self.constellation,)
         files: list[InputFile] = []
-        for part in (*sky, self.medium, self.guest):
+        for part in (*sky, self.medium, *self.stations, self.guest):
             section: type = type(part)
             for attribute, declared in keys(section).values():
                 value = getattr(part, attribute)
