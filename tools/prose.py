@@ -26,7 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_WORDS = 34
-"""A sentence may have 25; a limit this far above leaves lists and definitions alone."""
+"""The rule is 25 words; the higher limit here spares lists and definitions."""
 LONG_WORDS = 30
 MOST_RATIO = {"documentation": 0.04, "everything": 0.06}
 DOCUMENTATION = ("docs", "README.md", "ARCHITECTURE.md", "design", "site")
@@ -54,13 +54,14 @@ INSTEAD = {
     r"a (run|packet|flow|node|hop|change|second|minute|hour|row|file|core|segment|queue) a": "per",
     r"judg(e|ed|es|ing)": "check, verdict",
 }
-"""Pattern -> the field's word for it."""
+"""Pattern to the field's term that should replace it."""
 _INSTEAD = {re.compile(rf"\b({pattern})\b", re.IGNORECASE): word for pattern, word in INSTEAD.items()}
 _READ = (".md", ".py", ".rs", ".c", ".h", ".ts", ".sh")
 _GENERATED = re.compile(r"built/|docs/reference/(api|tables|scenario|clauses)\.md|CHANGELOG")
 _COMMAND = re.compile(r"(python|leowarp|make|cargo|>>>|\.\.\.) ")
 _REASON = re.compile(r"\bprose: \S")
-_COMMENT = re.compile(r"^(?:///|//!|//|/\*+|\*(?!/)|#)\s?(?!include)(.*?)(?:\*/)?$")
+_HASH_COMMENT = re.compile(r"^#\s?(.*)$")
+_SLASH_COMMENT = re.compile(r"^(?:///|//!|//|/\*+|\*(?=\s))\s?(.*?)(?:\*/)?$")
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Sentence:
 
     @property
     def faults(self) -> list[str]:
-        """The rules that it breaks, in words; empty if it breaks none."""
+        """The rules that the sentence breaks, in words; empty if none."""
         found = []
         if BEGINNINGS.match(self.text) and not self.text.endswith("?"):
             found.append("its subject does not come first")
@@ -90,7 +91,7 @@ class Sentence:
 
 
 def quoted_lines(text: str) -> set[int]:
-    """Numbers of the lines of a Python file that its docstrings take, those below attributes included."""
+    """Numbers of the docstring lines of a Python file, with docstrings below attributes."""
     taken: set[int] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
@@ -102,6 +103,7 @@ def prose_lines(path: str, text: str) -> list[str]:
     """The prose in each line of a file, without marks of comments and quotes; "" where there is none."""
     found, is_code = [], False
     quoted = quoted_lines(text) if path.endswith(".py") else frozenset()
+    comment = _HASH_COMMENT if path.endswith((".py", ".sh")) else _SLASH_COMMENT
     for number, line in enumerate(text.splitlines(), 1):
         stripped, prose = line.strip(), ""
         if path.endswith(".md"):
@@ -111,7 +113,7 @@ def prose_lines(path: str, text: str) -> list[str]:
                 prose = stripped
         elif number in quoted:
             prose = "" if _COMMAND.match(stripped) else stripped.replace('"""', "")
-        elif match := _COMMENT.match(stripped):
+        elif match := comment.match(stripped):
             prose = match[1]
         found.append("" if prose.startswith("SPDX-") else prose)
     return found
@@ -146,7 +148,7 @@ def git(*arguments: str) -> str:
 
 
 def added(base: str) -> dict[str, set[int]]:
-    """By file, the numbers of the lines that it has and `base` had not."""
+    """For each file, the numbers of the lines that are new since `base`."""
     lines: dict[str, set[int]] = {}
     path = ""
     for line in git("diff", "-U0", base).splitlines():

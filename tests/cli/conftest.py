@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A command line to type on, and a run directory that no guest was needed for."""
+"""Fixtures that run commands, and a run directory that was made without a guest."""
 
 import io
 import json
@@ -23,7 +23,7 @@ EXAMPLES = ROOT / "examples"
 
 @dataclass(frozen=True)
 class Typed:
-    """What a command answered."""
+    """Exit status and output of a command."""
 
     status: int
     out: str
@@ -34,13 +34,35 @@ class Typed:
 
 
 @pytest.fixture
-def leowarp(tmp_path):
-    """Types `leowarp ...` in an empty directory, without a terminal."""
+def leowarp(monkeypatch, capsys, tmp_path):
+    """Runs `leowarp ...` within this process, in an empty directory and without a terminal.
 
-    def run(*words, env=None, cwd=tmp_path):
+    A new process needs half a second or more to load its libraries.
+    """
+
+    def run(*words, given=b"", env=None, cwd=tmp_path):
+        capsys.readouterr()
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["leowarp", *map(str, words)])
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(given))))
+            patch.chdir(cwd)
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                main()
+        return Typed(ended.value.code or 0, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def leowarp_process(tmp_path):
+    """Runs `leowarp ...` in a process of its own."""
+
+    def run(*words, env=None):
         done = subprocess.run(
             [sys.executable, "-m", "leowarp", *map(str, words)],
-            cwd=cwd,
+            cwd=tmp_path,
             env={**os.environ, **(env or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -52,22 +74,8 @@ def leowarp(tmp_path):
 
 
 @pytest.fixture
-def leowarp_within(monkeypatch, capsys):
-    """Types `leowarp ...` within this process: one of its own takes a second until its libraries are there."""
-
-    def run(*words, given=b""):
-        monkeypatch.setattr(sys, "argv", ["leowarp", *map(str, words)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(given))))
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return Typed(ended.value.code or 0, *capsys.readouterr())
-
-    return run
-
-
-@pytest.fixture
 def write_run(tmp_path):
-    """Writes a complete run of `examples/chain.toml` whose trace is made up, and gives its directory."""
+    """Writes a complete run of `examples/chain.toml` with an invented trace, and returns its directory."""
 
     def write(name="run", *, captures=(), **settings):
         plan = scenario.plan_of(EXAMPLES / "chain.toml", {"run.duration": "1 s", **settings})

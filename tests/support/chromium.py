@@ -20,7 +20,7 @@ KEYS = {
 }  # fmt: skip
 
 READY = "window.leowarp || document.querySelector('.failed')"
-"""A page of `leowarp view` has drawn, or says why it cannot."""
+"""Condition: a page of `leowarp view` has drawn, or says why it cannot."""
 
 
 class Browser:
@@ -36,9 +36,9 @@ class Browser:
             "--disable-background-networking", "--disable-component-update", "--disable-sync", "--mute-audio",
             "--hide-scrollbars", "--force-color-profile=srgb", f"--user-data-dir={profile}",
             f"--window-size={size[0]},{size[1]}",
-            # Texts are as wide as their font says, whatever version hints it.
+            # Without hinting, the width of text depends on the font alone.
             "--font-render-hinting=none",
-            # Whatever asked for a name would get none.
+            # Every lookup of a host name fails.
             "--host-resolver-rules=MAP * ~NOTFOUND", "about:blank",
         ]  # fmt: skip
         self.process = subprocess.Popen(
@@ -50,6 +50,7 @@ class Browser:
         self._out, self._in = os.fdopen(own_end, "wb"), os.fdopen(from_it, "rb")
         self._number, self._rest = 0, b""
         self.events = []
+        self._targets = []
 
     def send(self, method, session=None, **params):
         """The result of a command; events that come before it are kept in `events`."""
@@ -69,6 +70,7 @@ class Browser:
     def open(self, url, size=(1280, 900), dark=False, ready=READY):
         """A new page at an address, when the condition `ready` holds in it."""
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        self._targets.append(target)
         session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Tab(self, session)
         for domain in ("Page", "Runtime", "Network", "Log"):
@@ -79,8 +81,14 @@ class Browser:
         page.go(url, ready)
         return page
 
+    def close_tabs(self):
+        """Closes all pages that were opened, and forgets their events."""
+        for target in self._targets:
+            self.send("Target.closeTarget", targetId=target)
+        self._targets, self.events = [], []
+
     def close(self):
-        """Ends the process and its pipes."""
+        """Ends the process and closes its pipes."""
         self._out.close()
         self._in.close()
         self.process.wait()
@@ -105,7 +113,7 @@ class Tab:
         return self.browser.send(method, self.session, **params)
 
     def go(self, url, ready=READY):
-        """Loads an address and waits until a condition holds."""
+        """Loads an address, and waits until a condition holds."""
         self.send("Page.navigate", url=url)
         self.wait(f"document.readyState === 'complete' && ({ready})")
 
@@ -123,7 +131,7 @@ class Tab:
     def wait(self, condition):
         """Waits, frame by frame, until an expression is true."""
         while True:
-            # Navigation ends the page that is asked: then it is asked again.
+            # A navigation during the question loses the answer, so the question is repeated.
             found = self.browser.send(
                 "Runtime.evaluate", self.session, awaitPromise=True, returnByValue=True,
                 expression=f"new Promise((done) => setTimeout(() => done(Boolean({condition})), 20))",
@@ -142,7 +150,7 @@ class Tab:
         return found
 
     def frames(self, count=2):
-        """Waits for so many frames."""
+        """Waits for this number of frames."""
         self.run(
             f"new Promise((done) => {{ let left = {count}; const next = () => left-- > 0 ? requestAnimationFrame(next) "
             ": done(true); next(); })"
@@ -184,7 +192,7 @@ class Tab:
         return self.run(f"document.querySelector({json.dumps(selector)}).textContent")
 
     def picture(self, path, whole=False):
-        """Writes what is shown as a PNG."""
+        """Writes the visible page as a PNG."""
         shot = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         Path(path).write_bytes(base64.b64decode(shot["data"]))
 
@@ -197,13 +205,13 @@ class Tab:
 
     @property
     def requests(self):
-        """Addresses that the page asked for so far, or tried to."""
+        """Addresses that the page has requested so far, blocked ones included."""
         self.frames()
         return [event["request"]["url"] for event in self._events("Network.requestWillBeSent")]
 
     @property
     def forbidden(self):
-        """Addresses that the page's own policy did not let it ask for."""
+        """Addresses that the page's own policy blocked."""
         blocked = {e["requestId"] for e in self._events("Network.loadingFailed") if e.get("blockedReason") == "csp"}
         asked = self._events("Network.requestWillBeSent")
         return [event["request"]["url"] for event in asked if event["requestId"] in blocked]
@@ -217,10 +225,17 @@ class Tab:
 
 
 @pytest.fixture(scope="session")
-def browser(tmp_path_factory):
+def chromium(tmp_path_factory):
     """A headless Chromium; skips where there is none."""
     if PROGRAM is None:
         pytest.skip("no Chromium here (Debian: apt-get install --no-install-recommends chromium)")
     found = Browser(tmp_path_factory.mktemp("chromium"), (1280, 900))
     yield found
     found.close()
+
+
+@pytest.fixture
+def browser(chromium):
+    """The Chromium without tabs of tests before: a page that moves works on for as long as it is open."""
+    yield chromium
+    chromium.close_tabs()

@@ -212,7 +212,7 @@ CLAIMS = (
             "The step in delay alone, with order kept and the queue moved, costs a bulk transfer at "
             "most 20 ms of its link."
         ),
-        "text",
+        "in order and without loss, a step in delay is no signal",
         f"{ORDERED} over {FROZEN}: each median at most 20 ms",
         (FRAME,),
         step_alone,
@@ -220,7 +220,7 @@ CLAIMS = (
     Claim(
         "7.2",
         ("Reordering by the difference of the two delays alone costs a bulk transfer at most 20 ms of its link."),
-        "text",
+        "RFC 8985: RACK waits a part of the round trip",
         f"{MOVED} over {ORDERED}: each median at most 20 ms",
         (FRAME,),
         reordering_alone,
@@ -231,7 +231,7 @@ CLAIMS = (
             "Most reordering comes from the queue left behind: with it, Reno and CUBIC have at least "
             "ten times the late packets that they have when the queue is moved."
         ),
-        "text",
+        "claims 5.1 and 5.2 of cures",
         f"late packets of all samples, {PLAIN} at least ten times {MOVED}",
         (FRAME,),
         queue_makes_late,
@@ -239,7 +239,7 @@ CLAIMS = (
     Claim(
         "7.4",
         ("The queue left behind costs a bulk transfer at most 40 ms of its link, reordering included."),
-        "text",
+        "RFC 8985; DSACK undoes reductions",
         f"{PLAIN} over {MOVED}: each median at most 40 ms",
         (FRAME,),
         queue_left_behind,
@@ -247,7 +247,7 @@ CLAIMS = (
     Claim(
         "7.5",
         ("A gap of 40 ms that loses costs Reno and CUBIC more than all else of the change together."),
-        "text",
+        "a loss in a gap is real",
         f"median of {LOST} over {PLAIN} above that of {PLAIN} over {FROZEN}",
         (FRAME,),
         gap_outweighs,
@@ -255,7 +255,7 @@ CLAIMS = (
     Claim(
         "7.6",
         "The same gap costs BBR less than it costs CUBIC.",
-        "text",
+        "BBR takes no single loss for congestion",
         f"median of {LOST} over {PLAIN}, BBR's below CUBIC's",
         (FRAME,),
         bbr_suffers_less,
@@ -263,7 +263,7 @@ CLAIMS = (
     Claim(
         "7.7",
         "A gap of 40 ms that buffers costs a bulk transfer at most twice its length.",
-        "text",
+        "nothing is lost while the queue has room",
         f"{BUFFERED} over {PLAIN}: each median at most 80 ms",
         (FRAME,),
         buffering_costs_its_length,
@@ -271,7 +271,7 @@ CLAIMS = (
     Claim(
         "7.8",
         "With make before break the gap costs a bulk transfer nothing, within 20 ms of its link.",
-        "text",
+        "the old link carries meanwhile",
         f"{OLD} over {PLAIN}: each median from -20 to 20 ms",
         (FRAME,),
         make_before_break,
@@ -279,7 +279,7 @@ CLAIMS = (
     Claim(
         "7.9",
         "A call loses one frame or more to a gap that loses, and none to one that buffers.",
-        "text",
+        "30 frames a second: 40 ms meet one or two",
         f"frames never whole, {LOST} over {PLAIN}: median at least 1; {BUFFERED}: at most 0",
         (FRAME,),
         call_loses_frames,
@@ -287,7 +287,7 @@ CLAIMS = (
     Claim(
         "7.10",
         "A gap that buffers makes the call's slowest frame later by at most its length.",
-        "text",
+        "a frame waits no longer than the gap lasts",
         f"slowest frame, {BUFFERED} over {PLAIN}: median at most 40 ms",
         (FRAME,),
         slowest_frame,
@@ -298,7 +298,7 @@ CLAIMS = (
             "A gap that loses makes a page load end later by more than its length; one that buffers "
             "by at most its length."
         ),
-        "text",
+        "a loss costs a round trip, a hold its length",
         f"load time, {LOST} over {PLAIN}: median above 40 ms; {BUFFERED}: at most",
         (FRAME,),
         page_waits,
@@ -306,7 +306,7 @@ CLAIMS = (
     Claim(
         "7.12",
         "Routes that wait for a laser cost a bulk transfer and a page load nothing, within 20 ms.",
-        "text",
+        "another path is there meanwhile",
         f"{LASER_WAIT} over a laser that is there at once: each median from -20 to 20 ms",
         (FRAME,),
         waiting_costs_nothing,
@@ -317,7 +317,7 @@ CLAIMS = (
             "A laser that is used a second before it is there, and loses, costs Reno and CUBIC more "
             "than that second; one that buffers costs them less than one that loses."
         ),
-        "text",
+        "a second without a path, and slow start",
         f"{LASER_LOST}: median above 1000 ms; {LASER_BUFFERED}: below it",
         (FRAME,),
         laser_costs_more,
@@ -325,7 +325,7 @@ CLAIMS = (
     Claim(
         "7.14",
         ("A reconfiguration of a dish with a hold of 40 ms costs a bulk transfer at most twice its length."),
-        "text",
+        "the queue of a dish does not move",
         f"{DISH_HOLD} over a dish without: each median at most 80 ms",
         (FRAME,),
         hold_of_a_dish,
@@ -336,7 +336,7 @@ CLAIMS = (
             "The whole profile of a dish costs Reno and CUBIC more than a second of the 18 s of a "
             "run, and BBR less than it costs CUBIC."
         ),
-        "text",
+        "claim 6.8 of programs: such losses are no congestion",
         f"{DISH_PROFILE} over a dish without: medians above 1000 ms; BBR's below CUBIC's",
         (FRAME,),
         whole_profile,
