@@ -54,6 +54,9 @@ RENO, CUBIC, BBR, CALL, PAGE = "reno", "cubic", "bbr", "call", "page"
 TCPS = (RENO, CUBIC, BBR)
 LOADS: Mapping[str, str] = {RENO: "Reno", CUBIC: "CUBIC", BBR: "BBR", CALL: "call", PAGE: "page load"}
 """One bulk transfer; a call beside one of CUBIC; a page load by itself."""
+START_S = (0, 1, 2, 3, 4)
+"""When a transfer starts, by sample: its window grows and is cut in cycles of some seconds, and a change that always
+meets the same place of a cycle says nothing of the others."""
 PAGE_BEFORE_S = (0.5, 0.8, 1.1, 1.4, 1.7)
 """How long before the change a page load begins, by sample: a page sends in bursts, and a gap of 40 ms may fall between
 two."""

@@ -9,13 +9,13 @@ from typing import Any
 import pandas as pd
 
 from leowarp.study.statistics import Middle, middle
-from leowarp_studies.gaps.arms import BY_NAME, CALL, DURATION_S, PAGE, RATE_BPS
+from leowarp_studies.gaps.arms import BY_NAME, CALL, PAGE, RATE_BPS
 from leowarp_studies.gaps.runs import parts_of
 
 PAYLOAD_BPS = RATE_BPS * 1448 / 1514
 """What a transfer gets of the link: segments of 1448 bytes in packets that count 1514."""
 MEASURES = {"missing_ms": "ms", "slowest_ms": "ms", "lost_frames": "frames", "frozen_ms": "ms", "load_ms": "ms"}
-"""Of transfers: time for which the link's rate did not arrive in order, of the whole run. Of calls: the slowest frame,
+"""Of transfers: time for which the link's rate did not arrive in order, from its start on. Of calls: the slowest frame,
 frames that were never whole, freezes. Of pages: the load time. Larger is worse."""
 MAIN = {CALL: "slowest_ms", PAGE: "load_ms"}
 """The measure of a load in the table; of transfers `missing_ms`."""
@@ -50,7 +50,8 @@ def _measured(row: Mapping[str, Any], load: str) -> dict[str, Any]:
         }  # fmt: skip
     if load == PAGE:
         return {"load_ms": row["flow0_page_load_p50_ns"] / 1e6}
-    missing_s = DURATION_S[load] * (1 - row["flow0_goodput_in_order_mean_bps"] / PAYLOAD_BPS)
+    lasts_s = (row["flow0_stop_ns"] - row["flow0_start_ns"]) / 1e9
+    missing_s = lasts_s * (1 - row["flow0_goodput_in_order_mean_bps"] / PAYLOAD_BPS)
     return {"missing_ms": missing_s * 1e3} | {name: row[f"flow0_{scalar}"] for name, scalar in COUNTS.items()}
 
 

@@ -26,6 +26,7 @@ from leowarp_studies.gaps.arms import (
     QUEUE,
     RATE_BPS,
     ROUTES,
+    START_S,
     TCPS,
     Arm,
     Route,
@@ -96,9 +97,8 @@ def _part(route: Route, family: str, why: str) -> Part:
 
 def _ones(route: Route, family: str) -> Iterator[dict[str, Any]]:
     """Keys of each run of a group."""
-    # Sample by sample: what is there of a study that was ended early is whole samples.
-    for number, at_s in enumerate(samples(route, family)):
-        for load in LOADS:
+    for load in LOADS:
+        for number, at_s in enumerate(samples(route, family)):
             for arm in (arm for arm in ARMS if arm.family == family):
                 yield {
                     "name": name_of(route, at_s, arm.name, load),
@@ -129,7 +129,7 @@ def _flows(route: Route, load: str, number: int) -> list[dict[str, Any]]:
     ends = {"source": route.source, "destination": route.destination}
     program = ends | {"kind": "program", "client_at": "destination"}
     if load in TCPS:
-        return [ends | {"congestion_control": load}]
+        return [ends | {"congestion_control": load, "start": f"{START_S[number]} s"}]
     if load == CALL:
         asked = f"--rate 30 --bitrate 2000 --seconds {CALL_S}"
         call = program | {
