@@ -216,7 +216,7 @@ def _check_names(
     for attribute, named in files.items():
         for one in named if isinstance(named, tuple) else (named,):
             if copies.setdefault(one.name, one.sha256) != one.sha256:
-                rule = f'another file is called "{one.name}" too, and a run keeps copies of both'
+                rule = f'another file of the scenario is called "{one.name}" too, and a run keeps copies of both'
                 problems.add(section.where(attribute), f"{section.name}.{attribute}", rule, "rename one of them")
 
 

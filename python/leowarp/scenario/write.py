@@ -56,7 +56,7 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
     if medium.STATIONS is None:
         for station in plan.stations:
             # A station that sees everything says so by saying nothing, as plans did before there were maps.
-            free = [key for key in SKY_KEYS if getattr(station, keys(type(station))[key][0]) is None]
+            free = [key for key in SKY_KEYS if getattr(station, keys(sections.Station)[key][0]) is None]
             yield from _table("stations", station, free, double=True)
             if station.name in plan.dishes:
                 yield from _table(f"stations.{DISH}", plan.dishes[station.name], DISH_IDLE_KEYS)

@@ -85,7 +85,7 @@ def test_an_extra_is_of_the_same_change_and_a_change_that_one_lacks_is_left_out(
 def test_rows_of_the_engine_become_measures():
     name = runs.name_of(ROUTES[0], 117, arms.LOST, arms.RENO)
     scalars = {f"flow0_{scalar}": 3 for scalar in results.COUNTS.values()}
-    good = {"name": name, "status": "ok", "flow0_goodput_in_order_mean_bps": 0.9 * results.PAYLOAD_BPS}
+    good = {"name": name, "status": "ok", "flow0_goodput_sacked_mean_bps": 0.9 * results.PAYLOAD_BPS}
     good |= {"flow0_start_ns": 2e9, "flow0_stop_ns": 18e9} | scalars
     made = results.frame_of({"one": pd.DataFrame([good, good | {"status": "failed"}])})
     assert made["missing_ms"].tolist() == [pytest.approx(1600)]

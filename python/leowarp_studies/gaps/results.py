@@ -15,8 +15,9 @@ from leowarp_studies.gaps.runs import parts_of
 PAYLOAD_BPS = RATE_BPS * 1448 / 1514
 """What a transfer gets of the link: segments of 1448 bytes in packets that count 1514."""
 MEASURES = {"missing_ms": "ms", "slowest_ms": "ms", "lost_frames": "frames", "frozen_ms": "ms", "load_ms": "ms"}
-"""Of transfers: time for which the link's rate did not arrive in order, from its start on. Of calls: the slowest frame,
-frames that were never whole, freezes. Of pages: the load time. Larger is worse."""
+"""A transfer's is the time for which the link's rate did not arrive, from the start on, as the sender's socket has it
+(SACK-aware). In-order goodput would count a hole at the end of a run for all that came behind it. A call has its
+slowest frame, frames that were never whole, and freezes. A page has its load time. Larger is worse."""
 MAIN = {CALL: "slowest_ms", PAGE: "load_ms"}
 """The measure of a load in the table; of transfers `missing_ms`."""
 COUNTS = {
@@ -51,7 +52,7 @@ def _measured(row: Mapping[str, Any], load: str) -> dict[str, Any]:
     if load == PAGE:
         return {"load_ms": row["flow0_page_load_p50_ns"] / 1e6}
     lasts_s = (row["flow0_stop_ns"] - row["flow0_start_ns"]) / 1e9
-    missing_s = lasts_s * (1 - row["flow0_goodput_in_order_mean_bps"] / PAYLOAD_BPS)
+    missing_s = lasts_s * (1 - row["flow0_goodput_sacked_mean_bps"] / PAYLOAD_BPS)
     return {"missing_ms": missing_s * 1e3} | {name: row[f"flow0_{scalar}"] for name, scalar in COUNTS.items()}
 
 

@@ -285,7 +285,7 @@ def test_two_stations_have_maps_and_a_plan_and_its_run_directory_give_them_again
 def test_two_maps_of_one_name_are_refused(tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "west.csv").write_text(HALF_DEG.replace("90", "80"))
-    with pytest.raises(ScenarioError, match=r'another file is called "west.csv" too'):
+    with pytest.raises(ScenarioError, match=r'another file of the scenario is called "west.csv" too'):
         sky_plan(tmp_path, 'obstructions = "west.csv"', 'obstructions = "other/west.csv"', west=HALF_DEG)
 
 
