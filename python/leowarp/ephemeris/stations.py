@@ -16,6 +16,7 @@ from leowarp.ephemeris.frames import (
     geodetic_to_ecef_m,
     vertical,
 )
+from leowarp.ephemeris.skies import Sky, sky_of
 from leowarp.scenario.schema import Station
 
 
@@ -27,12 +28,14 @@ class Stations:
     verticals: float64 array of shape (m, 3). Unit vectors that point up: away from the centre on a sphere, along the
         ellipsoid's normal on WGS84.
     sphere_radius_m: Radius of the sphere on which distances on the ground are measured.
+    skies: What each station may look at; None: everything.
     """
 
     names: list[str]
     positions_ecef_m: EcefMetres
     verticals: NDArray[np.float64]
     sphere_radius_m: float
+    skies: tuple[Sky | None, ...]
 
     def slant_ranges_m(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
         """Straight distances from a station to satellites at (..., 3); m."""
@@ -44,6 +47,15 @@ class Stations:
         up_m = sight_m @ self.verticals[station]
         # By rounding, the sine of a satellite at the zenith can exceed 1.
         return np.degrees(np.arcsin(np.clip(up_m / np.linalg.norm(sight_m, axis=-1), -1.0, 1.0)))
+
+    def is_free(self, station: int, satellites_ecef_m: EcefMetres, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Satellites at (..., 3) of those `among`, bool of shape (...), that stand where a station may look."""
+        sky = self.skies[station]
+        if sky is None:
+            return among
+        free = np.array(among)
+        free[free] = sky.is_open(satellites_ecef_m[free] - self.positions_ecef_m[station])
+        return free
 
     def ground_distances_m(self, station: int, satellites_ecef_m: EcefMetres) -> NDArray[np.float64]:
         """Great-circle distances from a station to the sub-satellite points of satellites at (..., 3); m.
@@ -63,11 +75,11 @@ def stations_on(earth: str, sphere_radius_m: float, places: Sequence[Station]) -
     earth: {"sphere", "wgs84"}
     sphere_radius_m: Radius of the sphere; with "wgs84" it is still used for distances on the ground.
     places: Stations with coordinates.
-    Raises ValueError if a place lacks coordinates.
+    Raises ValueError if a place lacks coordinates; ScenarioError if an obstruction map is none.
     """
     # At a pole, WGS84 is 21 km closer to the centre than a sphere of its equatorial radius.
     radius_m, flattening = (WGS84_EQUATORIAL_RADIUS_M, WGS84_FLATTENING) if earth == "wgs84" else (sphere_radius_m, 0.0)
-    positions_m, verticals = [], []
+    positions_m, verticals, skies = [], [], []
     for place in places:
         if place.latitude_deg is None or place.longitude_deg is None or place.height_m is None:
             raise ValueError(f"station {place.name} has no coordinates: not a resolved plan of a constellation")
@@ -81,9 +93,12 @@ def stations_on(earth: str, sphere_radius_m: float, places: Sequence[Station]) -
             )
         )
         verticals.append(vertical(place.latitude_deg, place.longitude_deg))
+        obstructions = None if place.obstructions is None else place.obstructions.path
+        skies.append(sky_of(positions_m[-1], verticals[-1], place.geostationary_separation_deg, obstructions))
     return Stations(
         names=[place.name for place in places],
         positions_ecef_m=EcefMetres(np.array(positions_m).reshape(-1, 3)),
         verticals=np.array(verticals).reshape(-1, 3),
         sphere_radius_m=sphere_radius_m,
+        skies=tuple(skies),
     )

@@ -270,16 +270,21 @@ def _grid_of(isl: Isl, shells: Sequence[FoundShell]) -> Grid:
 
 
 def in_view(ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres) -> NDArray[np.bool_]:
-    """Satellites that a station reaches by the rule of ``[ground]``.
+    """Satellites that a station reaches by the rule of ``[ground]``, and that stand where it may look.
 
     station: Its index.
     satellites_m: float64 array of shape (..., 3), m
     Returns: bool array of shape (...). ``ground-range``: within a great-circle distance of the sub-satellite point, as
         in the study's emulator; ``min-elevation``: at or above an angle over the horizon.
     """
+    return stations.is_free(station, satellites_m, within_rule(ground, stations, station, satellites_m))
+
+
+def within_rule(ground: Ground, stations: Stations, station: int, satellites_m: EcefMetres) -> NDArray[np.bool_]:
+    """`in_view` of a station that nothing limits."""
     if ground.rule == "ground-range":
-        return stations.ground_distances_m(station, satellites_m) <= ground.max_ground_range_m
-    return stations.elevations_deg(station, satellites_m) >= ground.min_elevation_deg
+        return np.asarray(stations.ground_distances_m(station, satellites_m) <= ground.max_ground_range_m)
+    return np.asarray(stations.elevations_deg(station, satellites_m) >= ground.min_elevation_deg)
 
 
 def lengths_m(positions_m: EcefMetres, pairs: Pairs) -> NDArray[np.float64]:

@@ -442,6 +442,8 @@ def _outages(
 
 def _no_path_hint(plan: Plan) -> str:
     """Keys of `[isl]` to relax, depending on its rule."""
+    if plan.isl.acquisition_ns and plan.isl.acquiring == "wait":
+        return "set isl.acquisition to less than a link lives: routes wait for each, and those of the start are gone"
     if plan.isl.rule == "range":
         range_km = plan.isl.max_range_m / 1e3
         return f"set isl.max_range above {range_km:g} km, or relax isl.grazing_height and isl.terminals"

@@ -13,8 +13,8 @@ from leowarp.base import units
 from leowarp.base.errors import ScenarioError
 from leowarp.ephemeris import EcefMetres, Ephemeris
 from leowarp.routes.dishes import Dish
-from leowarp.routes.links import in_view
-from leowarp.scenario.schema import Plan
+from leowarp.routes.links import in_view, within_rule
+from leowarp.scenario.schema import Plan, Station
 
 _A_DAY_NS = 86_400_000_000_000
 _AT_ONCE = 32
@@ -33,6 +33,7 @@ class Sightings:
         self._seen: dict[int, list[NDArray[np.bool_]]] = {station: [] for station in stations}
         self._dishes = {dish.station: dish for dish in dishes}
         self._blind = set(stations)
+        self._hidden: set[int] = set()
         self._highest_deg = dict.fromkeys(stations, -90.0)
         self._nearest_m = dict.fromkeys(stations, np.inf)
 
@@ -51,11 +52,18 @@ class Sightings:
             # The nearest approach is computed only until a satellite is seen: it is for the message about a station
             # that never sees any.
             if station in self._blind:
+                self._note_hidden(station, satellites_m)
                 highest = float(stations.elevations_deg(station, satellites_m).max())
                 nearest = float(stations.ground_distances_m(station, satellites_m).min())
                 self._highest_deg[station] = max(self._highest_deg[station], highest)
                 self._nearest_m[station] = min(self._nearest_m[station], nearest)
         return seen
+
+    def _note_hidden(self, station: int, satellites_m: EcefMetres) -> None:
+        """Notes a station that would see a satellite if it might look everywhere."""
+        limited = self._ephemeris.stations.skies[station] is not None and station not in self._dishes
+        if limited and within_rule(self._plan.ground, self._ephemeris.stations, station, satellites_m).any():
+            self._hidden.add(station)
 
     def together(self, one: int, other: int) -> bool:
         """Whether two stations that communicate ever see a satellite at the same instant."""
@@ -75,6 +83,13 @@ class Sightings:
         station = blind[0]
         updates = sum(map(len, self._seen[station]))
         others = "" if len(blind) == 1 else f" (nor do {', '.join(names[s] for s in blind[1:])})"
+        if station in self._hidden:
+            place = self._plan.stations[station]
+            raise ScenarioError(
+                f"station {names[station]} sees no satellite at any of {updates} route updates{others}: those that "
+                f'ground.rule = "{ground.rule}" gives are hidden by its {limits_of(place)}',
+                f"check {limits_of(place)}, or take more satellites",
+            )
         highest_deg, nearest_km = self._highest_deg[station], self._nearest_m[station] / 1e3
         if ground.rule == "ground-range":
             asked = (
@@ -154,3 +169,12 @@ class Sightings:
             if seen.any():
                 return int(now_ns[seen][0])
         return None
+
+
+def limits_of(place: Station) -> str:
+    """The keys of a station that hide satellites, for a message."""
+    limits = {
+        "obstructions": place.obstructions is not None,
+        "geostationary_separation": place.geostationary_separation_deg is not None,
+    }
+    return " and ".join(key for key, is_there in limits.items() if is_there)

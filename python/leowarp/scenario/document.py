@@ -125,7 +125,7 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
     if path.resolve() in below:
         chain = " -> ".join(file.name for file in (*below, path))
         raise ScenarioError(f"{path}: extends itself ({chain})", "take one of the `extends` lines out")
-    node = _with_preset(_read_file(path))
+    node = _with_presets(_read_file(path))
     extends = node.value.pop("extends", None)
     if extends is None:
         return node
@@ -146,8 +146,18 @@ def _read_layers(path: Path, below: tuple[Path, ...]) -> Node:
     return merge(base, node)
 
 
+def _with_presets(node: Node) -> Node:
+    """A layer, with files named by ``access.preset``, its own and those of its stations (`_with_preset`)."""
+    node = _with_preset(node)
+    stations = node.get("stations")
+    if stations is None or not isinstance(stations.value, list):
+        return node
+    filled = Node([_with_preset(station) for station in stations.value], stations.origin)
+    return Node({**node.value, "stations": filled}, node.origin)
+
+
 def _with_preset(node: Node) -> Node:
-    """A layer, with the file named by its ``access.preset`` (if any) merged below it.
+    """A layer, or a station of one, with the file named by its ``access.preset`` (if any) merged below it.
 
     `preset` is set to the value given in that file (or its default). `preset_file` names the file and its sha256, so
     that a plan records the origin of its values but no longer needs the file.
@@ -297,6 +307,8 @@ def _override_node(base: Node | None, parts: list[str], value: Node, origin: Ori
             raise ScenarioProblems([Problem(origin, here, rule, f"{guess}write {there}{so_far}.{count} to add one")])
         old = below[index] if index < len(below) else Node({}, origin)
         new = _override_node(old, rest, value, origin, here)
+        # A station's preset in a file fills here as that of a layer does: over what lies below.
+        new = _with_preset(new) if rest else new
         return Node([*below[:index], merge(old, new), *below[index + 1 :]], origin)
     if not isinstance(below, dict):
         raise ScenarioProblems([Problem(origin, here, f"{so_far} is a single value and has no keys")])

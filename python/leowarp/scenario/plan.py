@@ -28,7 +28,8 @@ from leowarp.scenario.workload.traffic import Traffic
 
 T = TypeVar("T")
 
-_MOST_BYTES = {"tle": 64 << 20, "environments": 8 << 20, "cc_modules": 8 << 20, "size_file": 16 << 20}
+_MOST_BYTES = {"tle": 64 << 20, "environments": 8 << 20, "cc_modules": 8 << 20, "size_file": 16 << 20,
+               "obstructions": 1 << 20}  # fmt: skip
 """Size limits of files that are read whole, by key. 64 MiB of elements are 460,000 sets as TLE, or 100,000 in JSON."""
 
 
@@ -58,8 +59,13 @@ def resolve(scenario: Scenario) -> Plan:
     """
     problems = Problems()
     built: dict[str, Any] = {}
+    copies: dict[str, str] = {}
     for name, section in scenario.sections.items():
-        built[name] = _built(TABLES[name], section, _found_files(scenario, section, problems))
+        built[name] = _built(TABLES[name], section, _found_files(TABLES[name], section, copies, problems))
+    stations = tuple(
+        _built(schema.Station, section, _found_files(schema.Station, section, copies, problems))
+        for section in scenario.stations
+    )
     # Checked after all sections, so that one message names every file that is missing or differs.
     problems.raise_any()
     # Only the text's node records which file named the kernel, and this decides whether it may run
@@ -70,7 +76,6 @@ def resolve(scenario: Scenario) -> Plan:
     traffic: Traffic | None = built.pop("traffic", None)
     tcp, guest = built["tcp"], built["guest"]
     medium = _medium({name: built.pop(name) for name in MEDIA if name in built})
-    stations = tuple(_built(schema.Station, section) for section in scenario.stations)
     dishes = {stations[place].name: _built(schema.Access, section) for place, section in scenario.dishes.items()}
     flows = tuple(_flow(section) for section in scenario.flows)
     if traffic is not None:
@@ -174,16 +179,17 @@ def _pinned(scenario: Scenario, host: str) -> dict[str, str]:
 
 
 def _found_files(
-    scenario: Scenario, section: Section, problems: Problems
+    schema_class: type, section: Section, copies: dict[str, str], problems: Problems
 ) -> dict[str, InputFile | tuple[InputFile, ...]]:
     """The files that a section names, found and hashed; missing and changed files are noted.
 
+    copies: Name to sha256 of the files of earlier sections; this function adds those of this section.
     Returns: dict of str to (InputFile or tuple of InputFile). Files by attribute. Files that were not found are left
         out, because `resolve` raises before the plan is built.
     """
     # Files by attribute. Their hashes are keys of the text, but not attributes of a section.
     files: dict[str, InputFile | tuple[InputFile, ...]] = {}
-    for key, (attribute, declared) in keys(TABLES[section.name]).items():
+    for key, (attribute, declared) in keys(schema_class).items():
         named, wanted = section.values.get(attribute), section.values.get(f"{key}_sha256")
         if declared.kind == "file" and named is not None:
             one = _found_file(section, key, named, wanted, problems)
@@ -196,17 +202,21 @@ def _found_files(
                 continue
             several = [_found_file(section, key, *pair, problems) for pair in zip(named, hashes, strict=True)]
             files[attribute] = tuple(one for one in several if one is not None)
-    _check_names(section, files, problems)
+    _check_names(section, files, copies, problems)
     return files
 
 
-def _check_names(section: Section, files: Mapping[str, InputFile | tuple[InputFile, ...]], problems: Problems) -> None:
+def _check_names(
+    section: Section,
+    files: Mapping[str, InputFile | tuple[InputFile, ...]],
+    copies: dict[str, str],
+    problems: Problems,
+) -> None:
     """Check names: copies of the files are in one folder, where two files of the same name would be one."""
-    seen: dict[str, str] = {}
     for attribute, named in files.items():
         for one in named if isinstance(named, tuple) else (named,):
-            if seen.setdefault(one.name, one.sha256) != one.sha256:
-                rule = f'another file of this section is called "{one.name}" too, and a run keeps copies of both'
+            if copies.setdefault(one.name, one.sha256) != one.sha256:
+                rule = f'another file of the scenario is called "{one.name}" too, and a run keeps copies of both'
                 problems.add(section.where(attribute), f"{section.name}.{attribute}", rule, "rename one of them")
 
 

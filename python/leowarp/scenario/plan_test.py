@@ -307,6 +307,9 @@ def test_every_key_of_the_schema_stands_in_some_plan(tmp_path):
     staggered = GOOD + '[routing]\nupdate = "staggered"\n'
     late = resolve(load(write(tmp_path, GOOD), {"isl.acquisition": "5 s", "ground.handover_gap": "30 ms"}))
     written += late.to_toml()
+    (tmp_path / "map.csv").write_text("azimuth_deg,elevation_deg\n0,30\n")
+    sky = {"stations.0.geostationary_separation": "22 deg", "stations.0.obstructions": str(tmp_path / "map.csv")}
+    written += resolve(load(write(tmp_path, GOOD), sky)).to_toml()
     for text in (GOOD, cured, told, staggered, MEASURED, ELEMENTS, CHAIN, JITTERED, ACCESS, MOBILE, SHELLS):
         written += resolve(load(write(tmp_path, text))).to_toml()
     # A plan has [traffic] as flows.

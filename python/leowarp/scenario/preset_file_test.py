@@ -53,3 +53,55 @@ def test_another_preset_takes_all_that_the_file_filled_in_away(tmp_path):
 def test_what_is_wrong_with_a_preset_is_said(tmp_path, keys, preset, message):
     with pytest.raises(ScenarioError, match=message):
         load(written(tmp_path, keys, preset))
+
+
+DISH = """
+name = "x"
+[constellation]
+preset = "oneweb-study"
+[[stations]]
+name = "Madrid"
+[stations.access]
+{keys}
+[[stations]]
+name = "Tokyo"
+[[flows]]
+source = "Madrid"
+destination = "Tokyo"
+"""
+
+
+def dish_of(folder, keys: str, overrides=()):
+    (folder / "dish.toml").write_text(PRESET + 'base_kept = "10 %"\n', encoding="utf-8")
+    (folder / "scenario.toml").write_text(DISH.format(keys=keys), encoding="utf-8")
+    return resolve(load(folder / "scenario.toml", overrides))
+
+
+def test_a_dish_of_a_station_takes_a_preset_file_without_its_round_trips(tmp_path, monkeypatch):
+    plan = dish_of(tmp_path, 'preset = "dish.toml"\nresidual_loss = "1 %"')
+    dish = plan.dishes["Madrid"]
+    assert (dish.jitter_ns, dish.residual_loss_ratio, dish.base_rtts, dish.base_kept_ratio) == (4_000_000, 0.01, (), 0)
+    assert dish.preset_file.startswith("dish.toml ")
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    (tmp_path / "dish.toml").unlink()
+    assert resolve(load(tmp_path / "plan.toml")) == plan
+    monkeypatch.chdir(tmp_path)
+    typed = dish_of(tmp_path, 'jitter = "1 ms"', ["stations.0.access.preset=dish.toml"]).dishes["Madrid"]
+    assert (typed.jitter_ns, typed.residual_loss_ratio) == (4_000_000, 0.002)
+
+
+def test_another_preset_of_a_dish_takes_all_that_the_file_filled_in_away(tmp_path):
+    again = dish_of(tmp_path, 'preset = "dish.toml"', ["stations.Madrid.access.preset=off-peak"])
+    assert again == dish_of(tmp_path, 'preset = "off-peak"')
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ('preset = "nowhere.toml"', "there is no file"),
+        ('preset = "dish.toml"\nbase_kept = "20 %"', "base_kept: has no effect"),
+    ],
+)
+def test_what_is_wrong_with_a_preset_of_a_dish_is_said(tmp_path, keys, message):
+    with pytest.raises(ScenarioError, match=message):
+        dish_of(tmp_path, keys)

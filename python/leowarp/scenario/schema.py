@@ -74,13 +74,13 @@ class Plan(PlanSections):
         Returns
         -------
         list of Path
-            First those of the constellation that a medium follows, then of the medium, then of the guest; each in the
-            order of keys.
+            First those of the constellation that a medium follows, then of the medium, of stations and of the
+            guest; each in the order of keys.
         """
         # Without this check, a constellation that is itself the medium would be listed twice.
         sky = () if self.constellation in (None, self.medium) else (self.constellation,)
         files: list[InputFile] = []
-        for part in (*sky, self.medium, self.guest):
+        for part in (*sky, self.medium, *self.stations, self.guest):
             section: type = type(part)
             for attribute, declared in keys(section).values():
                 value = getattr(part, attribute)

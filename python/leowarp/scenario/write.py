@@ -13,7 +13,7 @@ from leowarp.scenario import sections
 from leowarp.scenario.media.constellation import ELEMENT_KEYS, SHAPE_KEYS, WALKER_KEYS, Constellation
 from leowarp.scenario.media.dishes import DISH, DISH_IDLE_KEYS
 from leowarp.scenario.network.hosts import DELACK_MODULE, LOSS_DETECTION_MODULE
-from leowarp.scenario.network.links import ACQUISITION_KEYS, GAP_KEYS, UPDATE_KEYS
+from leowarp.scenario.network.links import ACQUISITION_KEYS, GAP_KEYS, SKY_KEYS, UPDATE_KEYS
 from leowarp.scenario.network.queues import parameters_as_written
 from leowarp.scenario.text.key import InputFile, Key, keys
 from leowarp.scenario.workload.flows import FLOW_KEYS, PACE_KEYS
@@ -55,7 +55,9 @@ def _lines(plan: sections.PlanSections) -> Iterator[str]:
         yield from _table(medium.NAME, medium)
     if medium.STATIONS is None:
         for station in plan.stations:
-            yield from _table("stations", station, double=True)
+            # A station that sees everything says so by saying nothing, as plans did before there were maps.
+            free = [key for key in SKY_KEYS if getattr(station, keys(sections.Station)[key][0]) is None]
+            yield from _table("stations", station, free, double=True)
             if station.name in plan.dishes:
                 yield from _table(f"stations.{DISH}", plan.dishes[station.name], DISH_IDLE_KEYS)
     idle = medium.idle(follows=sky is not None)

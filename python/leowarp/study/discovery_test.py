@@ -12,7 +12,7 @@ from leowarp.study.discovery import room_of
 from support.pages import ROOT, blocks
 
 GUIDE = ROOT / "docs" / "guides" / "your-own-study.md"
-OURS = {"frederiksen2024", "torres2020", "huston2024", "tauran2018", "cures", "programs"}
+OURS = {"frederiksen2024", "torres2020", "huston2024", "tauran2018", "cures", "programs", "gaps"}
 
 
 @pytest.fixture

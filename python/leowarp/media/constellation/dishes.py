@@ -11,6 +11,7 @@ and does not affect packets that wait for the radio.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leowarp.base.errors import ScenarioError
 from leowarp.base.streams import stream
@@ -19,8 +20,12 @@ from leowarp.media.access.slots import Slots, reconfigurations_ns, scheduled
 from leowarp.media.access.starlink import starlink_profile
 from leowarp.media.access.timeline import access_link
 from leowarp.routes.dishes import Dish
+from leowarp.routes.sightings import limits_of
 from leowarp.scenario.schema import Access, Plan
 from leowarp.timeline.events import Events
+
+_LOOKED_AT_NS = 1_000_000_000
+"""How often an obstruction map is asked within a slot: a satellite at 550 km moves by at most 0.8 deg a second."""
 
 
 def dishes_of(plan: Plan, ephemeris: Ephemeris) -> tuple[Dish, ...]:
@@ -42,14 +47,29 @@ def _dish(plan: Plan, ephemeris: Ephemeris, station: int, access: Access) -> Dis
         ends_m = ephemeris.positions_ecef_m(np.array([t_ns, t_ns + access.period_ns - 1]))
         seen_deg = ephemeris.stations.elevations_deg(station, EcefMetres(ends_m))
         least_deg = seen_deg.min(axis=0)
-        visible = np.flatnonzero(least_deg >= access.min_elevation_deg)
+        above = least_deg >= access.min_elevation_deg
+        visible = np.flatnonzero(_free_through(ephemeris, station, t_ns, access.period_ns, above))
         if not len(visible):
-            raise _blind(plan.stations[station].name, access, t_ns, float(least_deg.max()))
+            hidden = limits_of(plan.stations[station]) if above.any() else ""
+            raise _blind(plan.stations[station].name, access, t_ns, float(least_deg.max()), hidden)
         satellites.append(scheduled(access, visible, seen_deg[0, visible], draw))
     return Dish(
         station=station, begin_ns=begin_ns, satellites=np.array(satellites, dtype=np.intp),
         fixed_ns=access.processing_delay_ns + access.server_delay_ns,
     )  # fmt: skip
+
+
+def _free_through(
+    ephemeris: Ephemeris, station: int, t_ns: int, period_ns: int, above: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Satellites of those `above` the mask, bool of shape (n,), that stand where the station may look for a slot."""
+    if ephemeris.stations.skies[station] is None:
+        return above
+    # A pass may go behind an obstruction and come out again: ends alone say nothing of what is between.
+    free = above
+    for at_ns in range(t_ns, t_ns + period_ns, _LOOKED_AT_NS):
+        free = ephemeris.stations.is_free(station, ephemeris.positions_ecef_m(at_ns), free)
+    return free
 
 
 def link_dish(plan: Plan, events: Events, dish: Dish, ends: tuple[int, int]) -> None:
@@ -73,7 +93,13 @@ def _seed(plan: Plan, station: int) -> int:
     return int(stream(plan.run.seed, "stations.access", station).integers(2**63 - 1))
 
 
-def _blind(name: str, access: Access, t_ns: int, best_deg: float) -> ScenarioError:
+def _blind(name: str, access: Access, t_ns: int, best_deg: float, hidden: str) -> ScenarioError:
+    if hidden:
+        return ScenarioError(
+            f"the dish of {name} sees no satellite through the slot that begins at {t_ns / 1e9:g} s: those above "
+            f"min_elevation are hidden by its {hidden}",
+            f"check {hidden}, or take a constellation with more satellites",
+        )
     lower = f'set min_elevation = "{max(np.floor(best_deg), 0):.0f} deg", or ' if best_deg > 0 else ""
     return ScenarioError(
         f"the dish of {name} sees no satellite through the slot that begins at {t_ns / 1e9:g} s: "

@@ -219,3 +219,91 @@ def test_another_preset_takes_what_the_one_before_gave(tmp_path):
 def test_what_a_run_carries_is_foreseen_from_its_narrowest_link(tmp_path):
     assert planned(loaded(tmp_path)).likely_rate_bps() == 100e6
     assert planned(loaded(tmp_path, 'capacity = "20 Mbit/s"')).likely_rate_bps() == 20e6
+
+
+SKY = """
+name = "sky"
+[run]
+duration = "65 s"
+[constellation]
+preset = "starlink-shell1"
+[[stations]]
+name = "New York"
+{first}
+[[stations]]
+name = "London"
+{second}
+[isl]
+rule = "plus-grid"
+[ground]
+rule = "min-elevation"
+[[flows]]
+source = "New York"
+destination = "London"
+"""
+HALF_DEG = "azimuth_deg,elevation_deg\n0,90\n180,90\n181,0\n359,0\n"
+
+
+def sky_plan(folder, first="", second="", **files):
+    for name, text in files.items():
+        (folder / f"{name}.csv").write_text(text)
+    (folder / "sky.toml").write_text(SKY.format(first=first, second=second))
+    return resolve(load(folder / "sky.toml"))
+
+
+@pytest.mark.parametrize("access", ["", '[stations.access]\nscheduler = "highest"'])
+def test_a_station_with_a_map_takes_satellites_where_it_is_free(tmp_path, access):
+    resolved = sky_plan(tmp_path, f'obstructions = "west.csv"\n{access}', west=HALF_DEG)
+    sky = ephemeris_of(resolved)
+    assert sky is not None
+    routes, _ = made(resolved)
+    unlimited, _ = made(sky_plan(tmp_path, access))
+    assert routes.paths != unlimited.paths
+    here_m, up = sky.stations.positions_ecef_m[0], sky.stations.verticals[0]
+    east = np.cross([0, 0, 1], up)
+    eastward = {True: 0, False: 0}
+    for t_ns, (there, _) in zip(routes.t_ns.tolist(), routes.paths, strict=True):
+        assert there is not None
+        eastward[bool((sky.positions_ecef_m(t_ns)[there[1]] - here_m) @ east > 0)] += 1
+    assert eastward[True] == 0
+    assert eastward[False] > 0
+
+
+def test_two_stations_have_maps_and_a_plan_and_its_run_directory_give_them_again(tmp_path):
+    resolved = sky_plan(
+        tmp_path, 'obstructions = "one.csv"', 'obstructions = "two.csv"\ngeostationary_separation = "22 deg"',
+        one=HALF_DEG, two=HALF_DEG.replace("181", "182"),
+    )  # fmt: skip
+    assert [path.name for path in resolved.inputs()] == ["one.csv", "two.csv"]
+    (tmp_path / "plan.toml").write_text(resolved.to_toml())
+    assert resolve(load(tmp_path / "plan.toml")) == resolved
+    (tmp_path / "one.csv").write_text(HALF_DEG.replace("90", "80"))
+    with pytest.raises(ScenarioError, match=r"one.csv.* has sha256"):
+        resolve(load(tmp_path / "plan.toml"))
+
+
+def test_two_maps_of_one_name_are_refused(tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "west.csv").write_text(HALF_DEG.replace("90", "80"))
+    with pytest.raises(ScenarioError, match=r'another file of the scenario is called "west.csv" too'):
+        sky_plan(tmp_path, 'obstructions = "west.csv"', 'obstructions = "other/west.csv"', west=HALF_DEG)
+
+
+@pytest.mark.parametrize(
+    ("first", "told"),
+    [
+        ('obstructions = "all.csv"', "station New York sees no satellite .* hidden by its obstructions"),
+        ('obstructions = "all.csv"\n[stations.access]', "the dish of New York sees no satellite .* obstructions"),
+        ('obstructions = "none.csv"', r'there is no file "none.csv"'),
+        ('geostationary_separation = "91 deg"', "geostationary_separation: .*out of range"),
+    ],
+)
+def test_a_sky_that_leaves_no_satellite_is_told_before_anything_is_built(tmp_path, first, told):
+    with pytest.raises(ScenarioError, match=told):
+        made(sky_plan(tmp_path, first, all="azimuth_deg,elevation_deg\n0,90\n"))
+
+
+def test_a_plan_without_limits_does_not_name_them(tmp_path):
+    text = sky_plan(tmp_path).to_toml()
+    assert "obstructions" not in text
+    assert "geostationary" not in text

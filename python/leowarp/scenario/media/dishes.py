@@ -11,8 +11,9 @@ from leowarp.scenario.media.access import Access
 from leowarp.scenario.network.cures import is_any_on
 from leowarp.scenario.network.links import Network, Routing
 from leowarp.scenario.network.queues import QueueKeys, complete_queue
-from leowarp.scenario.text.decoding import value_of
+from leowarp.scenario.text.decoding import Section, value_of
 from leowarp.scenario.text.draft import Draft
+from leowarp.scenario.text.key import keys
 from leowarp.scenario.text.problems import Problems
 
 DISH = "access"
@@ -39,11 +40,23 @@ def complete_dishes(draft: Draft, is_constellation: bool, problems: Problems) ->
         for key in filter(section.gave, _PLACES):
             rule = "has no effect: the dish stands where the station is, and its satellites are the constellation's"
             problems.add(section.where(key), f"{section.name}.{key}", rule, "take it out")
+        _forget_places(section)
         section.values["geometry"] = "constellation"
         complete_queue(section, QueueKeys, False, problems)
         Access.complete(section, problems)
     if draft.dishes and is_constellation:
         _check_rest(draft, problems)
+
+
+def _forget_places(section: Section) -> None:
+    """Takes out what a preset's file says of base round trips: here they follow from the constellation."""
+    file = section.nodes.get("preset_file")
+    if file is None or file.origin.file == section.origin.file:
+        return
+    for key in (*DISH_IDLE_KEYS, "base_rtts", "base_kept"):
+        if section.gave(key) and section.where(key).file == file.origin.file:
+            section.values.pop(keys(Access)[key][0])
+            section.nodes.pop(key)
 
 
 def _check_rest(draft: Draft, problems: Problems) -> None:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from leowarp.base import units
 from leowarp.scenario.network.background import RateKeys
-from leowarp.scenario.text.key import count, flag, quantity, text, word
+from leowarp.scenario.text.key import InputFile, count, file, flag, quantity, text, word
 
 SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
 """Values of `network.mtu`."""
 UPDATE_KEYS = ("update_order", "update_delay", "update_spread")
 """Keys of `[routing]` that only `update = "staggered"` uses."""
+SKY_KEYS = ("geostationary_separation", "obstructions")
+"""Keys of a station that a plan has only if they say something."""
 ACQUISITION_KEYS = ("acquisition", "acquiring")
 GAP_KEYS = ("handover_gap", "handover_gap_spread", "in_gap")
 """Keys of `[isl]` and of `[ground]` for links that become usable only after a delay. A plan contains them if that delay
@@ -26,6 +28,8 @@ class Station:
     name: The host's node is called ``host:<name>`` (`leowarp.base.nodes`).
     latitude_deg, longitude_deg: North and east positive; None for stations that a medium implies.
     height_m: Height above the sphere or the ellipsoid, depending on ``[constellation] earth``; None in the same case.
+    geostationary_separation_deg, obstructions: Limits on where the station may look (`leowarp.ephemeris.skies`); None:
+        it may look everywhere.
     shaped: False: its ground links have no rate, queue or loss; their delay is as in ``[ground]``.
     """
 
@@ -38,6 +42,15 @@ class Station:
     )
     height_m: float | None = quantity(
         units.LENGTH, "Height above the figure of the Earth.", "0 m", low="-1 km", high="100 km"
+    )
+    # SpaceX to the FCC, SAT-MOD-20200417-00037: 22 deg.
+    geostationary_separation_deg: float | None = quantity(
+        units.ANGLE, "Satellites nearer than this to the geostationary arc, as the station sees it, are not used; 22 "
+        "deg is Starlink's, by its filings.", "none", low="0 deg", high="90 deg", none="none",
+    )  # fmt: skip
+    obstructions: InputFile | None = file(  # noqa: RUF009
+        "Least elevation by azimuth: a CSV table with the columns `azimuth_deg, elevation_deg`; straight between two "
+        "rows, also over north. Satellites below it are not used."
     )
     # The study's emulator leaves the receiver's links unshaped, because it uses the wrong node of the path (main.go at
     # 34e333e).

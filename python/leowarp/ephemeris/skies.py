@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Directions in which a station may use no satellite: behind obstructions, and too near to the geostationary arc.
+
+SpaceX told the FCC that satellite and terminal are silent within 22 degrees of the direction of a geostationary
+satellite (SAT-MOD-20200417-00037, technical attachment). STK has the same constraint by the same rule: all points of
+the arc that stand above the horizon count. An obstruction map is STK's azimuth-elevation mask: the least free elevation
+by azimuth.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leowarp.base.errors import ScenarioError
+
+COLUMNS = ("azimuth_deg", "elevation_deg")
+"""Of an obstruction map; the azimuth is counted from north over east."""
+MOST_ROWS = 36_000
+"""A row for each hundredth of a degree."""
+GEOSTATIONARY_RADIUS_M = 42_164_170.0
+"""Of the orbit with a period of a sidereal day: (mu / omega^2)^(1/3), WGS84's mu and omega."""
+_STEP_DEG = 0.1
+"""Between two points of the arc: the least angle to them is within 0.06 deg of that to the arc, and within 0.001 deg
+from 1 deg on."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sky:
+    """What a station may look at.
+
+    east, north, up: float64 arrays of shape (3,), unit vectors.
+    arc: float64 array of shape (k, 3), unit vectors to points of the geostationary arc above the horizon.
+    separation_deg: Least angle to each of them.
+    azimuths_deg, elevations_deg: float64 arrays of shape (m,): the obstruction map, by azimuth from -360 to 720; empty:
+        there is none.
+    """
+
+    east: NDArray[np.float64]
+    north: NDArray[np.float64]
+    up: NDArray[np.float64]
+    arc: NDArray[np.float64]
+    separation_deg: float
+    azimuths_deg: NDArray[np.float64]
+    elevations_deg: NDArray[np.float64]
+
+    def is_open(self, sight_m: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether directions are free.
+
+        sight_m: float64 array of shape (m, 3). From the station to satellites.
+        Returns: bool array of shape (m,).
+        """
+        toward = sight_m / np.linalg.norm(sight_m, axis=-1, keepdims=True)
+        free = np.ones(len(toward), dtype=bool)
+        if len(self.arc) and len(toward):
+            free &= (toward @ self.arc.T).max(axis=1) <= math.cos(math.radians(self.separation_deg))
+        if len(self.azimuths_deg):
+            azimuth_deg = np.degrees(np.arctan2(toward @ self.east, toward @ self.north)) % 360
+            elevation_deg = np.degrees(np.arcsin(np.clip(toward @ self.up, -1.0, 1.0)))
+            free &= elevation_deg >= np.interp(azimuth_deg, self.azimuths_deg, self.elevations_deg)
+        return free
+
+
+def sky_of(
+    position_m: NDArray[np.float64], up: NDArray[np.float64], separation_deg: float | None, obstructions: Path | None
+) -> Sky | None:
+    """The sky of a station at rest; None: nothing limits it.
+
+    position_m, up: float64 arrays of shape (3,), ECEF: where it is, and its vertical.
+    separation_deg: From the geostationary arc; None: that does not matter.
+    obstructions: A map, as `read_obstructions` takes it.
+    Raises ScenarioError if the map is none.
+    """
+    if separation_deg is None and obstructions is None:
+        return None
+    # At a pole every direction is south; 0 degrees of longitude is taken for it.
+    east = np.cross([0.0, 0.0, 1.0], up) if np.hypot(*up[:2]) > 0 else np.array([0.0, 1.0, 0.0])
+    east = east / np.linalg.norm(east)
+    arc = np.empty((0, 3))
+    if separation_deg is not None:
+        longitude_rad = np.radians(np.arange(0.0, 360.0, _STEP_DEG))
+        circle = np.column_stack([np.cos(longitude_rad), np.sin(longitude_rad), np.zeros(len(longitude_rad))])
+        sight_m = circle * GEOSTATIONARY_RADIUS_M - position_m
+        arc = sight_m[sight_m @ up >= 0] / np.linalg.norm(sight_m[sight_m @ up >= 0], axis=-1, keepdims=True)
+    azimuths_deg = elevations_deg = np.empty(0)
+    if obstructions is not None:
+        azimuths_deg, elevations_deg = read_obstructions(obstructions)
+        # A turn before and one after, so that the map closes at north whatever its first row is.
+        azimuths_deg = np.concatenate([azimuths_deg - 360, azimuths_deg, azimuths_deg + 360])
+        elevations_deg = np.tile(elevations_deg, 3)
+    return Sky(
+        east=east, north=np.cross(up, east), up=up, arc=arc, separation_deg=separation_deg or 0.0,
+        azimuths_deg=azimuths_deg, elevations_deg=elevations_deg,
+    )  # fmt: skip
+
+
+def read_obstructions(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Azimuths, ascending from 0 to below 360, and the least free elevation at each; deg.
+
+    path: A CSV table with the columns `COLUMNS`, in any order of rows. A row at 360 is one at 0. Lines that are empty
+        or begin with # are left out.
+    Raises ScenarioError with the line, if it is no such table.
+    """
+    found: dict[float, float] = {}
+    lines = (
+        (number, line) for number, line in enumerate(_text(path).splitlines(), 1)
+        if line.strip() and not line.lstrip().startswith("#")
+    )  # fmt: skip
+    header: list[str] | None = None
+    for number, line in lines:
+        cells = [cell.strip() for cell in next(csv.reader([line]))]
+        if header is None:
+            header = cells
+            if sorted(header) != sorted(COLUMNS):
+                raise _refused(path, number, f"has the columns {', '.join(header)!r:.80}")
+            continue
+        if len(cells) != len(header):
+            raise _refused(path, number, f"has {len(cells)} values")
+        row = dict(zip(header, cells, strict=True))
+        azimuth_deg = _number(path, number, row["azimuth_deg"], 0, 360) % 360
+        elevation_deg = _number(path, number, row["elevation_deg"], -90, 90)
+        if found.setdefault(azimuth_deg, elevation_deg) != elevation_deg:
+            raise _refused(path, number, f"says again what is free at an azimuth of {azimuth_deg:g}, and otherwise")
+        if len(found) > MOST_ROWS:
+            raise _refused(path, number, f"is one of more than {MOST_ROWS} rows")
+    if not found:
+        raise ScenarioError(f"{path.name} has no row of an obstruction map", _HINT)
+    azimuths_deg = np.array(sorted(found))
+    return azimuths_deg, np.array([found[azimuth_deg] for azimuth_deg in azimuths_deg.tolist()])
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ScenarioError(f"cannot read {path.name} as an obstruction map: {error}", _HINT) from error
+
+
+def _number(path: Path, line: int, text: str, low: float, high: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not low <= value <= high:
+        raise _refused(path, line, f'has "{text:.40}", which is no angle from {low:g} to {high:g}')
+    return value
+
+
+def _refused(path: Path, line: int, what: str) -> ScenarioError:
+    return ScenarioError(f"{path.name}, line {line}: {what}", _HINT)
+
+
+_HINT = "an obstruction map is a CSV table with the columns azimuth_deg,elevation_deg, such as a row 90,35"

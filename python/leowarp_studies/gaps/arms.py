@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Routes, loads and arms: one change of the path each, and what is switched on at it.
+
+Samples are changes, at which the sender's own station takes another satellite: a full path's queue stands there. An arm
+differs from its control in a few keys, so that a difference has one cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+CHANGE_S = 9
+"""When the change of a run is, and the interval between route updates: the path in force is that of the start."""
+NEVER = "3600 s"
+RATE_BPS = 10_000_000
+QUEUE = "80 pkts"
+"""Of 92 ms from Madrid to Tokyo and back, the bandwidth-delay product is 76 packets of 1514 bytes."""
+GAP_MS, ACQUISITION_S = 40, 1
+"""A gap of `examples/dish-lasers.toml`, within its spread; a laser that is pointed again, not found anew."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """Two cities over a constellation, and its changes.
+
+    name: In names of runs.
+    scenario: Example that it extends.
+    changes_s: On the constellation's clock: the sender's station takes another satellite, the receiver's does not.
+    lasers_s: A path takes a link between satellites that was out of range `CHANGE_S` before; none: there is no such.
+    """
+
+    name: str
+    label: str
+    scenario: str
+    source: str
+    destination: str
+    changes_s: tuple[int, ...]
+    lasers_s: tuple[int, ...] = ()
+
+
+ROUTES = (
+    # Spread over the changes of the first half hour with updates every 9 s: 19 of them, 10 with a new laser.
+    Route("madrid-tokyo", "Madrid to Tokyo", "madrid-tokyo", "Madrid", "Tokyo",
+          (117, 477, 693, 1053, 1404), (189, 378, 558, 738, 918)),
+    # 16 changes. A +Grid of one shell never has a new laser; by a range of 2500 km, 1 of 600 updates has one.
+    Route("new-york-london", "New York to London", "starlink-new-york-london", "New York", "London",
+          (99, 441, 639, 1260, 1602)),
+)  # fmt: skip
+BY_ROUTE = {route.name: route for route in ROUTES}
+
+RENO, CUBIC, BBR, CALL, PAGE = "reno", "cubic", "bbr", "call", "page"
+TCPS = (RENO, CUBIC, BBR)
+LOADS: Mapping[str, str] = {RENO: "Reno", CUBIC: "CUBIC", BBR: "BBR", CALL: "call", PAGE: "page load"}
+"""One bulk transfer; a call beside one of CUBIC; a page load by itself."""
+START_S = (0, 1, 2, 3, 4)
+"""When a transfer starts, by sample: its window grows and is cut in cycles of some seconds, and a change that always
+meets the same place of a cycle says nothing of the others."""
+PAGE_BEFORE_S = (0.5, 0.8, 1.1, 1.4, 1.7)
+"""How long before the change a page load begins, by sample: a page sends in bursts, and a gap of 40 ms may fall between
+two."""
+DURATION_S = {RENO: 18, CUBIC: 18, BBR: 18, CALL: 15, PAGE: 18}
+
+FROZEN, ORDERED, MOVED, PLAIN = "frozen", "ordered", "moved", "plain"
+LOST, BUFFERED, OLD = "gap-lost", "gap-buffered", "gap-old"
+LASER_PLAIN = "laser-at-once"
+LASER_WAIT, LASER_LOST, LASER_BUFFERED = "laser-wait", "laser-lost", "laser-buffered"
+DISH_STILL, DISH_HOLD, DISH_PROFILE = "dish-still", "dish-hold", "dish-profile"
+CHANGES, LASERS, DISHES = "changes", "lasers", "dishes"
+"""Families of arms, each with samples and a control of its own."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Something that happens at the change, or does not.
+
+    control: The arm that it is compared with.
+    keys: Of a scenario, dotted, or whole sections.
+    dish: Keys of the access link of the receiver; None: it has none.
+    """
+
+    name: str
+    label: str
+    family: str
+    control: str
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    dish: Mapping[str, Any] | None = None
+
+
+_MOVE = {"move_queue": "kept"}
+_FROZEN = {"interval": NEVER}
+
+
+def _gap(in_gap: str) -> dict[str, Any]:
+    return {"ground": {"handover_gap": f"{GAP_MS} ms", "in_gap": in_gap}}
+
+
+def _laser(acquiring: str) -> dict[str, Any]:
+    return {"isl": {"acquisition": f"{ACQUISITION_S} s", "acquiring": acquiring}}
+
+
+_CAPACITY = {"capacity": f"{RATE_BPS} bit/s", "queue": QUEUE, "scheduler": "highest", "period": "15 s",
+             "phase": f"{CHANGE_S} s"}  # fmt: skip
+_NOTHING_ELSE = {
+    "capacity_up": f"{RATE_BPS} bit/s", "queue_up": QUEUE, "capacity_spread": "0 %", "wander": "0 %",
+    "modulation": "0 %", "jitter": "0 ms", "jitter_up": "0 ms", "outage_share": "0 %",
+    "residual_loss": "0 %", "residual_loss_up": "0 %",
+}  # fmt: skip
+_HOLD = {"handover_min": f"{GAP_MS} ms", "handover_max": f"{GAP_MS} ms"}
+
+ARMS = (
+    Arm(FROZEN, "no change", CHANGES, FROZEN, {"routing": _FROZEN}),
+    Arm(ORDERED, "change, order kept, queue moved", CHANGES, FROZEN, {"cures": {**_MOVE, "hold": True}}),
+    Arm(MOVED, "change, queue moved", CHANGES, ORDERED, {"cures": _MOVE}),
+    Arm(PLAIN, "change", CHANGES, MOVED),
+    Arm(LOST, f"gap of {GAP_MS} ms, lost", CHANGES, PLAIN, _gap("lost")),
+    Arm(BUFFERED, f"gap of {GAP_MS} ms, buffered", CHANGES, PLAIN, _gap("buffered")),
+    Arm(OLD, f"gap of {GAP_MS} ms, old link until then", CHANGES, PLAIN, _gap("old")),
+    Arm(LASER_PLAIN, "new laser, there at once", LASERS, LASER_PLAIN),
+    Arm(LASER_WAIT, f"acquisition of {ACQUISITION_S} s, routes wait", LASERS, LASER_PLAIN, _laser("wait")),
+    Arm(LASER_LOST, f"acquisition of {ACQUISITION_S} s, lost", LASERS, LASER_PLAIN, _laser("lost")),
+    Arm(LASER_BUFFERED, f"acquisition of {ACQUISITION_S} s, buffered", LASERS, LASER_PLAIN, _laser("buffered")),
+    # A slot from before the run's start to after its end.
+    Arm(DISH_STILL, "dish, no reconfiguration", DISHES, DISH_STILL,
+        dish={**_CAPACITY, **_NOTHING_ELSE, **_HOLD, "period": "30 s", "phase": "25 s"}),
+    Arm(DISH_HOLD, f"dish, reconfiguration with a hold of {GAP_MS} ms", DISHES, DISH_STILL,
+        dish={**_CAPACITY, **_NOTHING_ELSE, **_HOLD}),
+    Arm(DISH_PROFILE, "dish, the profile off-peak", DISHES, DISH_STILL, dish={"preset": "off-peak", **_CAPACITY}),
+)  # fmt: skip
+"""Every arm, in the order of the table."""
+BY_NAME = {arm.name: arm for arm in ARMS}

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The study made: groups of runs by the study engine, claims checked on one data set of them all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from leowarp.study import Making, Material, Section
+from leowarp.study import parts as study_parts
+from leowarp_studies.gaps import results, runs, tables
+from leowarp_studies.gaps.arms import CHANGES
+from leowarp_studies.gaps.claims_harm import CLAIMS, FRAME
+
+OPTIONS = ("quick", "scheduler")
+"""This study's own keyword arguments of `reproduce`."""
+TITLE = "What a gap adds to a route change"
+LEAD = (
+    "When a path changes, a new link may not be there at once, packets overtake each other, and a queue stays behind. "
+    "How much of the harm is each? The three are switched on one by one around the same changes, under three TCPs, a "
+    "call and a page load, over two routes. Lasers that need pointing and dishes stand beside them. What was expected "
+    "was written down before the first run; a claim that does not hold is a finding."
+)
+TABLE, GUIDE = "gaps.csv", "guide.md"
+"""All runs for machines, and the tables of docs/guides/gaps.md; beside the page."""
+
+__all__ = ["CLAIMS", "LEAD", "OPTIONS", "TITLE", "make"]
+
+
+def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -> Material:
+    """Makes the runs that are not there yet; see `leowarp.study.Room`.
+
+    Parameters
+    ----------
+    making : Making
+    quick : bool
+        One change of each route, three arms and two loads.
+    scheduler : str, optional
+        Address of a Dask scheduler.
+
+    Raises
+    ------
+    LeowarpError
+        The first failure, if no run succeeded.
+    """
+    # A group without a run of a quick study has no data set.
+    parts = [part for part in runs.parts() if not quick or part.name.endswith(CHANGES)]
+    rows, failures = study_parts.made(parts, making, quick=quick, scheduler=scheduler)
+    frame = results.frame_of(rows)
+    if not len(frame):
+        raise study_parts.first_failure(failures, [part.name for part in parts])
+    frame.to_csv(making.folder / TABLE, index=False)
+    (making.folder / GUIDE).write_text(tables.guide(frame), encoding="utf-8")
+    return Material(
+        samples=[("this study", {FRAME: frame})],
+        figures=[],
+        sections=[
+            Section("harm", "What each costs", tables.harm(frame)),
+            Section("packets", "Packets", tables.counts(frame)),
+            Section("runs", "Runs and their cost", study_parts.cost_table(parts, rows, making.folder)),
+            Section("data", "Data", study_parts.data_section(parts, f'import pandas as pd\npd.read_csv("{TABLE}")')),
+        ],
+        runs={part.name: part.name for part in parts},
+        failures=failures,
+        warnings=_warnings(rows, quick=quick),
+        cost=study_parts.cost_line(rows, making.folder),
+    )
+
+
+def _warnings(rows: Mapping[str, pd.DataFrame], *, quick: bool) -> list[str]:
+    """For the top of the page: what a quick study leaves out, and the runs' own warnings."""
+    sentences = []
+    if quick:
+        sentences.append("quick: one change of each route, three arms, CUBIC and a page load: verdicts mean nothing")
+    return sentences + study_parts.warnings_said(rows)
