@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from leowarp.base import layout, parquetfiles, plainfiles, recorded, tomltext
+from leowarp.base import layout, plainfiles, recorded, runtables, tomltext
 from leowarp.base.errors import TraceError
 from leowarp.base.metadata import decode_metadata
 from leowarp.base.nodes import dish_node, host_node
@@ -311,15 +311,10 @@ def read_tables(run_dir: str | Path) -> Tables:
             f"cannot read {run_dir} as a run: it has no {layout.TRACE} folder",
             hint=f"make one: leowarp run SCENARIO.toml --out {run_dir}",
         )
-    paths = {name: run_dir / layout.TRACE / f"{name}.parquet" for name in TABLES}
-    paths |= {"routes": run_dir / layout.ROUTES, "timeline": run_dir / layout.TIMELINE}
-    tables = {name: parquetfiles.read_table(path) for name, path in paths.items() if path.exists()}
-    read = tables_of(tables, routes=tables.pop("routes", None), timeline=tables.pop("timeline", None), where=run_dir)
-    # Last: visible damage is reported in its own words.
-    for path in paths.values():
-        if path.exists():
-            recorded.refuse_changed(run_dir, path.relative_to(run_dir).as_posix())
-    return read
+    paths = {name: f"{layout.TRACE}/{name}.parquet" for name in TABLES}
+    paths |= {"routes": layout.ROUTES, "timeline": layout.TIMELINE}
+    tables = {name: runtables.read(run_dir, path) for name, path in paths.items() if (run_dir / path).exists()}
+    return tables_of(tables, routes=tables.pop("routes", None), timeline=tables.pop("timeline", None), where=run_dir)
 
 
 def tables_of(

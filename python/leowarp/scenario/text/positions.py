@@ -165,9 +165,10 @@ class _Reader:
 
 
 _BLANKS = re.compile(r"[ \t]*")
-_BLANK_LINES = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
+_BLANK_LINES = re.compile(r"(?:[ \t\n]++|#[^\n]*+)*+")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR = re.compile(r"[^,\]}#\n]*")
-_UP_TO_SINGLE = {'"': r'"(?:\\.|[^"\\])*"', "'": r"'[^']*'"}
+# Possessive, and by runs of characters: what could be gone back to would be remembered, 130 bytes for each character.
+_UP_TO_SINGLE = {'"': r'"(?:[^"\\]++|\\.)*+"', "'": r"'[^']*'"}
 # A text may end in one or two quotes of its own before the closing three.
-_UP_TO_TRIPLE = {'"': r'"""(?:\\.|[^\\])*?"""(?:""|"(?!"))?', "'": r"'''.*?'''(?:''|'(?!'))?"}
+_UP_TO_TRIPLE = {'"': r'"""(?:[^"\\]++|\\.|"(?!""))*+"""(?:""|"(?!"))?', "'": r"'''.*?'''(?:''|'(?!'))?"}
