@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,9 +95,7 @@ def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
         raise _unreadable(path, error, hint) from error
 
 
-def refuse_large(
-    paths: Sequence[Path], *, columns: list[str] | None = None, hint: str = "make the run again"
-) -> None:
+def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hint: str = "make the run again") -> None:
     """Raises TraceError if tables that are read together would take more memory than they may.
 
     Footers say how many values there are; no number is decoded for that. Texts are the exception: a dictionary may hold
