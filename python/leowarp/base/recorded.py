@@ -33,9 +33,6 @@ _LARGEST = 1e30
 _DEEPEST = 64
 """Levels of objects and lists in a JSON file; ours have four."""
 
-_MOST_JSON_VALUES = 1 << 20
-"""Of a JSON file: an object of one key takes 30 times its text in memory. A summary of 2,000 flows has 120,000."""
-
 _MOST_RUNS, _MOST_LOOKED_AT = 4, 1000
 """Runs that a message names, and directories that it looks at for them."""
 
@@ -144,9 +141,7 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         # Decoded here: of bytes json takes UTF-16 too, and surrogates, which nothing else does.
         text = plainfiles.read(path, plainfiles.MOST_JSON_BYTES).decode()
-        # Commas and brackets within texts count, too: no file of ours comes near.
-        if sum(map(text.count, ",[{")) > _MOST_JSON_VALUES:
-            raise ValueError(f"it holds more than {_MOST_JSON_VALUES:,} values")
+        plainfiles.refuse_many_values(text)
         value = json.loads(text, parse_constant=refuse)
         _refuse_deep(value)
     except RecursionError:
