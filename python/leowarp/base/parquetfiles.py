@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 MOST_SMALL_BYTES = 128 << 20
 """Decoded, of tables that are read together, whatever their size on disk: equal values take next to nothing there.
 
-A report takes five times as much, and 250 MiB without any table.
+A report takes 250 MiB, and three times as much as its tables: 1.5 GiB of a run with 2,000 flows, whose tables take 0.5.
 """
 
 MOST_TIMES_FILE = 256
-"""Decoded bytes per byte on disk of larger tables. 2,078 run directories of tests, studies and exams take at most 90
-times their size, those of more than 128 MiB at most TODO.
+"""Decoded bytes per byte on disk of larger tables.
+
+2,078 run directories of tests, studies and exams need up to 90 times their size beyond 64 MiB. UDP at a constant rate
+that loses nearly all packets needs most: 130 times, with 8.5 million packets. TCP with 5.9 million packets needs 15
+times, 2,000 flows 41 times, and a recording of a dish in a timeline 36 times.
 """
 
 MOST_OF_MEMORY = 4

@@ -41,13 +41,13 @@ pub struct Interface {
     pub mtu_bytes: u32,
 }
 
-/// Where a route leads.
+/// Next hop of a route.
 #[derive(Debug, Clone, Copy)]
 pub struct Hop {
     pub ifindex: u32,
-    /// None: the other end takes whatever is sent there.
+    /// None: the far end accepts everything that is sent there.
     pub gateway: Option<Ipv4Addr>,
-    /// TCP that sends on this route acknowledges each segment that it receives.
+    /// TCP sending on this route acknowledges each segment that it receives.
     pub quickack: bool,
 }
 
@@ -59,8 +59,8 @@ fn ifinfomsg(ifindex: u32, flags: u32, change: u32) -> [u8; 16] {
     out
 }
 
-/// Makes a veth pair between the namespace that gets the message and that of `there_fd`. This end comes up; the other
-/// cannot before both exist (veth_open).
+/// Makes a veth pair between the receiving namespace and that of `there_fd`. This end comes up; the far end cannot
+/// before both exist (veth_open).
 pub fn make_pair(batch: &mut Batch, here: &Interface, there: &Interface, there_fd: i32) {
     let noarp = |i: &Interface| if i.arp { 0 } else { IFF_NOARP };
     let describe = |batch: &mut Batch, i: &Interface| {
@@ -80,21 +80,22 @@ pub fn make_pair(batch: &mut Batch, here: &Interface, there: &Interface, there_f
     batch.end(&info);
 }
 
-/// Brings an interface up.
+/// Sets an interface up.
 pub fn up(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, IFF_UP, IFF_UP));
 }
 
-/// Takes an interface down and up again. In a new veth pair the end that came up first has no carrier until the other
-/// is up. The kernel sets it later (net/core/link_watch.c: 100 devices at a time, the rest up to a second after). Until
-/// then its queueing discipline is noop, which discards in silence. An end that comes up while the other is up is in
-/// order at once.
+/// Sets an interface down and up again. In a new veth pair, the end that is set up first has no carrier until the other
+/// is up. The kernel sets the carrier later (net/core/link_watch.c: 100 devices at a time, the rest up to a second
+/// later). Until then the queueing discipline is noop, which silently discards packets. An end that is set up while the
+/// other is up works at once.
 pub fn up_again(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_UP));
     up(batch, ifindex);
 }
 
-/// Empties an interface's table of neighbours: it loses them when it goes without ARP for an instant (arp_netdev_event).
+/// Clears an interface's neighbour table: the interface loses its entries when ARP is disabled for an instant
+/// (arp_netdev_event).
 pub fn forget_neighbours(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, IFF_NOARP, IFF_NOARP));
     batch.message(RTM_NEWLINK, 0, &ifinfomsg(ifindex, 0, IFF_NOARP));
@@ -112,7 +113,7 @@ fn rtmsg(prefix: u8, tos: u8, scope: u8, kind: u8) -> [u8; 12] {
     [AF_INET, prefix, 0, tos, RT_TABLE_MAIN, RTPROT_STATIC, scope, kind, 0, 0, 0, 0]
 }
 
-/// Sets the route to a host, for packets of a TOS (0 = for all that have no better one).
+/// Sets the route to a host for packets with a TOS value (0 = packets without a more specific route).
 pub fn route(batch: &mut Batch, destination: Ipv4Addr, tos: u8, hop: Hop) {
     let scope = if hop.gateway.is_some() { RT_SCOPE_UNIVERSE } else { RT_SCOPE_LINK };
     batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtmsg(32, tos, scope, RTN_UNICAST));
@@ -131,20 +132,20 @@ fn quickack(batch: &mut Batch, wanted: bool) {
     }
 }
 
-/// Takes the route to a host away.
+/// Removes the route to a host.
 pub fn no_route(batch: &mut Batch, destination: Ipv4Addr, tos: u8) {
-    // scope nowhere: any matches
+    // scope nowhere matches any route
     batch.message(RTM_DELROUTE, 0, &rtmsg(32, tos, 255, RTN_UNICAST)).attribute(RTA_DST, &destination.octets());
 }
 
-/// Sends everything that has no better route, from `source`, out of the interface of a hop without a gateway.
+/// Sends everything without a more specific route, from `source`, out of the interface of a hop without a gateway.
 pub fn default_route(batch: &mut Batch, source: Ipv4Addr, hop: Hop) {
     batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtmsg(0, 0, RT_SCOPE_LINK, RTN_UNICAST));
     batch.u32(RTA_OIF, hop.ifindex).attribute(RTA_PREFSRC, &source.octets());
     quickack(batch, hop.quickack);
 }
 
-/// Discards what has no other route, silently.
+/// Silently discards packets without another route.
 pub fn discard_by_default(batch: &mut Batch) {
     batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &rtmsg(0, 0, RT_SCOPE_UNIVERSE, RTN_BLACKHOLE));
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A captured frame: which flow its packet belongs to, and what tells it from others. Pure.
+//! A captured frame: its flow, and the fields that distinguish its packet from others. This module has no side effects.
 
 use crate::packets::truth::Seen;
 use leowarp_timeline::setup::FlowKind;
 
-/// Flow f goes from this port + f ...
+/// Flow f uses this source port + f ...
 pub const SOURCE_PORT: u16 = 10_000;
 /// ... to this port + f; a ping has f as its ICMP identifier.
 pub const DESTINATION_PORT: u16 = 30_000;
-/// More would not fit between the two.
+/// More flows would not fit between the two port ranges.
 pub const FLOWS_MAX: usize = 20_000;
 
 const IPPROTO_ICMP: u8 = 1;
@@ -21,17 +21,17 @@ const ETHERNET_BYTES: usize = 14;
 
 /// A captured frame.
 pub struct Frame<'a> {
-    /// On the real-time clock.
+    /// Time on the real-time clock.
     pub real_ns: i64,
     pub outgoing: bool,
-    /// The length of the whole frame on the wire.
+    /// Length of the whole frame on the wire.
     pub frame_bytes: u32,
-    /// From the Ethernet header on, as much as was captured.
+    /// Captured bytes, from the Ethernet header on.
     pub data: &'a [u8],
 }
 
 impl Frame<'_> {
-    /// The IP packet, if it is one.
+    /// The IP packet, if the frame contains one.
     pub fn ip(&self) -> Option<&[u8]> {
         (self.data.get(12..ETHERNET_BYTES)? == [8, 0]).then(|| &self.data[ETHERNET_BYTES..])
     }
@@ -42,14 +42,14 @@ impl Frame<'_> {
 pub struct Parsed {
     pub kind: FlowKind,
     pub flow: usize,
-    /// 0 from the flow's source, 1 to it.
+    /// 0 from the flow's source, 1 to the source.
     pub direction: usize,
     pub seen: Seen,
-    /// TCP: its window, as its header has it, else 0.
+    /// TCP: window field of its header; else 0.
     pub window: u16,
 }
 
-/// The ends of a packet of a program's: IPv4 address and port of where it comes from and where it goes.
+/// Ends of a program's packet: source and destination as IPv4 address and port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tuple {
     pub is_tcp: bool,
@@ -58,7 +58,7 @@ pub struct Tuple {
 }
 
 impl Tuple {
-    /// The same whichever way the packet goes.
+    /// The same for both directions.
     pub fn both_ways(self) -> Self {
         Self { is_tcp: self.is_tcp, from: self.from.min(self.to), to: self.from.max(self.to) }
     }
@@ -69,12 +69,12 @@ impl Tuple {
 pub struct Foreign {
     pub tuple: Tuple,
     pub seen: Seen,
-    /// As that of [`Parsed`].
+    /// Same as in [`Parsed`].
     pub window: u16,
 }
 
-/// Beside identification and length, these bytes distinguish datagrams: UDP's header and the first of the payload. They
-/// end where the links' reports of dropped packets end (40 bytes from the IP header on).
+/// These bytes distinguish datagrams, together with identification and length: the UDP header and the first bytes of
+/// the payload. They end where the links' reports of dropped packets end (40 bytes from the IP header on).
 const DIGEST_UNTIL: usize = 40;
 
 struct Fields<'a>(&'a [u8]);
@@ -88,7 +88,7 @@ impl Fields<'_> {
         Some(u32::from_be_bytes(*self.0.get(at..)?.first_chunk()?))
     }
 
-    /// Length of the IP header, and what is known of any IPv4 packet.
+    /// Length of the IP header, and fields common to all IPv4 packets.
     fn ip(&self, t_ns: i64) -> Option<(usize, Seen)> {
         if self.0.first()? >> 4 != 4 {
             return None;
@@ -97,12 +97,12 @@ impl Fields<'_> {
         Some((head, Seen { t_ns, ip_id: self.half(4)?, seq: 0, ack: 0, flags: 0, len_bytes: 0 }))
     }
 
-    /// Bytes behind the IP header, and a header of this many bytes.
+    /// Length of the data behind the IP header, and a header of this many bytes.
     fn payload_bytes(&self, head: usize, header: usize) -> Option<u32> {
         u32::from(self.half(2)?).checked_sub((head + header) as u32)
     }
 
-    /// Fills in what a TCP header says; its window.
+    /// Fills in the fields of a TCP header; returns its window.
     fn tcp(&self, head: usize, seen: &mut Seen) -> Option<u16> {
         seen.seq = self.word(head + 4)?;
         seen.flags = *self.0.get(head + 13)?;
@@ -112,7 +112,7 @@ impl Fields<'_> {
     }
 }
 
-/// Reads a packet of a program from its IP header on; none = neither TCP nor UDP, or a later fragment.
+/// Parses a packet of a program from its IP header on; None = neither TCP nor UDP, or a later fragment.
 pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
     const FRAGMENT_OFFSET: u16 = 0x1fff;
     let fields = Fields(ip);
@@ -139,7 +139,7 @@ pub fn parse_foreign(t_ns: i64, ip: &[u8]) -> Option<Foreign> {
     Some(Foreign { tuple: Tuple { is_tcp, from, to }, seen, window })
 }
 
-/// Whether a packet is what a kernel answers to one that it cannot deliver, as datagrams to a program that has ended.
+/// Whether a packet is a kernel's answer to an undeliverable packet, such as a datagram to a program that has ended.
 pub fn is_icmp_error(ip: &[u8]) -> bool {
     // Unreachable, quench, redirect, time exceeded, parameter problem (RFC 792).
     const ERRORS: [u8; 5] = [3, 4, 5, 11, 12];
@@ -151,7 +151,7 @@ fn digest(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Reads a packet from its IP header on; none = of no flow. 40 bytes are enough.
+/// Parses a packet from its IP header on; None = the packet belongs to no flow. 40 bytes are sufficient.
 pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
     let fields = Fields(ip);
     let (head, mut seen) = fields.ip(t_ns)?;
@@ -170,7 +170,7 @@ pub fn parse(t_ns: i64, ip: &[u8]) -> Option<Parsed> {
         }
         IPPROTO_UDP => {
             seen.len_bytes = fields.payload_bytes(head, 8)?;
-            // the datagram's number, big endian, in the first 8 bytes of the payload
+            // number of the datagram, big endian, in the first 8 bytes of the payload
             seen.seq = fields.word(head + 12)?;
             (FlowKind::Udp, between_ports()?)
         }

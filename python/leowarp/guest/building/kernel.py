@@ -374,7 +374,7 @@ class _Build:
         watched = {name: int(address, 16) for address, _, name in addresses if name in WATCHED}
         (entry / "symbols.json").write_text(json.dumps(watched, indent=1, sort_keys=True) + "\n")
         linked = (entry / "overrides.txt").read_text().split()
-        lacking = left_out.read(entry) | left_out.not_chosen(chosen.base, linked)
+        lacking = left_out.not_chosen(chosen.base, linked) | left_out.read(entry)
         facts = {
             **self._facts,
             "key": self.key,
