@@ -70,7 +70,7 @@ def test_a_full_hold_buffer_refuses_what_comes(tmp_path):
     drops = run.drops()
     assert row.full_pkts == len(drops) >= 5
     assert set(drops.cause) == {"queue"}
-    # the first packets after the change were held back
+    # the first packets after the change were held
     arrival_ns = received(run)
     assert late_pkts(arrival_ns) == 0
     assert sorted(arrival_ns) == list(range(40 - len(drops)))

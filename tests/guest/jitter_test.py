@@ -61,7 +61,7 @@ def test_delays_have_the_mean_the_deviation_and_the_shape_that_were_asked_for(
     tmp_path, distribution, deviation, least, greatest
 ):
     off = (delays_ns(tmp_path, f"jittered.distribution={distribution}") - 20e6) / 2e6
-    # Four standard errors. That of the mean is 1 / sqrt(n); that of the deviations, at kurtosis 9 (exponential), is
+    # Four standard errors: 1 / sqrt(n) for the mean; for the deviations, at kurtosis 9 (exponential),
     # sqrt(2 / n).
     assert abs(off.mean()) < 4 / math.sqrt(PROBES)
     assert off.std() == pytest.approx(1, abs=4 * math.sqrt(2 / PROBES))
