@@ -55,8 +55,8 @@ def read_schema(run: Path, name: str) -> pa.Schema:
 
 
 def _tables_beside(run: Path, name: str) -> list[Path]:
-    """All tables of a run directory; a verb may read each of them."""
-    own = (run / layout.ROUTES, run / layout.TIMELINE, run / layout.METRICS)
+    """Tables of a run directory that a verb may read together with this one: all but the table of metrics."""
+    own = (run / layout.ROUTES, run / layout.TIMELINE)
     there = {path for path in own if path.exists()} | set((run / layout.TRACE).glob("*.parquet")) | {run / name}
     return sorted(there)
 
