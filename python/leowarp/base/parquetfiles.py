@@ -30,7 +30,7 @@ MOST_TIMES_FILE = 256
 """Decoded bytes per byte on disk of larger tables.
 
 2,078 run directories of tests, studies and exams need up to 90 times their size beyond 64 MiB. UDP at a constant rate
-that loses nearly all packets needs most: 130 times, with 8.5 million packets, copies of a run with 0.6 million. A recording
+that loses nearly all packets needs most: 130 times, with 8.5 million packets (copies of 0.6 million). A recording
 of a dish in a timeline needs 39 times, 2,000 flows 26 times, and TCP with 5.9 million packets 15 times.
 """
 
