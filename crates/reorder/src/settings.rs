@@ -15,14 +15,14 @@ pub struct Settings {
     pub n_max: u32,
     /// Loss-waiting window in packets, which replaces RFC 4737's waiting time dT (sections 3 and 4.1; it recommends no
     /// value). An arrival more than this below the largest number so far was sent so long ago that it counts as lost.
-    /// It is counted in [`Reordering::too_late_pkts`](crate::Reordering). Costs 5 to 10 bytes per packet.
+    /// Such an arrival is counted in [`Reordering::too_late_pkts`](crate::Reordering). Costs 5 to 10 bytes per packet.
     /// Implements RFC 4737, 4.1.2 (waiting time).
     /// Implements RFC 4737, 6 (sliding window).
     pub loss_window_pkts: u32,
     /// Number of the first packet sent. Arrivals below it are not part of this sequence
     /// ([`Reordering::outside_pkts`](crate::Reordering)). None: the smallest number that arrives is assumed to be the
     /// first (losses are counted from it). The receive buffer then begins to wait at the smallest of the first B_T + 1
-    /// arrivals: if a smaller one were in flight, the buffer would be full by now and would not wait for it.
+    /// arrivals. It need not wait for a smaller one in flight, since it would be full by now.
     /// Implements RFC 5236, 7 (numbers from 1).
     pub first_seq: Option<u64>,
 }

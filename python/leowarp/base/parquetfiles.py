@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet files that may be damaged, or made to do harm: one error for whatever is wrong with them."""
+"""Parquet files that may be damaged or malicious: one kind of error for every fault."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def read_table(
     Parameters
     ----------
     columns, filters
-        As for `pyarrow.parquet.read_table`.
+        As in `pyarrow.parquet.read_table`.
     hint : str
         What to do if it cannot be read.
     is_bounded : bool
@@ -95,7 +95,7 @@ def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
     Raises
     ------
     TraceError
-        As `read_table`.
+        As in `read_table`.
     """
     try:
         return _footer(path).schema.to_arrow_schema()
@@ -123,7 +123,7 @@ def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hin
     TraceError
         Also as `read_table`.
     HostError
-        If the environment's `TABLE_BYTES` is no whole number.
+        If the value of the environment variable `TABLE_BYTES` is not an integer.
     """
     sizes = []
     for path in paths:
@@ -232,7 +232,7 @@ def _text_bytes(path: Path, texts: list[str], most_bytes: int) -> int:
 
 
 def _repeated_bytes(array: pa.Array) -> int:
-    """Bytes of the texts in an array of dictionaries, or in lists of these, every repetition counted."""
+    """Bytes of the texts in an array of dictionaries, or of lists of these; every repetition counts."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables are read within bounds: small files that would take all memory are refused, and honest ones are not."""
+"""Tests that tables are read within limits: small files that would take all memory are refused, and valid ones are
+read."""
 
 import subprocess
 import sys

@@ -79,12 +79,13 @@ def moving_leaves_none(frames: Frames) -> Outcome:
 
 # Implements claim 5.4 of cures (the rules of hold and end_marker).
 def holding_leaves_none(frames: Frames) -> Outcome:
-    """Total late packets with `hold`, with both cures and with the end marker, over all changes, by load and TCP."""
+    """Total late packets with `hold`, with `hold` and `move`, and with the end marker, over all changes, by load and
+    TCP."""
     return _none_late(frames, KEEP_ORDER, direction=None)
 
 
 def _none_late(frames: Frames, variants: tuple[str, ...], direction: str | None) -> Outcome:
-    """Whether these variants cause no late packets at any load with any TCP.
+    """Whether the given variants cause no late packets at any load with any TCP.
 
     Returns
     -------
@@ -114,7 +115,7 @@ def _none_late(frames: Frames, variants: tuple[str, ...], direction: str | None)
     )
 
 
-# Implements claim 5.5 of cures (RFC 9550; queues that meet at a full link).
+# Implements claim 5.5 of cures (RFC 9550; queues in sequence at a full link).
 def resequencing_needs_time(frames: Frames) -> Outcome:
     """Total late packets at saturation with 50 ms and with 150 ms, over all changes and TCPs.
 
@@ -211,7 +212,7 @@ CLAIMS = (
     Claim(
         "5.5",
         "Resequencing with 50 ms leaves packets late at saturation, with 150 ms none.",
-        "RFC 9550; queues that meet at a full link",
+        "RFC 9550; queues in sequence at a full link",
         "Sum of late packets at saturation over all changes and TCPs: above 0 with 50 ms, 0 with 150 ms.",
         ("around",),
         resequencing_needs_time,

@@ -103,7 +103,7 @@ def per_hour(frames: Frames, variant: str, column: str, *, tcp: str, load: str =
     for pair, here in mine.groupby("pair"):
         at_sender = often.loc[pair, "at_sender"]
         changes = {True: at_sender, False: often.loc[pair, list(DIRECTIONS)].sum() - at_sender}
-        # With a margin, paths change only when they break; each run had such a change or none.
+        # With a margin, paths change only when they break; each run contained such a change or none.
         happened = here.groupby("at_sender")["route_changes"].mean()
         hourly = 0.0
         for place, mean in here.groupby("at_sender")[column].mean().items():
@@ -126,7 +126,7 @@ def sums_by_tcp(frames: Frames, variant: str, column: str) -> dict[str, float]:
 
 
 def present(frames: Frames, names: Sequence[str], load: str = SATURATED) -> list[str]:
-    """The variants among these that have runs at a load, in this order."""
+    """The given variants that have runs at a load, in the given order."""
     frame: pd.DataFrame = frames["around"]
     have = set(frame[frame["load"] == load]["variant"])
     return [name for name in names if name in have]

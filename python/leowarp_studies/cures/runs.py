@@ -2,8 +2,8 @@
 """Runs of the study: every variant under every TCP around the same changes; loads without a queue; one change with all
 packets; and jittered transfers of `torres2020`, to which a scalar is fitted.
 
-Each group is a separate study (a scenario, parameters), made and resumed by the study engine. These links have no
-randomness, so samples are changes instead of seeds.
+Each group is a separate study (a scenario, parameters), made and resumed by the study engine. The links of this study
+have no randomness, so samples are changes instead of seeds.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def parts() -> tuple[Part, ...]:
 def _around_changes(
     name: str, why: str, variants: Sequence[str], each: int, loads: Sequence[str], quick_tcps: Sequence[str]
 ) -> Part:
-    """Variants under every TCP around changes of every pair, at these loads."""
+    """Variants under every TCP around changes of every pair, at some loads."""
     looked_at = route_changes.changes(each)
     # A quick group has the first change of each pair and direction, only over the first constellation.
     few = {change.identity for change in looked_at if change.number == 0 and change.pair.preset == PAIRS[0].preset}

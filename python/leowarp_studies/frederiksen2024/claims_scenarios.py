@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims about the three scenarios: RTT, goodput, long-term throughput (1.12 to 1.16, 1.23).
 
-The structure is that of `claims_steady`. Claims about goodput variation read it at both ends: in order at the receiver,
-as an application gets it, and acknowledged at the sender. The study samples goodput at 20 Hz and does not say at which
-end.
+The functions have the form described in `claims_steady`. Claims about goodput variation read it at both ends: in order
+at the receiver, as an application gets it, and acknowledged at the sender. The study samples goodput at 20 Hz and does
+not say at which end.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def baseline_lowest_rtt(sample: Sample) -> Outcome:
     """
     middle = {slug: ev.srtt_ms(sample[slug], 0.5) for slug in SCENARIOS}
     base, nine, cape = (middle[slug] for slug in SCENARIOS)
-    # Divided by the smaller, so that the order of the two does not matter.
+    # The difference is divided by the smaller RTT, so that the order of the two does not matter.
     apart = abs(nine - cape) / min(nine, cape)
     parts = {"baseline lowest": base < min(nine, cape), "others comparable": apart <= 0.10}
     cause = ""
@@ -83,7 +83,7 @@ def cape_most_stable(sample: Sample) -> Outcome:
 def cape_no_variation(sample: Sample) -> Outcome:
     """Share of the 50 ms bins of goodput below 90 % and below 50 % of the median, on Aalborg - Cape Town.
 
-    Measured at both ends: a lost packet stops in-order delivery and acknowledgement for different times.
+    Goodput is measured at both ends: a lost packet stops in-order delivery and acknowledgement for different times.
 
     Returns: Numbers by end: `below_90_ratio`, `below_50_ratio`, shares of the bins after 10 s.
     """
@@ -109,12 +109,12 @@ def significant_drops(sample: Sample) -> Outcome:
     """Share of the 50 ms bins below half the median with 18 and with 9 planes, measured at both ends.
 
     The paper says "about" 0.5 % and 1 %, hence a tolerance of a factor of 2. Half the median is the chosen meaning of
-    "significantly". Shares below 90 %, and those of the same path without route changes, are listed too.
+    "significantly". Shares below 90 %, and shares on the same path without route changes, are listed too.
 
     Returns: Numbers by end and slug: `below_50_ratio`, `below_90_ratio`, `unchanging_below_50_ratio`.
     """
     half, most = ({name: _dips(sample, share, name) for name in READINGS} for share in (0.5, 0.9))
-    # The study's numbers from its text, not read from the figure.
+    # The study's numbers are from its text, not read from the figure.
     expected = {"cubic": 0.005, "nine-planes": 0.010}
     controls = {slug: sample[control_slug(slug)] for slug in expected}
     still = {name: _dips(controls, 0.5, name) for name in READINGS}
@@ -188,7 +188,7 @@ def bbr_unaffected(sample: Sample) -> Outcome:
 
 
 def _of_control(sample: Sample, slugs: tuple[str, ...]) -> dict[str, float]:
-    """Mean goodput relative to that of the same path without route changes, by slug."""
+    """Ratio of mean goodput to that of the same path without route changes, by slug."""
     return {slug: ev.mean_bps(sample[slug]) / ev.mean_bps(sample[control_slug(slug)]) for slug in slugs}
 
 

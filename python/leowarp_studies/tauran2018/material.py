@@ -93,7 +93,7 @@ def make(making: Making, *, quick: bool = False, scheduler: str | None = None) -
 def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, Any], RunView | None]:
     """Inputs of claims and figures; an input is left out if it lacks a point that a claim needs."""
     frames: dict[str, Any] = {}
-    # Only traces of seed 1: those of the other sessions are not kept.
+    # Only traces of seed 1 are read: those of the other sessions are not kept.
     kept = _views(rows["first"], folder / "first")
     sessions = results.joined([results.sessions(rows[name]) for name in ("first", "main")])
     # Claims evaluate whole curves: with a missing point they would compare other SNRs than stated.
@@ -112,7 +112,7 @@ def _frames(rows: Mapping[str, pd.DataFrame], folder: Path) -> tuple[dict[str, A
         for name in ("growth", "growth_by_acks")
         for row, view in _views(rows[name], folder / name)
     }
-    # Claim 4.8 compares these four; sessions with growth by ACKs are for the cause and may be missing.
+    # Claim 4.8 compares four algorithms; sessions with growth by ACKs are for the cause and may be missing.
     if all((control, delayed) in growth for control in ("reno", "cubic") for delayed in (runs.ON, runs.OFF)):
         frames["growth"] = growth
     for name, beside in (("profiles", _same(sessions, "profiles")), ("assumptions", _same(sessions, "assumptions"))):

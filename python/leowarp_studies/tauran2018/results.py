@@ -63,7 +63,7 @@ def sessions(rows: pd.DataFrame) -> pd.DataFrame:
         frame[name] = rows[column].astype("float64")
     frame["timeouts_ratio"] = frame["timeouts"] / frame["sent_pkts"]
     frame["late_ratio"] = frame["late_pkts"] / frame["sent_pkts"]
-    # Relative to the link's packets: packets dropped by its queue never reached the channel.
+    # The share refers to the link's packets: packets dropped by its queue never reached the channel.
     frame["lost_ratio"] = frame["lost_pkts"] / (frame["sent_pkts"] - frame["dropped_pkts"])
     frame["spurious_of_retransmitted_ratio"] = frame["spurious_pkts"] / frame["retransmitted_pkts"]
     frame["link_of_lost_ratio"] = frame["lost_pkts"] / (frame["lost_pkts"] + frame["dropped_pkts"])
@@ -86,7 +86,7 @@ def codewords(snrs_db: Sequence[float], seeds: Sequence[int], duration: str = f"
     rows = []
     for snr_db in snrs_db:
         for seed in seeds:
-            # Seed and length equal those of the sessions, so this is exactly their fading.
+            # Seed and length equal those of the sessions, so the fading is exactly theirs.
             overrides = {"mobile.snr": runs.snr_text(snr_db), "run.seed": seed, "run.duration": duration}
             plan = resolve(load(example_file(runs.SCENARIO), overrides))
             assert isinstance(plan.medium, Mobile), "the study's path is a mobile channel"

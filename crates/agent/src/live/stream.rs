@@ -85,7 +85,7 @@ impl Stream {
         Ok(())
     }
 
-    /// The host will accept this number of further bytes.
+    /// Number of further bytes that the host will accept.
     pub fn grant(&mut self, bytes: u64) {
         self.credit_bytes += bytes;
     }
@@ -95,7 +95,7 @@ impl Stream {
         self.is_last = true;
     }
 
-    /// Both directions are closed.
+    /// Both directions of the stream are closed.
     pub fn is_over(&self) -> bool {
         self.is_shut && self.has_ended
     }

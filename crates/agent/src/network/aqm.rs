@@ -92,7 +92,7 @@ pub fn child(batch: &mut Batch, ifindex: u32, queue: &Queue, limit: Limit, rate_
             batch.u32(CAKE_DIFFSERV_MODE, CAKE_BESTEFFORT);
             given(batch, queue, &[("flow_mode", 5), ("rtt_ns", 7), ("ack_filter", 16)]);
             if let Some(rtt_us) = parameter(queue, "rtt_ns") {
-                // tc(8) computes it; otherwise the kernel would keep a target for its own default rtt
+                // tc(8) computes the target; otherwise the kernel would keep a target for its own default rtt
                 batch.u32(CAKE_TARGET_US, (rtt_us / 20).max(1));
             }
             batch.u32(10, parameter(queue, "memory_limit_bytes").unwrap_or(limit.in_memory_bytes()));
@@ -111,7 +111,7 @@ const CAKE_DIFFSERV_MODE: u16 = 3;
 const CAKE_BESTEFFORT: u32 = 3;
 const CAKE_TARGET_US: u16 = 8;
 
-/// Puts the given parameters into the attributes with these numbers. All disciplines count time in us.
+/// Puts the given parameters into netlink attributes with the given numbers. All disciplines count time in us.
 fn given(batch: &mut Batch, queue: &Queue, attributes: &[(&str, u16)]) {
     for &(name, number) in attributes {
         if let Some(value) = parameter(queue, name) {
@@ -209,8 +209,8 @@ fn probability_log(probability: f64, range_bytes: u32) -> u8 {
 }
 
 /// Shift of the average after an idle time of `i << cell_log` us, if a frame takes `frame_us`: 2^-shift = (1 -
-/// weight)^frames. The function tc_red_eval_idle_damping has the same purpose. However, it uses the natural logarithm
-/// and ticks of 64 ns, whereas the kernel shifts and looks up us.
+/// weight)^frames. The function tc_red_eval_idle_damping has the same purpose, but uses the natural logarithm and ticks
+/// of 64 ns, whereas the kernel shifts and looks up us.
 fn idle_damping(weight_log: u8, frame_us: f64) -> (u8, [u8; 256]) {
     let per_us = -(1.0 - 0.5f64.powi(weight_log.into())).log2().max(-1e9) / frame_us;
     let longest_us = 31.0 / per_us;
@@ -227,9 +227,9 @@ const FQ_FLOW_PLIMIT: u16 = 2;
 const FQ_HORIZON_DROP: u16 = 15;
 const FQ_PRIOMAP: u16 = 16;
 
-/// Makes `fq` send packets of a host: each socket at its pacing rate, with any congestion control. It drops nothing, so
-/// packets leaving the sockets equal the captured ones. All packets have one class, because the tags of source routing
-/// are not classes.
+/// Makes `fq` send packets of a host: each socket at its pacing rate, with any congestion control. `fq` drops nothing,
+/// so packets leaving the sockets equal the captured ones. All packets have one class, because the tags of source
+/// routing are not classes.
 pub fn pacing(batch: &mut Batch, ifindex: u32) {
     batch.message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &tcmsg(ifindex)).text(TCA_KIND, "fq");
     let options = batch.nest(TCA_OPTIONS | NLA_F_NESTED, &[]);

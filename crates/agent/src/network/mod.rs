@@ -87,7 +87,7 @@ pub struct Network<'a> {
     waking: Vec<Batch>,
     changing: Vec<Batch>,
     touched: BTreeSet<usize>,
-    /// With cures: changes of this instant.
+    /// With cures: changes of the present instant.
     before: Before,
     /// With cures: number of end markers and notices so far.
     markers: u32,
@@ -108,7 +108,7 @@ const OF_ALL_NAMESPACES: [(&str, &str); 8] = [
     ("net.ipv4.conf.all.send_redirects", "0"),
     ("net.ipv4.conf.default.send_redirects", "0"),
     ("net.core.netdev_max_backlog", "1000000"),
-    // by default 4 per MiB of memory
+    // the default limit is 4 per MiB of memory
     ("user.max_net_namespaces", "1000000"),
 ];
 

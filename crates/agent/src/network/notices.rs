@@ -89,7 +89,7 @@ impl Network<'_> {
             When::After { .. } => self.delay_ns(node, told),
             When::Before => self.way_from(node, told, |at| then(at, told)).map(|way| way.iter().map(former_ns).sum()),
         };
-        // without a return path there are no acknowledgements, and without a path for the notice no notice
+        // without a return path there are no acknowledgements; without a path for the notice there is no notice
         let answer_ns = back.zip(notice).map(|(back_ns, notice_ns)| back_ns as i64 - notice_ns as i64);
         let cause = NoticeCause::Change {
             from,
@@ -140,8 +140,8 @@ impl Network<'_> {
     }
 }
 
-/// Whether the notice with this number is lost if it leaves on this direction. If only its number decided, the first
-/// notice of every run with this seed would have the same fate.
+/// Whether the notice with this number is lost if it leaves on this direction. If only the notice's number decided, the
+/// first notice of every run with this seed would have the same fate.
 fn is_lost(seed: u64, number: u32, to: usize, loss_ratio: f64) -> bool {
     uniform(substream(seed, "cures.notices", u64::from(number) << 32 | to as u64)) < loss_ratio
 }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of one run, as data frames, whatever wrote them.
+"""The tables of one run as data frames, from any source.
 
-Metrics are blind to what made a trace: they read the columns of `leowarp.trace.TABLES` and nothing else.
-A table that a run does not have is an empty frame with the right columns, so that "no packet was dropped" and
-"drops were not recorded" stay two different things (`Tables.has`).
+Metrics do not depend on the origin of a trace: they read only the columns of `leowarp.trace.TABLES`. A missing table is
+an empty frame with the right columns; `Tables.has` distinguishes "no packet was dropped" from "drops were not
+recorded".
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ from leowarp.routes.schema import ROUTES
 from leowarp.timeline.schema import TIMELINE
 from leowarp.trace.schema.packets import CAUSES as CAUSES
 
-# Numbers and words of the records that the guest writes (design/interfaces.md, section 6).
+# Numbers and words in the records that the guest writes (design/interfaces.md, section 6).
 DATA, ACK = 0, 1
 """`direction` of a packet or bin within its flow: data towards the destination, acknowledgements back."""
 
-# Not all columns of `leowarp.trace.TABLES`: runs of older versions, which lack the newest, stay readable.
+# Not all columns of `leowarp.trace.TABLES`, so that runs of older versions, which lack the newest columns, remain
+# readable.
 NEEDED: dict[str, tuple[str, ...]] = {
     "sockets": ("t_ns", "flow", "ca_state", "cwnd_pkts", "srtt_us", "bytes_acked", "bytes_received", "sacked_pkts",
                 "dsack_pkts", "snd_mss_bytes"),
@@ -59,7 +60,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "measures": ("flow", "kind", "name", "number", "start_ns", "request_ns", "first_byte_ns", "end_ns", "bytes",
                  "bitrate_bps", "media_ns", "buffer_ns", "latency_ns"),
 }  # fmt: skip
-"""The columns of trace tables that metrics read: a table of an older run may lack others."""
+"""The columns of trace tables that metrics need; a table of an older run may lack others."""
 
 ROUTE_COLUMNS = ("t_ns", "source", "destination", "path_id", "path", "change_id")
 TIMELINE_COLUMNS = ("t_ns", "event", "a", "b", "rate_bps", "delay_ns")
@@ -68,19 +69,19 @@ PLANNED = {"routes": pa.schema(ROUTES), "timeline": pa.schema(TIMELINE)}
 
 @dataclass(frozen=True)
 class Tables:
-    """Everything that a run left behind, checked for its columns.
+    """All data of a run, with checked columns.
 
     flows, acks, echoes, reordering, densities, merges, nodetotals, orders, switches, measures: `30-trace/*.parquet`;
         columns and units in `leowarp.trace.TABLES`.
     routes, timeline: `10-routes.parquet`, `20-timeline.parquet`, up to the end of the run; without the rows of tables.
-    channels: The timeline's tables of directions, whole: capacity, delay, loss.
-    directions: tuple of (a, b, kind). Meaning of a direction number: packets from node `a` to node `b` over a link of
-        that kind.
-    hosts: What a host number of `counters` stands for.
+    channels: The timeline's complete tables of directions: capacity, delay, loss.
+    directions: tuple of (a, b, kind). Meaning of each direction number: packets from node `a` to node `b` over a link
+        of that kind.
+    hosts: Meaning of each host number in `counters`.
     missing: frozenset of str. Tables that the run does not have.
-    virtual_ns: When the run was over on its own clock, as the guest says; None: an older run, which lasted as planned.
-    programs, connections: As `end.json` has them (design/interfaces.md, section 19): how each program ended; the flows
-        behind the planned ones. Empty of a run without programs.
+    virtual_ns: End of the run on its own clock, as reported by the guest; None: an older run, which lasted as planned.
+    programs, connections: As in `end.json` (design/interfaces.md, section 19): how each program ended; the flows after
+        the planned ones. Empty for a run without programs.
     """
 
     sockets: pd.DataFrame
@@ -112,33 +113,33 @@ class Tables:
     channels: Channels = field(default_factory=Channels)
 
     def has(self, table: str) -> bool:
-        """Whether the run recorded this table at all (an empty one counts): a name as in `leowarp.trace.TABLES`,
-        "routes" or "timeline"."""
+        """Whether the run recorded this table at all, even if it is empty: a name in `leowarp.trace.TABLES`, "routes"
+        or "timeline"."""
         return table not in self.missing
 
     def of_flow(self, table: str, flow: int) -> pd.DataFrame:
-        """Rows of one flow; selected once, as many numbers come from the same rows.
+        """Rows of one flow; cached, because many numbers use the same rows.
 
         table: Name of a table with a column `flow`.
-        Returns: DataFrame in the table's order. It is shared: whoever changes it changes what the next one gets.
+        Returns: DataFrame in the table's order. It is shared; do not modify it.
         """
         if (table, flow) not in self._selected:
             frame = getattr(self, table)
             if table not in self._rows:
                 self._rows[table] = rows_by(floats(frame["flow"]))
             mine = self._rows[table].get(flow, np.empty(0, dtype=np.intp))
-            # Most runs have one flow; for these no copy of the table is made.
+            # Most runs have one flow; then no copy of the table is made.
             self._selected[table, flow] = frame if len(mine) == len(frame) else frame.iloc[mine]
         return self._selected[table, flow]
 
     @property
     def knows_drops(self) -> bool:
-        """Whether every loss is in the table `drops`: without the hosts' capture only some links would tell."""
-        # netem tells no drops; then `drops` has what the capture misses, which needs the capture.
+        """Whether every loss is in the table `drops`: without the hosts' capture, only some links report drops."""
+        # netem does not report drops; then `drops` contains packets missing in the capture, which requires the capture.
         return self.has("drops") and self.has("bins")
 
     def direction_of(self, a: str, b: str) -> int | None:
-        """Number of the direction from node `a` to node `b`, or None if no such link was ever built."""
+        """Number of the direction from node `a` to node `b`, or None if there never was such a link."""
         return self._numbers.get((a, b))
 
     def direction_name(self, direction: int) -> str:
@@ -147,25 +148,26 @@ class Tables:
         return f"{a}>{b}"
 
     def host_number(self, station: str) -> int | None:
-        """The host of a station in `counters`, or None if the trace names neither its node nor itself."""
+        """The host of a station in `counters`, or None if the trace contains neither the node's nor the station's
+        name."""
         names = (host_node(station), station)
         return next((number for number, name in enumerate(self.hosts) if name in names), None)
 
     @cached_property
     def reorders(self) -> bool:
-        """Whether packets may overtake each other on some link by itself: one that jitters, or keeps no order."""
+        """Whether packets may overtake each other on a single link: one with jitter, or without order."""
         events = self.timeline["event"]
         if bool((events == "jitter").any()):
             return True
-        # Null (no row of that kind) is not False, so `not` would not do.
+        # Null (no such row) is not False, so `not` would be wrong.
         return "in_order" in self.timeline and bool((self.timeline["in_order"] == False).any())  # noqa: E712
 
     def links_of(self, path: tuple[str, ...] | None) -> list[tuple[str, str]]:
         """Directed links of a path between two stations, source first.
 
-        Access links of stations at its ends are among them: a path does not name the routers behind those.
-        A path of an access link names its satellite, which is no node of the network: then they are those that the
-        routing tables lead over, from the source's router to the destination's.
+        Access links of stations at the ends are included: a path does not name the routers behind them. A path of an
+        access link names its satellite, which is not a node of the network: then the links follow the routing tables,
+        from the source's router to the destination's.
         """
         if path is None:
             return []
@@ -175,9 +177,8 @@ class Tables:
             return named
         node, target = host_node(path[0]), host_node(path[-1])
         nodes = [node]
-        # Entries are those at the timeline's end. The path of an access link goes over the same nodes all the time:
-        # only the satellite in its name changes.
-        # Bounded by the number of entries, for a table of somebody's own that goes round in circles.
+        # Entries are those at the timeline's end. The path of an access link always uses the same nodes: only the
+        # satellite in its name changes. Bounded by the number of entries, in case a user's own table contains a loop.
         while node != target and len(nodes) <= len(self._next_hops):
             node = self._next_hops.get((node, target), target)
             nodes.append(node)
@@ -185,7 +186,7 @@ class Tables:
 
     @cached_property
     def _next_hops(self) -> Mapping[tuple[str, str], str]:
-        """(node, destination host) to the next node, as the timeline leaves it; empty: it has no routing tables."""
+        """(node, destination host) -> the next node at the end of the timeline; empty: there are no routing tables."""
         if "next_hop" not in self.timeline:
             return {}
         nodes, destinations, afters = rows_of_event(self.timeline, "route", "node", "destination", "next_hop")
@@ -198,12 +199,12 @@ class Tables:
 
     @cached_property
     def _rows(self) -> dict[str, dict[Any, np.ndarray]]:
-        """For tables with a column `flow`: places of the rows of each flow, in the table's order."""
+        """For tables with a column `flow`: row indexes of each flow, in the table's order."""
         return {}
 
     @cached_property
     def rows_of_pairs(self) -> dict[tuple[str, str], np.ndarray]:
-        """Places in `routes` of the updates of each ordered pair of stations, in the table's order."""
+        """Row indexes in `routes` of the updates of each ordered pair of stations, in the table's order."""
         ends = [self.routes[name].to_numpy(dtype=object) for name in ("source", "destination")]
         numbers, names = pd.factorize(np.concatenate(ends))
         sources, destinations = np.split(numbers, 2)
@@ -212,7 +213,7 @@ class Tables:
 
     @cached_property
     def rows_of_directions(self) -> dict[Any, np.ndarray]:
-        """Places in `links` of the samples of each direction, in the table's order."""
+        """Row indexes in `links` of the samples of each direction, in the table's order."""
         return rows_by(floats(self.links["direction"]))
 
     @cached_property
@@ -223,7 +224,7 @@ class Tables:
 
     @cached_property
     def longest_queues_pkts(self) -> dict[Any, float]:
-        """Most packets that a sample saw waiting, by direction."""
+        """Maximum of waiting packets in any sample, by direction."""
         waiting = floats(self.links["queue_pkts"])
         return {
             direction: float(np.nanmax(waiting[at], initial=0.0)) for direction, at in self.rows_of_directions.items()
@@ -231,26 +232,27 @@ class Tables:
 
     @cached_property
     def queues_of_directions(self) -> dict[tuple[int, int], pd.DataFrame]:
-        """Results of `queue_series`; paths of many pairs lead over one link."""
+        """Cached results of `queue_series`, because paths of many pairs use the same link."""
         return {}
 
     @cached_property
     def routes_of_pairs(self) -> dict[tuple[str, str], pd.DataFrame]:
-        """Results of `changes.pair_routes` so far: every flow of a pair asks for them several times."""
+        """Cached results of `changes.pair_routes`, because every flow of a pair needs them several times."""
         return {}
 
     @cached_property
     def changes_of_pairs(self) -> dict[tuple[str, str], list[Any]]:
-        """Results of `changes.path_changes` so far (`PathChange`): every flow of a pair asks for them several times."""
+        """Cached results of `changes.path_changes` (`PathChange`), because every flow of a pair needs them several
+        times."""
         return {}
 
     @cached_property
     def entries_ns(self) -> dict[str, np.ndarray]:
-        """When nodes had new entries for each host, ns, sorted; by the name of the host's node.
+        """Times of new entries in nodes for each host, ns, sorted; by the name of the host's node.
 
-        An entry that is withdrawn is none of them: it belongs to a link that goes down, not to a path that comes.
+        Withdrawn entries are not included: they belong to a link that goes down, not to a new path.
         """
-        # A timeline without any route has not these columns, if it was made by hand.
+        # A hand-made timeline without routes lacks these columns.
         rows = self.timeline.reindex(columns=["t_ns", "event", "destination", "next_hop"])
         rows = rows[(rows["event"] == "route") & rows["next_hop"].notna()]
         by_host = rows.groupby("destination", observed=True)["t_ns"]
@@ -258,20 +260,19 @@ class Tables:
 
     @cached_property
     def delays_of_flows(self) -> dict[tuple[int, int], Any]:
-        """Results of `delays.delays` (`Delays`), by flow and quantity: conservation and the summary ask for the
-        same."""
+        """Cached results of `delays.delays` (`Delays`), by flow and quantity, for conservation and the summary."""
         return {}
 
     @cached_property
     def lives_of_flows(self) -> dict[Any, Any]:
-        """Results of `goodput.life` (`Life`): the check of a run, its shares and its summary ask for the same."""
+        """Cached results of `goodput.life` (`Life`), for a run's check, shares and summary."""
         return {}
 
     @cached_property
     def link_overheads_bytes(self) -> dict[frozenset[str], float]:
-        """Bytes a packet on top of its IP length, of each link that the timeline makes; nan: it does not say.
+        """Bytes per packet in addition to its IP length, for each link of the timeline; nan: unknown.
 
-        Empty of a timeline without the column.
+        Empty for a timeline without the column.
         """
         if "overhead_bytes" not in self.timeline:
             return {}
@@ -280,10 +281,10 @@ class Tables:
 
     @cached_property
     def last_counters(self) -> dict[int, dict[str, float]]:
-        """Last value of each counter, by its name, of each host, by its number."""
+        """Last value of each counter, by its name, for each host, by its number."""
         names = self.counters["counter"].to_numpy(dtype=object)
         values = self.counters["value"].to_numpy()
-        # In order of time: the last of a name is what stood there at the end.
+        # In chronological order: the last value of a name is the one at the end.
         return {
             host: dict(zip(names[at].tolist(), values[at].tolist(), strict=True))
             for host, at in rows_by(self.counters["host"].to_numpy()).items()
@@ -295,18 +296,18 @@ class Tables:
 
 
 def rows_of_event(timeline: pd.DataFrame, event: str, *columns: str) -> list[pd.api.extensions.ExtensionArray]:
-    """Columns of a timeline's events of one kind, in its order.
+    """Columns of a timeline's events of one kind, in order.
 
-    Not the rows of the whole table, which has thirty columns.
+    Without copying rows of the whole table, which has thirty columns.
     """
     mine = np.flatnonzero((timeline["event"] == event).to_numpy(dtype=bool))
     return [timeline[column].array.take(mine) for column in columns]
 
 
 def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
-    """Places of each key in an array of shape (rows,), ascending; a missing one (nan) is no key that can be asked for.
+    """Indexes of each key in an array of shape (rows,), ascending; a missing one (nan) is not a key.
 
-    One sort, not one pass over the array a key.
+    One sort instead of one pass over the array per key.
     """
     order = np.argsort(keys, kind="stable")
     values, starts = np.unique(keys[order], return_index=True)
@@ -314,9 +315,9 @@ def rows_by(keys: np.ndarray) -> dict[Any, np.ndarray]:
 
 
 def plan_document(run_dir: str | Path) -> dict[str, Any]:
-    """`00-plan.toml` of a run as plain text values, units and all (for printing, not for computing).
+    """`00-plan.toml` of a run as plain text values with units (for printing, not for computing).
 
-    Raises TraceError if there is none, or it cannot be read or is no TOML.
+    Raises TraceError if it is missing, unreadable, or not TOML.
     """
     path = Path(run_dir) / layout.PLAN
     try:
@@ -330,7 +331,7 @@ def plan_document(run_dir: str | Path) -> dict[str, Any]:
 def integers(series: pd.Series) -> np.ndarray:
     """A column without missing values as an int64 array of shape (rows,).
 
-    Raises TraceError if a value is missing: the caller's rule is that none can be.
+    Raises TraceError if a value is missing, which the caller excludes.
     """
     if series.isna().any():
         raise TraceError(f"column {series.name} misses {int(series.isna().sum())} values where none may be missing")
@@ -338,27 +339,27 @@ def integers(series: pd.Series) -> np.ndarray:
 
 
 def floats(series: pd.Series) -> np.ndarray:
-    """A column as a float64 array of shape (rows,), missing values as nan.
+    """A column as a float64 array of shape (rows,), with missing values as nan.
 
-    Instants survive: a float64 holds whole ns up to 2^53, 104 days.
+    Instants stay exact: a float64 represents whole ns up to 2^53, 104 days.
     """
     return series.to_numpy(dtype="float64", na_value=np.nan)
 
 
 def truths(series: pd.Series) -> np.ndarray:
-    """A column of truth values as a bool array of shape (rows,), missing ones as False.
+    """A column of truth values as a bool array of shape (rows,), with missing ones as False.
 
-    `is_late` is missing of a packet that never arrived, `is_spurious` of a first transmission: neither counts as one.
+    `is_late` is missing for a packet that never arrived, `is_spurious` for a first transmission: both count as False.
     """
     return series.fillna(False).to_numpy(dtype=bool)
 
 
 def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str | None, str]]) -> pd.DataFrame:
-    """Rows as a frame with the types that `columns` gives; missing text is None, missing numbers are pandas' NA.
+    """Rows as a frame with the types given by `columns`; missing text is None, missing numbers are pandas' NA.
 
-    rows: By column; what a row lacks is missing, what is no column is left out.
-    columns: mapping of str to (type, unit, meaning). "Int64" and "Float64" may miss values, "int64" and "float64" of
-        pandas may not.
+    rows: By column; missing values stay missing, other keys are ignored.
+    columns: mapping of str to (type, unit, meaning). pandas' types "Int64" and "Float64" may have missing values,
+        "int64" and "float64" may not.
     Returns: DataFrame with exactly these columns, rows in their order.
     """
     if not rows:
@@ -372,5 +373,5 @@ def typed_frame(rows: list[dict[str, Any]], columns: Mapping[str, tuple[str, str
 
 @functools.cache
 def _typed_empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
-    """A frame without rows; made once, as a study of thousands of small runs asks for the same ones in each of them."""
+    """A frame without rows; cached, because a study with thousands of small runs needs the same ones each time."""
     return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns})

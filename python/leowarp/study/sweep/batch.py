@@ -130,7 +130,7 @@ def results_of(batch: Batch, scratch: Path) -> Iterator[tuple[int, dict[str, Any
                     "error": None if made.error is None else encode_error(made.error),
                 },
             )
-    # This also runs when the generator is closed early, for example by Ctrl-C in the worker.
+    # The folder is also removed when the generator is closed early, for example by Ctrl-C in the worker.
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -159,7 +159,7 @@ def _check(batch: Batch) -> None:
     now = time.monotonic()
     if now - _CHECKED.get((batch.maker, batch.kernel, batch.image), -CHECK_S) < CHECK_S:
         return
-    # Kernel and agent are checked for the same reason; in a checkout, their sources may change meanwhile.
+    # Kernel and agent are checked like the version; in a checkout, their sources may change meanwhile.
     mine = batch.maker.image_sha256(batch.kernel)
     for what, here, wanted in zip(("kernel", "agent"), mine, batch.image, strict=True):
         if here != wanted:
