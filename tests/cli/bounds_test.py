@@ -221,10 +221,10 @@ def mixtures(one, other, tmp_path, count, seed, verbs):
         shutil.rmtree(run)
 
 
-def try_mixtures(leowarp_within, one, other, tmp_path, count, seed, verbs):
+def try_mixtures(leowarp, one, other, tmp_path, count, seed, verbs):
     refused = 0
     for run, verb, is_forged in mixtures(one, other, tmp_path, count, seed, verbs):
-        answer = leowarp_within(*typed(verb, run, other, tmp_path))
+        answer = leowarp(*typed(verb, run, other, tmp_path))
         assert answer.status in (0, 1, 2, 3, 5), (verb, answer)
         assert "Traceback" not in answer.err, (verb, answer.err)
         refused += answer.status == 5
@@ -233,11 +233,11 @@ def try_mixtures(leowarp_within, one, other, tmp_path, count, seed, verbs):
     return refused
 
 
-def test_mixtures_of_runs_end_in_a_sentence_that_names_the_file(leowarp_within, one, other, tmp_path):
-    assert try_mixtures(leowarp_within, one, other, tmp_path, 20, 1, QUICK) > 5
+def test_mixtures_of_runs_end_in_a_sentence_that_names_the_file(leowarp, one, other, tmp_path):
+    assert try_mixtures(leowarp, one, other, tmp_path, 20, 1, QUICK) > 5
 
 
 @pytest.mark.slow
-def test_200_mixtures_of_runs_end_in_a_sentence_and_never_in_status_70(leowarp_within, one, other, tmp_path):
+def test_200_mixtures_of_runs_end_in_a_sentence_and_never_in_status_70(leowarp, one, other, tmp_path):
     # `plan` and `verify --files` read single files.
-    assert try_mixtures(leowarp_within, one, other, tmp_path, 200, 41, VERBS) > 100
+    assert try_mixtures(leowarp, one, other, tmp_path, 200, 41, VERBS) > 100
