@@ -8,10 +8,9 @@ import sys
 
 import pytest
 
-from leowarp import scenario, trace
 from leowarp.base import layout
-from leowarp.metrics import metrics, read_tables
 from support.synthetic.run import write_synthetic_run
+from support.synthetic.whole import complete
 
 
 @pytest.fixture(scope="module")
@@ -19,11 +18,7 @@ def one(tmp_path_factory):
     """A complete run with invented packets."""
     path = tmp_path_factory.mktemp("scarce") / "one"
     write_synthetic_run(path)
-    plan = scenario.plan_of(path / layout.PLAN)
-    metrics(read_tables(path), plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
-    costs = trace.Stopwatch().costs(1.0, 2.5, 1 << 20)
-    trace.write_manifest(path, plan.run.seed, {"linux_version": "6.12", "linux_sha256": "0"}, {}, [], costs)
-    return path
+    return complete(path)
 
 
 @pytest.mark.parametrize("words", [("show", "R"), ("show", "R", "--json"), ("--help",)])

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import TYPE_CHECKING, Any
 
+from leowarp.base import plainfiles
 from leowarp.base.errors import TraceError
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ def decode_metadata(schema: pa.Schema, key: str) -> Any:
     if text is None:
         return None
     try:
-        value = json.loads(text)
+        decoded = text.decode()
+        plainfiles.refuse_many_values(decoded)
+        value = json.loads(decoded)
     except (ValueError, RecursionError) as error:
         raise TraceError(f"cannot read a table: its metadata {key!r} is no JSON ({error})", hint=DAMAGED) from error
     if value is not None and key in _SHAPES and not _SHAPES[key](value):

@@ -5,40 +5,56 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leowarp.base import footers
 from leowarp.base.errors import HostError, TraceError
+from leowarp.base.machine.memory import usable_memory_bytes
 from leowarp.base.plainfiles import kind_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-MOST_VALUES = 1 << 32
-"""Largest product of rows and columns of one file. A file of a few bytes can claim any number of equal rows; 32 GiB of
-numbers are more than any run has."""
+MOST_SMALL_BYTES = 128 << 20
+"""Decoded, of tables that are read together, whatever their size on disk: equal values take next to nothing there.
 
-MOST_SMALL_BYTES = 256 << 20
-"""Decoded size up to which a table may have any size on disk: equal values take almost no space there."""
+A report takes 250 MiB, and three times as much as its tables: 1.5 GiB of a run with 2,000 flows, whose tables take 0.5.
+"""
 
-MOST_TIMES_FILE = 100
-"""Decoded bytes per byte on disk of a larger table. The packets of a run take 3 to 20 times the size of their file."""
+MOST_TIMES_FILE = 256
+"""Decoded bytes per byte on disk of larger tables.
+
+2,078 run directories of tests, studies and exams need up to 90 times their size beyond 64 MiB. UDP at a constant rate
+that loses nearly all packets needs most: 130 times, with 8.5 million packets (copies of 0.6 million). A recording
+of a dish in a timeline needs 39 times, 2,000 flows 26 times, and TCP with 5.9 million packets 15 times.
+"""
+
+MOST_OF_MEMORY = 4
+"""Usable memory per decoded byte that larger tables need: a report holds them as Arrow and as data frames."""
 
 TABLE_BYTES = "LEOWARP_TABLE_BYTES"
-"""The environment variable that raises the limit of a table's size in memory."""
+"""The environment's variable that raises what tables may take in memory."""
 
-# Bytes of a value in memory, by Parquet's physical types; a text has an offset of 4 bytes in addition to its own.
-_WIDTHS_BYTES = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 8, "FLOAT": 4, "DOUBLE": 8, "BYTE_ARRAY": 4}
+# Bytes of a value as a data frame holds it, by Parquet's physical types: whole numbers that may be missing become
+# floats. A text has an offset beside its bytes.
+_BOOLEAN_BYTES, _NUMBER_BYTES, _TEXT_BYTES = 2, 8, 16
+_WIDTHS_BYTES = {"BOOLEAN": _BOOLEAN_BYTES, "BYTE_ARRAY": _TEXT_BYTES, "FIXED_LEN_BYTE_ARRAY": _TEXT_BYTES}
+_LIST_BYTES = 128
+"""Of each row of a column of lists: an array of its own."""
+
 _BATCH_ROWS = 1 << 16
 
 
 def read_table(
-    path: Path, *, columns: list[str] | None = None, filters: Any = None, hint: str = "make the run again"
-) -> pa.Table:
-    """Read a table.
+    path: Path, *, columns: list[str] | None = None, filters: Any = None, hint: str = "make the run again",
+    is_bounded: bool = False,
+) -> pa.Table:  # fmt: skip
+    """A table.
 
     Parameters
     ----------
@@ -46,31 +62,29 @@ def read_table(
         As in `pyarrow.parquet.read_table`.
     hint : str
         What to do if it cannot be read.
+    is_bounded : bool
+        Whether `refuse_large` was asked about it already.
 
     Raises
     ------
     TraceError
-        If the file does not exist, is no plain file or no Parquet, is truncated, would hold more than `MOST_VALUES`, or
-        would take more memory than `most_decoded_bytes`.
+        If it is not there, no plain file, no Parquet, cut short, or too large (`refuse_large`).
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    if not is_bounded:
+        refuse_large([path], columns=columns if filters is None else None, hint=hint)
     try:
-        _demand_plain(path)
-        _demand_small_footer(path)
-        # This is checked before any row is read: a false number of rows stands in the footer.
-        facts = pq.read_metadata(path)
-        values = facts.num_rows * facts.num_columns
-        if values > MOST_VALUES:
-            raise TraceError(f"cannot read {path}: it says that it holds {facts.num_rows} rows", hint=hint)
-        _refuse_large(path, facts, columns if filters is None else None)
-        # The table is not read as a data set, since a folder's name would then add a column.
-        table = pq.read_table(path, columns=columns, filters=filters, partitioning=None)
-        # Arrow trusts a file unless it is asked to check: otherwise damage would appear where values are used, not
-        # here.
+        refuse_strange(path, hint=hint)
+        if columns is None and filters is None:
+            # With the footer that is known, and without a data set: both cost more than decoding a small table.
+            table = pq.ParquetFile(path, metadata=_footer(path)).read()
+        else:
+            # Not partitioned: a folder's name would add a column.
+            table = pq.read_table(path, columns=columns, filters=filters, partitioning=None)
+        # Arrow takes a file's word until it is asked to check: damage would show where values are used, not here.
         table.validate(full=True)
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+    except _damages() as error:
         raise _unreadable(path, error, hint) from error
     return table
 
@@ -83,70 +97,138 @@ def read_schema(path: Path, *, hint: str = "make the run again") -> pa.Schema:
     TraceError
         As in `read_table`.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
-        _demand_plain(path)
-        _demand_small_footer(path)
-        return pq.read_schema(path)
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        return _footer(path).schema.to_arrow_schema()
+    except _damages() as error:
         raise _unreadable(path, error, hint) from error
 
 
-def most_decoded_bytes(file_bytes: int) -> int:
-    """Memory that a table with this number of bytes on disk may take.
+def refuse_large(paths: Sequence[Path], *, columns: list[str] | None = None, hint: str = "make the run again") -> None:
+    """Raises TraceError if tables that are read together would take more memory than they may.
+
+    Footers say how many values there are; no number is decoded for that. Texts are the exception: a dictionary may hold
+    one long text, and rows repeat it by its number. So where footers leave that open, texts are measured as
+    dictionaries, in batches.
+
+    Parameters
+    ----------
+    paths : sequence of path
+    columns : list of str, optional
+        Those that are read; all if not given.
+    hint : str
+        What to do if one cannot be read.
 
     Raises
     ------
+    TraceError
+        Also as `read_table`.
     HostError
         If the value of the environment variable `TABLE_BYTES` is not an integer.
     """
+    sizes = []
+    for path in paths:
+        try:
+            sizes.append(_Size.of(path, _footer(path), columns))
+        except _damages() as error:
+            raise _unreadable(path, error, hint) from error
+    disk_bytes = sum(size.disk_bytes for size in sizes)
+    limit = _most_bytes(disk_bytes)
+    fixed_bytes = sum(size.fixed_bytes for size in sizes)
+    largest = max(sizes, key=lambda size: size.fixed_bytes + size.most_text_bytes, default=None)
+    if largest is None or fixed_bytes + sum(size.most_text_bytes for size in sizes) <= limit:
+        return
+    needed_bytes = fixed_bytes
+    for size in sizes:
+        if needed_bytes <= limit and size.texts:
+            try:
+                needed_bytes += _text_bytes(size.path, size.texts, limit - needed_bytes)
+            except _damages() as error:
+                raise _unreadable(size.path, error, hint) from error
+    if needed_bytes <= limit:
+        return
+    together = "" if len(sizes) == 1 else f" with the other tables of {largest.path.parent.name}"
+    raise TraceError(
+        f"cannot read {largest.path}{together}: {disk_bytes:,} bytes would take more than {limit:,} bytes of memory",
+        hint=f"tables of an honest run take less, or this machine has too little memory. If you trust it: "
+        f"{TABLE_BYTES}={max(needed_bytes, 2 * limit)} in the environment raises the limit",
+    )
+
+
+def _most_bytes(disk_bytes: int) -> int:
+    """Memory that tables with this number of bytes on disk may take together."""
     raised = os.environ.get(TABLE_BYTES, "0")
-    if not raised.isdecimal():
+    if not (raised.isascii() and raised.isdecimal() and len(raised) < 20):
         raise HostError(f"{TABLE_BYTES} is {raised!r:.40}, and not a number of bytes", hint=f"unset {TABLE_BYTES}")
-    return max(MOST_SMALL_BYTES, MOST_TIMES_FILE * file_bytes, int(raised))
+    most_bytes = MOST_TIMES_FILE * disk_bytes
+    if most_bytes > MOST_SMALL_BYTES:
+        # Not for small ones: it reads files of the kernel.
+        most_bytes = min(most_bytes, usable_memory_bytes() // MOST_OF_MEMORY)
+    return max(MOST_SMALL_BYTES, most_bytes, int(raised))
 
 
-def _refuse_large(path: Path, facts: pq.FileMetaData, columns: list[str] | None) -> None:
-    """Raises TraceError if a table would take more memory than `most_decoded_bytes`; apart from texts, nothing is
-    decoded for that.
+@dataclass(frozen=True)
+class _Size:
+    """What a table takes in memory, by its footer.
 
-    Texts are the exception. A dictionary may hold one long text, which rows repeat by its number. So if the footer does
-    not exclude that, texts are measured as dictionaries, in batches.
+    fixed_bytes: Of all values but the bytes of texts; of one that is null, too.
+    most_text_bytes: Texts take no more.
+    texts: Paths of columns of texts, with those within lists.
     """
-    limit = most_decoded_bytes(path.stat().st_size)
-    fixed_bytes, longest_bytes, texts = 0, 0, set()
-    for group in map(facts.row_group, range(facts.num_row_groups)):
-        for column in map(group.column, range(group.num_columns)):
-            if columns is not None and column.path_in_schema.split(".")[0] not in columns:
-                continue
-            count = max(column.num_values, group.num_rows)
-            fixed_bytes += count * _WIDTHS_BYTES.get(column.physical_type, 16)
-            if column.physical_type not in _WIDTHS_BYTES or column.physical_type == "BYTE_ARRAY":
-                repeats = count if any("DICTIONARY" in encoding for encoding in column.encodings) else 1
-                longest_bytes += repeats * column.total_uncompressed_size
-                texts.add(column.path_in_schema)
-    is_too_large = fixed_bytes > limit
-    if not is_too_large and fixed_bytes + longest_bytes > limit:
-        is_too_large = any(fixed_bytes + text_bytes > limit for text_bytes in _text_bytes(path, sorted(texts)))
-    if is_too_large:
-        raise TraceError(
-            f"cannot read {path}: {path.stat().st_size:,} bytes would take more than {limit:,} bytes of memory",
-            hint=f"a table that small holds less in a run of leowarp. If you trust it: {TABLE_BYTES}=NUMBER in the "
-            "environment raises the limit",
-        )
+
+    path: Path
+    disk_bytes: int
+    fixed_bytes: int
+    most_text_bytes: int
+    texts: list[str]
+
+    @staticmethod
+    def of(path: Path, footer: pq.FileMetaData, columns: list[str] | None) -> _Size:
+        fixed_bytes = most_text_bytes = 0
+        texts = set()
+        is_list = [footer.schema.column(place).max_repetition_level > 0 for place in range(footer.num_columns)]
+        for group in map(footer.row_group, range(footer.num_row_groups)):
+            for place, column in enumerate(map(group.column, range(group.num_columns))):
+                if columns is not None and column.path_in_schema.split(".")[0] not in columns:
+                    continue
+                # Neither number is believed alone.
+                count = max(column.num_values, group.num_rows)
+                fixed_bytes += count * _WIDTHS_BYTES.get(column.physical_type, _NUMBER_BYTES)
+                fixed_bytes += group.num_rows * _LIST_BYTES * is_list[place]
+                if column.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"):
+                    repeats = count if any("DICTIONARY" in encoding for encoding in column.encodings) else 1
+                    most_text_bytes += repeats * column.total_uncompressed_size
+                    texts.add(column.path_in_schema)
+        return _Size(path, path.stat().st_size, fixed_bytes, most_text_bytes, sorted(texts))
 
 
-def _text_bytes(path: Path, texts: list[str]) -> Iterator[int]:
-    """Bytes of all texts up to the end of each batch; every repetition counts."""
+def _footer(path: Path) -> pq.FileMetaData:
+    """A file's footer, if it is of a bearable size; decoded once per state of the file."""
+    refuse_strange(path)
+    status = path.stat()
+    return _footer_of(path, (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+
+
+# For the tables of one run: each footer is asked for its schema, for its size, and when the table is read.
+@lru_cache(maxsize=32)
+def _footer_of(path: Path, state: tuple[int, int, int, int]) -> pq.FileMetaData:
+    import pyarrow.parquet as pq
+
+    if (why := footers.why_too_large(path)) is not None:
+        raise TraceError(f"cannot read {path}: {why}", hint="no leowarp wrote it so; make the run again")
+    return pq.read_metadata(path)
+
+
+def _text_bytes(path: Path, texts: list[str], most_bytes: int) -> int:
+    """Bytes of all texts, every repetition counted; or of the first that are more than `most_bytes` together."""
     import pyarrow.parquet as pq
 
     total_bytes = 0
     file = pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False)
     for batch in file.iter_batches(_BATCH_ROWS, columns=texts, use_threads=False):
         total_bytes += sum(map(_repeated_bytes, batch.columns))
-        yield total_bytes
+        if total_bytes > most_bytes:
+            break
+    return total_bytes
 
 
 def _repeated_bytes(array: pa.Array) -> int:
@@ -164,21 +246,27 @@ def _repeated_bytes(array: pa.Array) -> int:
     return int(array.nbytes)
 
 
-def _demand_small_footer(path: Path) -> None:
-    """Raises TraceError if decoding the footer alone would take much memory."""
-    if (why := footers.why_too_large(path)) is not None:
-        raise TraceError(f"cannot read {path}: {why}", hint="no leowarp wrote it so; make the run again")
+def _damages() -> tuple[type[Exception], ...]:
+    """What Arrow raises of a damaged file: of an encoding without a name a KeyError, of a text UnicodeDecodeError."""
+    import pyarrow as pa
+
+    return OSError, pa.ArrowException, ValueError, LookupError
 
 
-def _demand_plain(path: Path) -> None:
-    """Refuse any file that is not a plain file: opening a pipe would wait for a writer."""
-    mode = path.lstat().st_mode
-    if not stat.S_ISREG(mode):
-        raise OSError(0, f"it is {kind_of(mode)}", str(path))
+def refuse_strange(path: Path, *, hint: str = "make the run again") -> None:
+    """Raises TraceError if a table is not there, or is no plain file: opening a pipe would wait for a writer."""
+    try:
+        mode = path.lstat().st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError(0, f"it is {kind_of(mode)}", str(path))
+    except OSError as error:
+        raise _unreadable(path, error, hint) from error
 
 
-def _unreadable(path: Path, error: Exception, hint: str) -> TraceError:
-    """One error for every fault, with Arrow's own message."""
+def _unreadable(path: Path, error: Exception, hint: str) -> Exception:
+    """One error for all that can be wrong, with Arrow's own words; too little memory stays what it is."""
+    if isinstance(error, MemoryError):
+        return error
     if isinstance(error, FileNotFoundError):
         return TraceError(f"cannot read {path}: there is no such file", hint=hint)
     return TraceError(f"cannot read {path}: {error} (is it damaged?)", hint=hint)

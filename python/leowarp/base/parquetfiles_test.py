@@ -55,29 +55,30 @@ def test_texts_that_repeat_are_counted_and_short_ones_are_read(tmp_path, monkeyp
     path = tmp_path / "a.parquet"
     table = pa.table({"a": pa.array(["abc", None, "de"] * 1000), "b": pa.array([["x", "yz"], [], None] * 1000)})
     pq.write_table(table, path)
-    # 5 bytes per 3 rows in one column, 3 in the other
-    assert list(parquetfiles._text_bytes(path, ["a", "b.list.element"])) == [8000]
+    # 5 bytes per 3 rows in the one, 3 in the other
+    assert parquetfiles._text_bytes(path, ["a", "b.list.element"], 8000) == 8000
+    # Offsets of 16 bytes, and 128 per list
+    fixed_bytes = (3000 + 4000) * 16 + 3000 * 128
+    assert limited(monkeypatch, fixed_bytes + 8000).read_table(path) == table
+    with pytest.raises(TraceError, match="bytes would take more than"):
+        limited(monkeypatch, fixed_bytes + 7999).read_table(path)
+
+
+def limited(monkeypatch, most_bytes):
+    """The module, with a limit of its own."""
     monkeypatch.setattr(parquetfiles, "MOST_TIMES_FILE", 0)
-    fixed_bytes = (3000 + 4000) * 4
-    for most, is_read in ((fixed_bytes + 8000, True), (fixed_bytes + 7999, False)):
-        monkeypatch.setattr(parquetfiles, "MOST_SMALL_BYTES", most)
-        if is_read:
-            assert parquetfiles.read_table(path) == table
-        else:
-            with pytest.raises(TraceError, match="bytes would take more than"):
-                parquetfiles.read_table(path)
+    monkeypatch.setattr(parquetfiles, "MOST_SMALL_BYTES", most_bytes)
+    return parquetfiles
 
 
-def test_the_environment_raises_the_limit(tmp_path, monkeypatch):
+def test_the_environment_raises_the_limit_and_the_error_says_to_how_much(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"a": np.zeros(1000)}), path)
-    monkeypatch.setattr(parquetfiles, "MOST_TIMES_FILE", 0)
-    monkeypatch.setattr(parquetfiles, "MOST_SMALL_BYTES", 7999)
-    with pytest.raises(TraceError, match=r"LEOWARP_TABLE_BYTES") as raised:
-        parquetfiles.read_table(path)
-    assert raised.value.hint is not None
-    monkeypatch.setenv(parquetfiles.TABLE_BYTES, "8000")
-    assert parquetfiles.read_table(path).num_rows == 1000
+    pq.write_table(pa.table({"a": np.zeros(2000)}), path)
+    with pytest.raises(TraceError) as raised:
+        limited(monkeypatch, 7999).read_table(path)
+    assert "LEOWARP_TABLE_BYTES=16000 " in raised.value.hint
+    monkeypatch.setenv(parquetfiles.TABLE_BYTES, "16000")
+    assert parquetfiles.read_table(path).num_rows == 2000
     monkeypatch.setenv(parquetfiles.TABLE_BYTES, "much")
     with pytest.raises(HostError, match="not a number of bytes"):
         parquetfiles.read_table(path)
@@ -86,8 +87,26 @@ def test_the_environment_raises_the_limit(tmp_path, monkeypatch):
 def test_columns_that_are_not_read_count_nothing(tmp_path, monkeypatch):
     path: Path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"a": np.zeros(1000), "b": np.zeros(1000)}), path)
-    monkeypatch.setattr(parquetfiles, "MOST_TIMES_FILE", 0)
-    monkeypatch.setattr(parquetfiles, "MOST_SMALL_BYTES", 8000)
-    assert parquetfiles.read_table(path, columns=["a"]).num_columns == 1
+    assert limited(monkeypatch, 8000).read_table(path, columns=["a"]).num_columns == 1
     with pytest.raises(TraceError):
+        parquetfiles.read_table(path)
+
+
+def test_tables_that_are_read_together_are_bounded_together(tmp_path, monkeypatch):
+    paths = [tmp_path / name for name in "ab"]
+    for path in paths:
+        pq.write_table(pa.table({"a": np.zeros(1000)}), path)
+    limited(monkeypatch, 16000).refuse_large(paths)
+    with pytest.raises(TraceError, match="with the other tables of"):
+        limited(monkeypatch, 15999).refuse_large(paths)
+
+
+def test_larger_tables_may_take_what_their_size_and_the_machine_allow(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": np.arange(100_000)}), path)
+    limited(monkeypatch, 1000)
+    monkeypatch.setattr(parquetfiles, "MOST_TIMES_FILE", 8)
+    assert parquetfiles.read_table(path).num_rows == 100_000
+    monkeypatch.setattr(parquetfiles, "usable_memory_bytes", lambda: 4 * 799_999)
+    with pytest.raises(TraceError, match="would take more than 799,999 bytes"):
         parquetfiles.read_table(path)

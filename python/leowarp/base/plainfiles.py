@@ -24,7 +24,11 @@ MOST_TOML_BYTES = 8 << 20
 station."""
 
 MOST_JSON_BYTES = 32 << 20
-"""Limit for a JSON file that is read whole: the worst case, a file of empty lists only, takes 0.9 GB of memory."""
+"""Limit of a JSON file that is read whole."""
+
+MOST_JSON_VALUES = 1 << 20
+"""Limit of a JSON text: an object of one key takes 30 times its text in memory. A summary of 2,000 flows has 120,000.
+"""
 
 MOST_INPUT_BYTES = 1 << 30
 """Limit for a file that a scenario names; it is read into memory."""
@@ -130,6 +134,13 @@ def read(path: Path, most_bytes: int, *, links: bool = False) -> bytes:
     if len(content) > most_bytes:
         raise too_long(path, most_bytes)
     return content
+
+
+def refuse_many_values(json_text: str) -> None:
+    """Raises ValueError if a JSON text may hold more than `MOST_JSON_VALUES`; nothing is decoded for that."""
+    # Commas and brackets within texts count, too: no text of ours comes near.
+    if sum(map(json_text.count, ",[{")) > MOST_JSON_VALUES:
+        raise ValueError(f"it holds more than {MOST_JSON_VALUES:,} values")
 
 
 def too_long(path: Path, most_bytes: int) -> OSError:

@@ -92,8 +92,8 @@ def refuse_changed(run: Path, name: str) -> None:
     """
     if os.path.lexists(run / INCOMPLETE) or not (run / MANIFEST).exists():
         return
-    listed = _files_of(run / MANIFEST, _state(run / MANIFEST))
-    # Manifests of the first versions list no files, or only those of a report that was made later.
+    listed = _files_of(run / MANIFEST, state(run / MANIFEST))
+    # Manifests of the first versions list no files, or those of a report alone that was made later.
     if all(other.startswith(f"{REPORT}/") for other in listed):
         return
     if name not in listed:
@@ -101,29 +101,29 @@ def refuse_changed(run: Path, name: str) -> None:
             f"cannot read {run / name}: {MANIFEST} beside it does not list it, so it is of another run",
             hint=f"leowarp verify {run} --files names all such files; {_again(run)}",
         )
-    if _sha256_of(run / name, _state(run / name)) != listed[name]:
+    if _sha256_of(run / name, state(run / name)) != listed[name]:
         raise TraceError(
             f"cannot read {run / name}: {MANIFEST} has another sha256 of it, so it was changed or is of another run",
             hint=f"leowarp verify {run} --files names all such files; {_again(run)}",
         )
 
 
-_State = tuple[int, int, int, int]
+State = tuple[int, int, int, int]
 
 
-def _state(path: Path) -> _State:
-    """State of a file by which a change is detected: its device, inode, size, and time of last change."""
+def state(path: Path) -> State:
+    """Evidence that a file was written: its device, inode, size, and when it was changed last."""
     status = path.stat()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @lru_cache(maxsize=64)
-def _files_of(manifest: Path, state: _State) -> dict[str, str]:
+def _files_of(manifest: Path, state: State) -> dict[str, str]:
     return dict(read_manifest(manifest.parent).get("files", {}))
 
 
 @lru_cache(maxsize=4096)
-def _sha256_of(path: Path, state: _State) -> str:
+def _sha256_of(path: Path, state: State) -> str:
     return sha256_of_file(path)
 
 
@@ -142,6 +142,7 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         # The bytes are decoded here, since json would also accept UTF-16 and surrogates, which no other reader does.
         text = plainfiles.read(path, plainfiles.MOST_JSON_BYTES).decode()
+        plainfiles.refuse_many_values(text)
         value = json.loads(text, parse_constant=refuse)
         _refuse_deep(value)
     except RecursionError:
@@ -173,6 +174,7 @@ def read_summary(run: Path) -> dict[str, Any]:
     Raises TraceError if it is no summary, or contains a value that is no scalar.
     """
     path = run / SUMMARY
+    refuse_changed(run, SUMMARY)
     value = read_json(path)
     if (why := why_no_summary(value)) is not None:
         raise TraceError(f"cannot read {path}: {why}", hint=f"compute it anew: leowarp show {run} --again")

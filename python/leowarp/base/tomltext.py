@@ -15,16 +15,23 @@ from typing import Any
 MOST_PARTS = 64
 """A key of a plan has at most 6 parts: hosts.NAME.sysctl.net.ipv4.tcp_sack."""
 
+MOST_VALUES = 400_000
+"""Keys, tables and items of a text: each takes up to 1 kB of memory, whatever it is. A plan of 2,000 flows has 25,000
+lines."""
+
 
 def loads(text: str) -> dict[str, Any]:
     """The values of a TOML text.
 
-    Raises ValueError if it is not TOML, or a text that could be a key has more than `MOST_PARTS` parts.
+    Raises ValueError if it is not TOML, may hold more than `MOST_VALUES`, or has what could be a key of more than
+        `MOST_PARTS` parts.
     Raises RecursionError if it is nested too deeply.
     """
     if (long_key := _LONG_KEY.search(text)) is not None:
         line = text.count("\n", 0, long_key.start()) + 1
         raise ValueError(f"a key of more than {MOST_PARTS} parts (at line {line}, column 1)")
+    if sum(map(text.count, "\n,{[.")) > MOST_VALUES:
+        raise ValueError(f"it may hold more than {MOST_VALUES:,} keys and items (at line 1, column 1)")
     return tomllib.loads(text)
 
 

@@ -25,7 +25,8 @@ from leowarp.metrics.inputs.changes import (
 from leowarp.metrics.inputs.channels import Channels
 from leowarp.metrics.inputs.link_values import LinkValues, link_values
 from leowarp.metrics.inputs.series import bin_edges, ccdf, cdf, holding_ns, rate_in_bins, step_at, weighted_quantile
-from leowarp.metrics.inputs.tables import ACK, CAUSES, DATA, Tables, plan_document, read_tables, tables_of
+from leowarp.metrics.inputs.stored import read_tables, tables_of
+from leowarp.metrics.inputs.tables import ACK, CAUSES, DATA, Tables, plan_document
 from leowarp.metrics.long_form import LONG_COLUMNS, numbers_of
 from leowarp.metrics.network.link_loads import link_loads
 from leowarp.metrics.network.queues import LINK_COLUMNS, drops_by_cause, link_use, path_queues, queue_series

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from leowarp.base import layout, parquetfiles
+from leowarp.base import layout, runtables
 from leowarp.base.errors import TraceError
 from leowarp.media.mobile import described, realisation_of
 from leowarp.scenario.schema import Mobile, Plan
@@ -22,7 +22,7 @@ def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
     if not isinstance(plan.medium, Mobile):
         raise TraceError(f"{path.name} has no mobile channel", "a run of a scenario with [mobile]")
     found = realisation_of(plan, plan.medium)
-    known = _known(path / layout.TIMELINE)
+    known = _known(path)
     if known is not None and not _alike(known, described(plan.medium, found.outcomes)):
         raise TraceError(
             f"cannot make the mobile channel of {path.name} again: its timeline has another",
@@ -31,9 +31,10 @@ def realisation_of_run(path: Path, plan: Plan, end_ns: int) -> Realisation:
     return found.until(end_ns)
 
 
-def _known(timeline: Path) -> CodewordSummary | None:
-    """The timeline's summary of codewords; None if it has none."""
-    return TimelineMetadata.of(parquetfiles.read_schema(timeline)).harq if timeline.exists() else None
+def _known(path: Path) -> CodewordSummary | None:
+    """The timeline's codewords; None: it has none."""
+    timeline = path / layout.TIMELINE
+    return TimelineMetadata.of(runtables.read_schema(path, layout.TIMELINE)).harq if timeline.exists() else None
 
 
 def _alike(known: CodewordSummary, made: CodewordSummary) -> bool:

@@ -7,38 +7,22 @@ import shutil
 
 import pytest
 
-from leowarp import trace
 from leowarp.base import layout
 from leowarp.base.errors import LeowarpError, TraceError
-from leowarp.metrics import metrics, read_tables
+from leowarp.metrics import read_tables
 from leowarp.results.run import Run
 from support.synthetic.access import write_synthetic_access
 from support.synthetic.run import write_synthetic_run
+from support.synthetic.whole import complete
 
 FLIPS, MIXTURES = 500, 200
 
 
-def complete(path):
-    """A complete run with made-up packets."""
-    write_synthetic_run(path)
-    (path / layout.SUMMARY).unlink(missing_ok=True)
-    return sealed(path)
-
-
-def sealed(path):
-    """A run whose manifest lists its files."""
-    if not (path / layout.SUMMARY).exists():
-        view = Run(path, complete=False)
-        metrics(read_tables(path), view.plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
-    (path / layout.MANIFEST).unlink(missing_ok=True)
-    costs = trace.Stopwatch().costs(1.0, 2.5, 1 << 20)
-    trace.write_manifest(path, 1, {"linux_version": "6.12", "linux_sha256": "0"}, {}, [], costs)
-    return path
-
-
 @pytest.fixture(scope="module")
 def one(tmp_path_factory):
-    return complete(tmp_path_factory.mktemp("damage") / "one")
+    path = tmp_path_factory.mktemp("damage") / "one"
+    write_synthetic_run(path)
+    return complete(path)
 
 
 def tables_in(path):
@@ -77,7 +61,7 @@ def test_a_flipped_bit_gives_an_error_or_the_same_table(one, tmp_path):
 @pytest.fixture(scope="module")
 def other(tmp_path_factory):
     """A run of another medium, with other flows."""
-    return sealed(write_synthetic_access(tmp_path_factory.mktemp("damage") / "other"))
+    return complete(write_synthetic_access(tmp_path_factory.mktemp("damage") / "other"))
 
 
 def test_mixtures_of_two_runs_are_read_or_end_in_an_error_that_a_rule_foresees(one, other, tmp_path):

@@ -65,6 +65,7 @@ class Run:
         """The plan as TOML values, with units: for display, not for computation."""
         from leowarp import metrics
 
+        refuse_changed(self.path, PLAN)
         return metrics.plan_document(self.path)
 
     @cached_property
@@ -88,6 +89,7 @@ class Run:
         """The plan: the scenario with every default written out."""
         from leowarp import scenario
 
+        refuse_changed(self.path, PLAN)
         return scenario.resolve(scenario.load(self.path / PLAN))
 
     @cached_property
@@ -156,16 +158,14 @@ class Run:
             if name not in trace.TABLES:
                 raise TraceError(f"there is no table {name!r:.60}", hint=one_of(name, [*trace.TABLES, *own]))
             return trace.read_in_words(self.path / TRACE, name, columns=columns, filters=filters, categories=categories)
-        from leowarp.base import parquetfiles
+        from leowarp.base import runtables
 
         path = self.path / own[name]
         if not path.exists():
             raise TraceError(
                 f"cannot read {name}: there is no {path}", hint="this scenario has none, or the run is older"
             )
-        table = parquetfiles.read_table(path, columns=columns, filters=filters)
-        refuse_changed(self.path, own[name])
-        return table
+        return runtables.read(self.path, own[name], columns=columns, filters=filters)
 
     def _frame(self, name: str, flow: int | str | None = None) -> pd.DataFrame:
         from leowarp.trace.frames import counted_frame

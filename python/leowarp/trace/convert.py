@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from leowarp.base import parquetfiles, recorded
+from leowarp.base import runtables
 from leowarp.base.errors import TraceError
 from leowarp.base.metadata import DAMAGED
 from leowarp.base.spelling import one_of
@@ -177,10 +177,9 @@ def read(trace: Path | str, table: str, *, columns: list[str] | None = None, fil
             f"cannot read the table {table}: there is no {path}",
             hint="the run did not observe it ([observe] in its plan), or an older version made it: run it again",
         )
-    content = parquetfiles.read_table(path, columns=columns, filters=filters, hint="run the scenario again")
+    run, name = path.parent.parent, f"{path.parent.name}/{path.name}"
+    content = runtables.read(run, name, columns=columns, filters=filters, hint="run the scenario again")
     check_types(content, TABLES[table].arrow(), path)
-    # This comes last, so that visible damage gets a message of its own.
-    recorded.refuse_changed(path.parent.parent, f"{path.parent.name}/{path.name}")
     return content
 
 

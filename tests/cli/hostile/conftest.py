@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from leowarp import scenario
-from leowarp.base import layout
-from leowarp.metrics import metrics, read_tables
 from support.hostile import BELOW
 from support.synthetic.run import write_synthetic_run
+from support.synthetic.whole import complete
 
 
 @pytest.fixture(scope="module")
@@ -18,14 +16,7 @@ def made(tmp_path_factory):
     """A complete run with invented packets, which has all files but a report."""
     path = tmp_path_factory.mktemp("made") / "run"
     write_synthetic_run(path)
-    plan = scenario.plan_of(path / layout.PLAN)
-    metrics(read_tables(path), plan).with_cost(cpu_s=1.0, wall_s=2.0).write(path)
-    from leowarp import trace
-
-    costs = trace.Stopwatch().costs(1.0, 2.5, 1 << 20)
-    (path / layout.MANIFEST).unlink()
-    trace.write_manifest(path, 1, {"linux_version": "6.12", "linux_sha256": "0"}, {}, [], costs)
-    return path
+    return complete(path)
 
 
 @pytest.fixture

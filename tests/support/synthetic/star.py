@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from leowarp.metrics.inputs.tables import ACK, DATA, Tables, rows_by, tables_of
+from leowarp.metrics.inputs.stored import tables_of
+from leowarp.metrics.inputs.tables import ACK, DATA, Tables, rows_by
 from leowarp.scenario.schema import Flow, Plan, Run
 from leowarp.trace import TABLES
 from support.plans import plan as planned

@@ -20,16 +20,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from leowarp.base import layout, parquetfiles, plainfiles, recorded, tomltext
+from leowarp.base import layout, plainfiles, tomltext
 from leowarp.base.errors import TraceError
-from leowarp.base.metadata import decode_metadata
 from leowarp.base.nodes import dish_node, host_node
-from leowarp.metrics.inputs.channels import Channels, split_timeline
-from leowarp.routes.path_numbers import with_change_ids
+from leowarp.metrics.inputs.channels import Channels
 from leowarp.routes.schema import ROUTES
 from leowarp.timeline.schema import TIMELINE
-from leowarp.trace import TABLES, check_types
-from leowarp.trace.frames import data_frame
 from leowarp.trace.schema.packets import CAUSES as CAUSES
 
 # Numbers and words in the records that the guest writes (design/interfaces.md, section 6).
@@ -303,88 +299,6 @@ class Tables:
         return {(a, b): number for number, (a, b, _) in enumerate(self.directions)}
 
 
-def read_tables(run_dir: str | Path) -> Tables:
-    """All tables of a run directory.
-
-    run_dir: A run directory; other contents are ignored. Without routes or timeline, these are empty.
-    Raises TraceError if the directory is not a run, or if a table is damaged or lacks a column that the metrics need.
-    """
-    run_dir = Path(run_dir)
-    recorded.refuse_strange(run_dir)
-    if not (run_dir / layout.TRACE).is_dir():
-        raise TraceError(
-            f"cannot read {run_dir} as a run: it has no {layout.TRACE} folder",
-            hint=f"make one: leowarp run SCENARIO.toml --out {run_dir}",
-        )
-    paths = {name: run_dir / layout.TRACE / f"{name}.parquet" for name in TABLES}
-    paths |= {"routes": run_dir / layout.ROUTES, "timeline": run_dir / layout.TIMELINE}
-    tables = {name: parquetfiles.read_table(path) for name, path in paths.items() if path.exists()}
-    read = tables_of(tables, routes=tables.pop("routes", None), timeline=tables.pop("timeline", None), where=run_dir)
-    # Checked last, so that visible damage is reported by its own message.
-    for path in paths.values():
-        if path.exists():
-            recorded.refuse_changed(run_dir, path.relative_to(run_dir).as_posix())
-    return read
-
-
-def tables_of(
-    trace: Mapping[str, pa.Table], *, routes: pa.Table | None = None, timeline: pa.Table | None = None,
-    where: str | Path = "the trace",
-) -> Tables:  # fmt: skip
-    """trace: Trace tables by name, as from `leowarp.trace.read_output`. Missing tables were not recorded.
-
-    trace: Trace tables by name, as `leowarp.trace.read_output` gives them; one that is left out was not recorded.
-    routes, timeline: As in `10-routes.parquet` and `20-timeline.parquet`.
-    where: Name of the source in errors.
-    Raises TraceError if a table lacks a column that the metrics need.
-    """
-    frames: dict[str, pd.DataFrame] = {}
-    names: dict[str, Any] = {}
-    for name in NEEDED:
-        table = trace.get(name)
-        if table is None:
-            frames[name] = _empty(name)
-            continue
-        # Columns and types are checked first, so that a foreign file causes a clear message instead of a traceback.
-        _check_columns(table, NEEDED[name], f"{where}, table {name}", TABLES[name].arrow())
-        frames[name] = data_frame(table, units=False)
-        for key in ("directions", "hosts", "virtual_ns", "programs", "connections"):
-            if names.get(key) is None:
-                names[key] = decode_metadata(table.schema, key)
-    channels = Channels()
-    for name, given, columns in (("routes", routes, ROUTE_COLUMNS), ("timeline", timeline, TIMELINE_COLUMNS)):
-        if given is None:
-            frames[name] = pd.DataFrame({column: pd.Series(dtype=object) for column in columns})
-            continue
-        # If the version that made the run did not store the numbers of changes, they are computed here. Otherwise the
-        # numbers are those of the routes, which the guest also uses.
-        if name == "routes":
-            given = with_change_ids(given)
-        _check_columns(given, columns, f"{where}, table {name}", PLANNED[name])
-        if name == "timeline":
-            given, channels = split_timeline(given)
-        frame = data_frame(given, units=False)
-        # Events planned for after the end did not happen.
-        over_ns = names.get("virtual_ns")
-        # A run that ends with its flows ends early, but its timeline was made for the whole duration.
-        happened = np.full(len(frame), True) if over_ns is None else frame["t_ns"].to_numpy() < over_ns
-        frames[name] = frame if happened.all() else frame[happened]
-    directions = names.get("directions")
-    if directions is None and len(frames["links"]):
-        raise TraceError(f"cannot read {where}: no table names the `directions`, so link numbers mean nothing")
-    given_names = {*trace, *(name for name, table in (("routes", routes), ("timeline", timeline)) if table is not None)}
-    return Tables(
-        **frames,
-        directions=tuple((a, b, kind) for a, b, kind in directions or ()),
-        hosts=tuple(names.get("hosts") or ()),
-        missing=frozenset({*TABLES, "routes", "timeline"} - given_names),
-        virtual_ns=names.get("virtual_ns"),
-        programs=tuple(names.get("programs") or ()),
-        connections=tuple(names.get("connections") or ()),
-        channels=channels,
-    )
-
-
 def rows_of_event(timeline: pd.DataFrame, event: str, *columns: str) -> list[pd.api.extensions.ExtensionArray]:
     """Columns of a timeline's events of one kind, in order.
 
@@ -466,21 +380,3 @@ def _typed_empty(columns: tuple[tuple[str, str], ...]) -> pd.DataFrame:
     """A frame without rows. It is cached, because a study with thousands of small runs needs the same ones each
     time."""
     return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns})
-
-
-@functools.cache
-def _empty(name: str) -> pd.DataFrame:
-    """A table without rows. It is shared, because no code modifies a table."""
-    return data_frame(TABLES[name].arrow().empty_table(), units=False)
-
-
-def _check_columns(table: pa.Table, columns: tuple[str, ...], where: str, schema: pa.Schema) -> None:
-    """Raises TraceError if a column is missing, or has another type than in the schema."""
-    names = table.column_names
-    lacking = [column for column in columns if column not in names]
-    if lacking:
-        raise TraceError(
-            f"cannot read {where}: it has no column {', '.join(lacking)}; it has {', '.join(names)}",
-            hint="another version of leowarp wrote it; make the run again",
-        )
-    check_types(table, schema, where)

@@ -4,7 +4,7 @@
 import pyarrow as pa
 import pytest
 
-from leowarp.metrics.inputs.tables import tables_of
+from leowarp.metrics.inputs.stored import tables_of
 from leowarp.metrics.network.cures import cure_scalars
 from leowarp.trace import TABLES
 

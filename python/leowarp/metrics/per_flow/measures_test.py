@@ -5,7 +5,7 @@ import numpy as np
 import pyarrow as pa
 
 from leowarp import scalars
-from leowarp.metrics.inputs.tables import tables_of
+from leowarp.metrics.inputs.stored import tables_of
 from leowarp.metrics.per_flow.measures import freezes, measure_scalars, rendered_ns
 from leowarp.scalars.of_programs import MEASURES
 from leowarp.trace import TABLES

@@ -9,10 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from leowarp.base import layout
+from leowarp.base.metadata import decode_metadata
 from leowarp.report.pages.cures_section import cures_section
 from leowarp.report.view import RunView
 from leowarp.trace import TABLES
-from support.synthetic.run import LINKS, PLAN_TOML, STATIONS, S, write_synthetic_run
+from support.synthetic.run import PLAN_TOML, S, write_synthetic_run
 
 SWITCH = {"t_ns": 20 * S, "from_direction": 2, "to_direction": 8, "host": 1, "moved_pkts": 15, "moved_bytes": 22_710,
           "hold_ns": 1_500_000, "held_back_pkts": 3, "held_back_bytes": 4542, "held_back_max_bytes": 3028,
@@ -36,8 +37,9 @@ def cured(tmp_path):
 
     def section(cures="", **tables):
         path = write_synthetic_run(tmp_path / "run", PLAN_TOML + cures)
-        directions = [end for a, b in LINKS for end in ([a, b, "isl"], [b, a, "isl"])]
-        metadata = {"directions": directions, "hosts": [f"host:{name}" for name in STATIONS], "nodes": ["n-a", "n-b"]}
+        # All tables of a run name the same links and hosts.
+        of_run = pq.read_schema(path / layout.TRACE / "links.parquet")
+        metadata = {name: decode_metadata(of_run, name) for name in ("directions", "hosts")} | {"nodes": ["n-a", "n-b"]}
         for name, rows in tables.items():
             schema = TABLES[name].arrow(metadata)
             frame = pd.DataFrame(rows, columns=schema.names)

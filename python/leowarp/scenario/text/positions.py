@@ -166,9 +166,10 @@ class _Reader:
 
 
 _BLANKS = re.compile(r"[ \t]*")
-_BLANK_LINES = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
+_BLANK_LINES = re.compile(r"(?:[ \t\n]++|#[^\n]*+)*+")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR = re.compile(r"[^,\]}#\n]*")
-_UP_TO_SINGLE = {'"': r'"(?:\\.|[^"\\])*"', "'": r"'[^']*'"}
-# A string may end in one or two quotes, before the three closing ones.
-_UP_TO_TRIPLE = {'"': r'"""(?:\\.|[^\\])*?"""(?:""|"(?!"))?', "'": r"'''.*?'''(?:''|'(?!'))?"}
+# Possessive, and by runs of characters: a place to go back to would take 130 bytes for each character.
+_UP_TO_SINGLE = {'"': r'"(?:[^"\\]++|\\.)*+"', "'": r"'[^']*'"}
+# A string may end in one or two quotes before the closing three.
+_UP_TO_TRIPLE = {'"': r'"""(?:[^"\\]++|\\.|"(?!""))*+"""(?:""|"(?!"))?', "'": r"'''.*?'''(?:''|'(?!'))?"}

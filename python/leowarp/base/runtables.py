@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of run directories: the one place where they are read, against their sha256 and within bounds."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leowarp.base import layout, parquetfiles, recorded
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def read(
+    run: Path, name: str, *, columns: list[str] | None = None, filters: Any = None, hint: str = "make the run again"
+) -> pa.Table:
+    """A table of a run directory.
+
+    Parameters
+    ----------
+    run : path
+    name : str
+        Of the file, below it.
+    columns, filters
+        As for `pyarrow.parquet.read_table`.
+    hint : str
+        What to do if it cannot be read.
+
+    Raises
+    ------
+    TraceError
+        If it is not the file that the manifest lists, cannot be read, or the tables of the directory would together
+        take more memory than they may (`parquetfiles.refuse_large`).
+    """
+    parquetfiles.refuse_strange(run / name, hint=hint)
+    # Before it is decoded: what the manifest does not list never reaches Arrow.
+    recorded.refuse_changed(run, name)
+    _refuse_large(tuple((path, recorded.state(path)) for path in _tables_beside(run, name)))
+    return parquetfiles.read_table(run / name, columns=columns, filters=filters, is_bounded=True, hint=hint)
+
+
+def read_schema(run: Path, name: str) -> pa.Schema:
+    """The schema of a table of a run directory with its metadata, without reading a row.
+
+    Raises
+    ------
+    TraceError
+        As `read`.
+    """
+    parquetfiles.refuse_strange(run / name)
+    recorded.refuse_changed(run, name)
+    return parquetfiles.read_schema(run / name)
+
+
+def _tables_beside(run: Path, name: str) -> list[Path]:
+    """Tables of a run directory that a verb may read together with this one: all but the table of metrics."""
+    own = (run / layout.ROUTES, run / layout.TIMELINE)
+    there = {path for path in own if path.exists()} | set((run / layout.TRACE).glob("*.parquet")) | {run / name}
+    return sorted(there)
+
+
+@functools.lru_cache(maxsize=64)
+def _refuse_large(tables: tuple[tuple[Path, recorded.State], ...]) -> None:
+    parquetfiles.refuse_large([path for path, _ in tables])

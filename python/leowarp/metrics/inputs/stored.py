@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of a run directory, or of a trace in memory: checked, and each read when metrics first ask for it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from leowarp.base import layout, recorded, runtables
+from leowarp.base.errors import TraceError
+from leowarp.base.metadata import decode_metadata
+from leowarp.metrics.inputs.channels import Channels, split_timeline
+from leowarp.metrics.inputs.tables import NEEDED, PLANNED, ROUTE_COLUMNS, TIMELINE_COLUMNS, Tables
+from leowarp.routes.path_numbers import with_change_ids
+from leowarp.trace import TABLES, check_types
+from leowarp.trace.frames import data_frame
+
+
+def read_tables(run_dir: str | Path) -> Tables:
+    """All tables of a run directory.
+
+    run_dir: A run directory; what else it holds is not looked at. One without routes or timeline has empty ones.
+    Raises TraceError if the directory is not a run, or a table is damaged or lacks a column that the metrics need.
+    """
+    run_dir = Path(run_dir)
+    recorded.refuse_strange(run_dir)
+    if not (run_dir / layout.TRACE).is_dir():
+        raise TraceError(
+            f"cannot read {run_dir} as a run: it has no {layout.TRACE} folder",
+            hint=f"make one: leowarp run SCENARIO.toml --out {run_dir}",
+        )
+    paths = {name: f"{layout.TRACE}/{name}.parquet" for name in TABLES}
+    paths |= {"routes": layout.ROUTES, "timeline": layout.TIMELINE}
+    there = {name: path for name, path in paths.items() if (run_dir / path).exists()}
+    schemas = {name: runtables.read_schema(run_dir, path) for name, path in there.items()}
+    return _Stored.of(schemas, lambda name: runtables.read(run_dir, there[name]), run_dir)
+
+
+def tables_of(
+    trace: Mapping[str, pa.Table], *, routes: pa.Table | None = None, timeline: pa.Table | None = None,
+    where: str | Path = "the trace",
+) -> Tables:  # fmt: skip
+    """Tables in memory as metrics read them.
+
+    trace: Trace tables by name, as `leowarp.trace.read_output` gives them; one that is left out was not recorded.
+    routes, timeline: As in `10-routes.parquet` and `20-timeline.parquet`.
+    where: What errors call the source.
+    Raises TraceError if a table lacks a column that the metrics need.
+    """
+    planned = {name: table for name, table in (("routes", routes), ("timeline", timeline)) if table is not None}
+    given = {**trace, **planned}
+    tables = _Stored.of({name: table.schema for name, table in given.items()}, given.__getitem__, where)
+    # Whoever has them in memory learns here what is wrong with them.
+    for each in fields(Tables):
+        getattr(tables, each.name)
+    return tables
+
+
+class _Stored(Tables):
+    """Tables of which each is read when it is first asked for: of links nobody needs millions of packets."""
+
+    _read: Callable[[str], pa.Table]
+    _where: str | Path
+
+    @staticmethod
+    def of(schemas: Mapping[str, pa.Schema], read: Callable[[str], pa.Table], where: str | Path) -> _Stored:
+        """The tables that have these schemas.
+
+        read: Gives one of them by its name.
+        where: What errors call the source.
+        Raises TraceError if a table lacks a column that the metrics need, or tables are of different runs.
+        """
+        names: dict[str, Any] = {}
+        first: dict[str, tuple[str, bytes]] = {}
+        for name in (name for name in NEEDED if name in schemas):
+            # Columns and types before anything is read: a file of somebody else's gives one sentence, no traceback.
+            _check_columns(schemas[name].empty_table(), NEEDED[name], f"{where}, table {name}", TABLES[name].arrow())
+            for key, text in _names_in(schemas[name]).items():
+                if first.setdefault(key, (name, text))[1] != text:
+                    raise TraceError(
+                        f"cannot read {where}: the tables {first[key][0]} and {name} have other {key}, so they are of "
+                        "different runs",
+                        hint=f"leowarp verify {where} --files names files that were changed; copy the whole run again",
+                    )
+                if key != "flows" and key not in names:
+                    names[key] = decode_metadata(schemas[name], key)
+        directions = names.get("directions")
+        if directions is None and "links" in schemas and len(read("links")):
+            raise TraceError(f"cannot read {where}: no table names the `directions`, so link numbers mean nothing")
+        tables = _Stored.__new__(_Stored)
+        # Not by the constructor: it would need the frames.
+        vars(tables).update(
+            directions=tuple((a, b, kind) for a, b, kind in directions or ()),
+            hosts=tuple(names.get("hosts") or ()),
+            missing=frozenset({*TABLES, "routes", "timeline"} - schemas.keys()),
+            virtual_ns=names.get("virtual_ns"),
+            programs=tuple(names.get("programs") or ()),
+            connections=tuple(names.get("connections") or ()),
+            _read=read,
+            _where=where,
+        )
+        return tables
+
+    def __getattr__(self, name: str) -> Any:
+        # Python asks here for what is not there yet.
+        if name in NEEDED:
+            vars(self)[name] = self._measured(name)
+        elif name in ("timeline", "channels"):
+            vars(self).update(zip(("timeline", "channels"), self._planned("timeline"), strict=True))
+        elif name == "routes":
+            vars(self)[name], _ = self._planned(name)
+        else:
+            raise AttributeError(name)
+        return vars(self)[name]
+
+    def _measured(self, name: str) -> pd.DataFrame:
+        if name in self.missing:
+            return _empty(name)
+        table = self._read(name)
+        _check_columns(table, NEEDED[name], f"{self._where}, table {name}", TABLES[name].arrow())
+        return data_frame(table, units=False)
+
+    def _planned(self, name: str) -> tuple[pd.DataFrame, Channels]:
+        columns, channels = (ROUTE_COLUMNS if name == "routes" else TIMELINE_COLUMNS), Channels()
+        if name in self.missing:
+            return pd.DataFrame({column: pd.Series(dtype=object) for column in columns}), channels
+        table = self._read(name)
+        # Runs of versions that did not store the numbers of changes get them when they are read; in all others the
+        # numbers are the routes' own, by which the guest names a change too.
+        if name == "routes":
+            table = with_change_ids(table)
+        _check_columns(table, columns, f"{self._where}, table {name}", PLANNED[name])
+        if name == "timeline":
+            table, channels = split_timeline(table)
+        frame = data_frame(table, units=False)
+        # Events planned for after the end did not happen. A run that ends with its flows ends early, and its timeline
+        # was made for the whole duration.
+        happened = np.full(len(frame), True) if self.virtual_ns is None else frame["t_ns"].to_numpy() < self.virtual_ns
+        return (frame if happened.all() else frame[happened]), channels
+
+
+_NAMES = ("directions", "hosts", "virtual_ns", "programs", "connections", "flows")
+
+
+def _names_in(schema: pa.Schema) -> dict[str, bytes]:
+    """Entries of a trace table's metadata that are the same in all tables of a run."""
+    return {key: text for key in _NAMES if (text := (schema.metadata or {}).get(key.encode())) is not None}
+
+
+@functools.cache
+def _empty(name: str) -> pd.DataFrame:
+    """A table without rows; shared, as nothing here writes into a table."""
+    return data_frame(TABLES[name].arrow().empty_table(), units=False)
+
+
+def _check_columns(table: pa.Table, columns: tuple[str, ...], where: str, schema: pa.Schema) -> None:
+    """Raises TraceError if a column is lacking, or one that is there has not the type of the schema."""
+    names = table.column_names
+    lacking = [column for column in columns if column not in names]
+    if lacking:
+        raise TraceError(
+            f"cannot read {where}: it has no column {', '.join(lacking)}; it has {', '.join(names)}",
+            hint="another version of leowarp wrote it; make the run again",
+        )
+    check_types(table, schema, where)

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Directories that would take all memory, and directories of several runs: one sentence, within 1 GiB, no status 70."""
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from leowarp.base import layout
+from support.synthetic.access import write_synthetic_access
+from support.synthetic.run import write_synthetic_run
+from support.synthetic.whole import complete, forge
+
+MOST_MIB = 1024
+
+QUICK = (
+    ("show", "R"), ("show", "R", "--metrics"), ("show", "R", "--links"), ("show", "R", "--again"),
+    ("export", "R", "drops", "-o", "OUT"), ("verify", "R", "--files"), ("compare", "R", "OTHER", "--diff"),
+)  # fmt: skip
+VERBS = (
+    *QUICK, ("report", "R"), ("report", "R", "--plot", "goodput,srtt", "-o", "OUT.svg"), ("view", "R", "-o", "OUT"),
+    ("export", "R", "packets", "-o", "OUT"), ("export", "R", "routes", "-o", "OUT"),
+    ("export", "R", "--czml", "-o", "OUT"), ("compare", "R", "OTHER", "-o", "DIR"), ("plan", "R"),
+    ("timeline", "describe", "R"),
+)  # fmt: skip
+
+# Forks, because each call would else load libraries for a second.
+CALLS = """
+import json, os, resource, sys
+from leowarp.cli import main
+import pandas, pyarrow.parquet
+for words in json.load(sys.stdin):
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))  # so that a test that fails leaves the machine alone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(write, 2)
+        sys.argv = ["leowarp", *words]
+        try:
+            main()
+            status = 0
+        except SystemExit as end:
+            status = end.code or 0
+        sys.stderr.flush()
+        os._exit(status)
+    os.close(write)
+    with open(read, errors="replace") as file:
+        text = file.read()
+    _, status, usage = os.wait4(child, 0)
+    print(json.dumps([os.waitstatus_to_exitcode(status), usage.ru_maxrss >> 10, text]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory):
+    path = tmp_path_factory.mktemp("bounds") / "one"
+    write_synthetic_run(path)
+    return complete(path)
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    """A run of another medium, with other flows."""
+    return complete(write_synthetic_access(tmp_path_factory.mktemp("bounds") / "other"))
+
+
+def typed(verb, run, other, tmp_path):
+    names = {"OUT": "out", "OUT.svg": "out.svg", "DIR": "dir"}
+    places = {"R": run, "OTHER": other} | {word: tmp_path / name for word, name in names.items()}
+    return [str(places.get(word, word)) for word in verb]
+
+
+def rows(name, count):
+    """Makes a table of this many rows, all alike."""
+
+    def make(run):
+        path = run / layout.TRACE / f"{name}.parquet"
+        schema = pq.read_schema(path)
+        group = pa.table([pa.array(np.zeros(1 << 20, "u1")).cast(field.type) for field in schema], schema=schema)
+        with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+            for _ in range(count >> 20):
+                writer.write_table(group)
+
+    return make
+
+
+def long_texts(run):
+    """One text of 1 MB, which a dictionary repeats 100,000 times."""
+    path = run / layout.ROUTES
+    table = pq.read_table(path)
+    text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100_000, "i4")), pa.array(["x" * 1_000_000]))
+    columns = {name: text if name == "source" else pa.nulls(100_000) for name in table.schema.names}
+    pq.write_table(pa.table(columns), path)
+
+
+def long_lists(run):
+    """Paths of one node, in lists."""
+    path = run / layout.ROUTES
+    schema = pq.read_schema(path)
+    paths = pa.array([["x"]] * (1 << 18))
+    group = pa.table(
+        [paths if name == "path" else pa.array(np.zeros(1 << 18, "u1")).cast(schema.field(name).type)
+         for name in schema.names], schema=schema,
+    )  # fmt: skip
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for _ in range(20):
+            writer.write_table(group)
+
+
+def row_groups(run):
+    path = run / layout.TRACE / "drops.parquet"
+    schema = pq.read_schema(path)
+    row = pa.table([pa.array([0]).cast(field.type) for field in schema], schema=schema)
+    with pq.ParquetWriter(path, schema) as writer:
+        for _ in range(4000):
+            writer.write_table(row)
+
+
+def metadata(run):
+    path = run / layout.TRACE / "drops.parquet"
+    table = pq.read_table(path)
+    text = b"[" + b"[]," * 2_000_000 + b"[]]"
+    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"programs": text}), path)
+
+
+def json_of(name, text):
+    def make(run):
+        content = (run / name).read_text().rstrip().removesuffix("}")
+        (run / name).write_text(f'{content}, "x": {text}}}')
+
+    return make
+
+
+def plan_of(text):
+    def make(run):
+        with (run / layout.PLAN).open("a") as file:
+            file.write(text)
+
+    return make
+
+
+BOMBS = {
+    "32 million rows": rows("drops", 32 << 20),
+    "long texts": long_texts,
+    "lists in a summary": json_of(layout.SUMMARY, "[" + "[]," * 10_000_000 + "[]]"),
+}
+MORE_BOMBS = {
+    "300 million rows": rows("drops", 300 << 20),
+    "8 million rows": rows("packets", 8 << 20),
+    "8 million samples": rows("links", 8 << 20),
+    "long lists": long_lists,
+    "row groups": row_groups,
+    "metadata": metadata,
+    "nested lists": json_of(layout.SUMMARY, "[" * 100_000 + "]" * 100_000),
+    "a whole number": json_of(layout.SUMMARY, "1" * 5000),
+    "no number": json_of(layout.SUMMARY, "NaN"),
+    "flows of a plan": plan_of("\n" + "[[flows]]\n" * 500_000),
+    "a text of a plan": plan_of('\nx = "' + "y" * (7 << 20) + '"\n'),
+    "lists of a plan": plan_of("\nx = [" + "[]," * 2_000_000 + "]\n"),
+}
+# These cannot be listed anew: nobody reads their manifest.
+OF_MANIFESTS = {
+    "objects in a manifest": json_of(layout.MANIFEST, "[" + '{"a":0},' * 3_500_000 + "{}]"),
+    "a text in a manifest": json_of(layout.MANIFEST, '"' + "\U0001f6f0" + "x" * (30 << 20) + '"'),
+}
+
+
+def answers(bomb, one, other, tmp_path, verbs):
+    """Status and message of each verb for a directory with a bomb, which its manifest lists as it is."""
+    run = shutil.copytree(one, tmp_path / "run")
+    bomb(run)
+    if bomb not in OF_MANIFESTS.values():
+        forge(run)
+    words = [typed(verb, run, other, tmp_path) for verb in verbs]
+    done = subprocess.run(
+        [sys.executable, "-c", CALLS], input=json.dumps(words), stdout=subprocess.PIPE, text=True, check=True
+    )
+    for line, call in zip(done.stdout.splitlines(), words, strict=True):
+        status, peak_mib, text = json.loads(line)
+        assert status in (0, 1, 2, 3, 5), (call, status, text[-2000:])
+        assert "Traceback" not in text, (call, text[-2000:])
+        assert peak_mib < MOST_MIB, (call, peak_mib)
+        yield status, text
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_directory_that_would_take_all_memory_is_refused_within_a_gibibyte(one, other, tmp_path, name):
+    found = list(answers(BOMBS[name], one, other, tmp_path, (("show", "R", "--metrics"), ("show", "R", "--links"))))
+    assert any(status == 5 and "cannot read" in text for status, text in found), found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*BOMBS, *MORE_BOMBS, *OF_MANIFESTS])
+def test_no_verb_takes_more_than_a_gibibyte_for_any_of_them(one, other, tmp_path, name):
+    found = list(answers((BOMBS | MORE_BOMBS | OF_MANIFESTS)[name], one, other, tmp_path, VERBS))
+    assert any(status in (2, 5) for status, _ in found), found
+
+
+def mixtures(one, other, tmp_path, count, seed, verbs):
+    """Directories whose files are each of one of two runs, with a verb; half of them fit their manifest."""
+    draw = random.Random(seed)
+    names = sorted({file.relative_to(run).as_posix() for run in (one, other) for file in run.rglob("*.*")})
+    for number in range(count):
+        run = tmp_path / f"mixture-{number}"
+        for name in names:
+            source = draw.choice([run for run in (one, other) if (run / name).exists()]) / name
+            (run / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, run / name)
+        is_forged = draw.random() < 0.5
+        if is_forged:
+            listed = {name: "" for name in names if name != layout.MANIFEST}
+            forge(run, files=listed)
+        yield run, draw.choice(verbs), is_forged
+        shutil.rmtree(run)
+
+
+def try_mixtures(leowarp, one, other, tmp_path, count, seed, verbs):
+    refused = 0
+    for run, verb, is_forged in mixtures(one, other, tmp_path, count, seed, verbs):
+        answer = leowarp(*typed(verb, run, other, tmp_path))
+        assert answer.status in (0, 1, 2, 3, 5), (verb, answer)
+        assert "Traceback" not in answer.err, (verb, answer.err)
+        refused += answer.status == 5
+        if answer.status == 5 and not is_forged:
+            assert ".json has another sha256" in answer.err or "does not list it" in answer.err, (verb, answer.err)
+    return refused
+
+
+def test_mixtures_of_runs_end_in_a_sentence_that_names_the_file(leowarp, one, other, tmp_path):
+    assert try_mixtures(leowarp, one, other, tmp_path, 20, 1, QUICK) > 5
+
+
+@pytest.mark.slow
+def test_200_mixtures_of_runs_end_in_a_sentence_and_never_in_status_70(leowarp, one, other, tmp_path):
+    # `plan` and `verify --files` read single files.
+    assert try_mixtures(leowarp, one, other, tmp_path, 200, 41, VERBS) > 100
