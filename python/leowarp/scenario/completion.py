@@ -16,6 +16,7 @@ from leowarp.scenario.media.medium_section import MediumSection
 from leowarp.scenario.names.gazetteer import PLACES
 from leowarp.scenario.network.background import RateKeys, check_background
 from leowarp.scenario.network.cures import check_cures, check_waits, is_any_on
+from leowarp.scenario.network.family import complete_family
 from leowarp.scenario.network.interruptions import check_interruptions
 from leowarp.scenario.network.links import UPDATE_KEYS
 from leowarp.scenario.network.profiles import PROFILE_SYSCTLS, is_per_host
@@ -61,6 +62,7 @@ def complete(draft: Draft, document: Node, problems: Problems) -> None:
         _fill_in(draft, each.defaults(draft.sections))
     # After the stations and after every medium's defaults: ends of flows are names of stations, and a payload's limit
     # is the MTU, which a medium may set.
+    complete_family(draft, problems)
     complete_flows(draft, document, problems)
     complete_modules(draft, problems)
     complete_loss_detection(draft, problems)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from leowarp.base.errors import ScenarioError
 from leowarp.guest.building import overrides, shelf
 from leowarp.scenario import is_kernel_name
+from leowarp.scenario.network.family import KERNEL_WITH_IPV6
 from leowarp.scenario.schema import Jittered
 
 if TYPE_CHECKING:
@@ -57,9 +58,16 @@ def check_fits(plan: Plan, kernel_facts: Mapping[str, Any] | None = None) -> Non
     """Nothing, if the kernel has all that a plan asks of leowarp's objects.
 
     `kernel_facts` as in `GuestImage`; without them what the shelf says of the plan's kernel, before anything is built.
-    Raises ScenarioError if one that the plan needs is not in it: which, why, and which key asks for it.
+    Raises ScenarioError if one that the plan needs is not in it: which, why, and which key asks for it; if packets are
+        of IPv6 and a kernel of the shelf has none.
     """
     kernel = plan.guest.kernel
+    if plan.network.family == "ipv6" and is_kernel_name(kernel):
+        if "CONFIG_IPV6=y" not in shelf.kernel_of(kernel).options:
+            raise ScenarioError(
+                f'running {plan.name} over the kernel "{kernel}": network.family = "ipv6", and it has no IPv6',
+                hint=f"write --kernel {KERNEL_WITH_IPV6}, or guest.kernel = \"{KERNEL_WITH_IPV6}\"",
+            )
     if kernel_facts is None:
         purposes = shelf.kernel_of(kernel).purposes if is_kernel_name(kernel) and kernel != shelf.DEFAULT else None
         if purposes is None:

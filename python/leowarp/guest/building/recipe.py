@@ -4,7 +4,9 @@
 import hashlib
 import json
 import os
+import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 from leowarp.base.errors import HostError
@@ -26,6 +28,8 @@ WORDS = ("changes", "saves", "without", "asked_by", "test", "page")
 """Fields of the list for a reader: they make no other kernel."""
 # A kernel's own entry alone decides: another kernel on the shelf is no other recipe.
 SHELF = "kernels.toml"
+# Whole lines of our C files that only kernels with an option compile, which kernels.toml gives to some alone
+_ONLY_WITH = re.compile(rb"^#if IS_ENABLED\((CONFIG_IPV6)\)\n.*?^#endif\n\n?", re.MULTILINE | re.DOTALL)
 
 
 def guest_sources() -> Path | None:
@@ -88,8 +92,16 @@ def _with_dependencies(crate: Path) -> set[Path]:
     return crates
 
 
-def deciding(path: Path) -> bytes:
-    """The deciding part of a recipe's part: its bytes; for the list of overrides, all but what only a reader reads."""
+def deciding(path: Path, options: Sequence[str] = ()) -> bytes:
+    """The deciding part of a recipe's part: its bytes; for the list of overrides, all but what only a reader reads.
+
+    options: Those of the kernel beside kernel.config. Lines of a C file that it does not compile without an option of
+        another kernel (`_ONLY_WITH`) make no other kernel of it.
+    """
+    if path.suffix in (".c", ".h"):
+        return _ONLY_WITH.sub(
+            lambda found: found[0] if f"{found[1].decode()}=y" in options else b"", path.read_bytes()
+        )
     if path.name != LIST:
         return path.read_bytes()
     entries = tomllib.loads(path.read_text(encoding="utf-8"))["override"]
@@ -97,15 +109,16 @@ def deciding(path: Path) -> bytes:
     return json.dumps(kept, sort_keys=True).encode()
 
 
-def recipe_sha256(parts: list[tuple[str, Path]], also: str = "") -> str:
+def recipe_sha256(parts: list[tuple[str, Path]], also: str = "", options: Sequence[str] = ()) -> str:
     """sha256 over names and contents of a recipe, 64 hexadecimal digits; the order of the parts counts.
 
     parts: list of (str, Path)
     also: What else decides, such as which kernel of the shelf it is.
+    options: As `deciding`.
     """
     total = hashlib.sha256(also.encode())
     for name, path in parts:
-        total.update(f"{name}\0{hashlib.sha256(deciding(path)).hexdigest()}\n".encode())
+        total.update(f"{name}\0{hashlib.sha256(deciding(path, options)).hexdigest()}\n".encode())
     return total.hexdigest()
 
 

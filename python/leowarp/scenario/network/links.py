@@ -9,6 +9,8 @@ from leowarp.base import units
 from leowarp.scenario.network.background import RateKeys
 from leowarp.scenario.text.key import count, flag, quantity, text, word
 
+IP_HEADER_BYTES = {"ipv4": 20, "ipv6": 40}
+"""RFC 791, 3.1, without options; RFC 8200, 3, without extension headers. By `network.family`."""
 SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 256, 1500
 """What `network.mtu` may be."""
 UPDATE_KEYS = ("update_order", "update_delay", "update_spread")
@@ -242,6 +244,7 @@ class Network:
     mtu_bytes: Of the hosts' interfaces; all others have 1,500.
     neighbours: ``static`` or ``arp``: with ``arp`` each new link first resolves its neighbour, which takes a round trip
         of it.
+    family: ``ipv4`` or ``ipv6``: of all addresses, so of all packets.
     """
 
     # "all" with the rule `range` is costly: 18 x 36 satellites within 3000 km have 22,334 different links in 1000 s and
@@ -278,7 +281,18 @@ class Network:
     mtu_bytes: int = quantity(
         units.BYTES,
         "Longest IP packet of the hosts (MTU of their interfaces): a TCP segment carries 40 bytes less, 52 with "
-        "timestamps. Delay lines and limits that are counted in full packets follow it.",
+        "timestamps, and 20 less over IPv6. Delay lines and limits that are counted in full packets follow it.",
         "1500 B", low=f"{SMALLEST_MTU_BYTES} B", high=f"{LARGEST_MTU_BYTES} B",
     )  # fmt: skip
     neighbours: str = word("Neighbours are set, or asked for by ARP on every new link.", ("static", "arp"), "static")
+    family: str = word(
+        "Addresses of hosts and all packets. ipv6: the run takes the kernel `6.12+net` unless guest.kernel names "
+        "another with IPv6, and nodes forward by the kernel's IP stack.",
+        ("ipv4", "ipv6"),
+        "ipv4",
+    )
+
+    @property
+    def ip_header_bytes(self) -> int:
+        """Length of the IP header of packets of flows."""
+        return IP_HEADER_BYTES[self.family]
